@@ -1,0 +1,1 @@
+"""From files to samples: schema, text handling, loading, data doctor, recording."""

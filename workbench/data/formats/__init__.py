@@ -1,0 +1,1 @@
+"""Reading the file formats of other tools."""

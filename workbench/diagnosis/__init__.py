@@ -1,0 +1,1 @@
+"""Why samples fail: causes, missed documents, vocabulary, slices, comparison, calibration."""

@@ -1,0 +1,1 @@
+"""Evidence: encoders, judges, caches and the run that collects what they say."""

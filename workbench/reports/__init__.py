@@ -1,0 +1,1 @@
+"""Findings, reports and the gate."""

@@ -1,0 +1,1 @@
+"""Scores and their states, derived from evidence and thresholds."""
