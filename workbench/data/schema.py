@@ -1,0 +1,212 @@
+"""The data contract: what one sample is, and the frames that hold many.
+
+A :class:`SampleSet` is what loading returns; :class:`Sample` is one of its rows as a judge sees it. All ids are
+text. ``None`` means "not recorded" or "not judged" and is never the same as an empty list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns of ``SampleSet.frame`` in order; DESIGN's data contract. The index is ``sample_id``.
+SAMPLE_FIELDS = (
+    "question", "answer", "contexts", "reference", "expected_docs", "must_not_retrieve", "must_include",
+    "must_not_include", "expect_refusal", "refusal_phrases", "case_type", "tags", "tenant", "citations", "refused",
+    "latency_ms", "usage", "error", "sampled_answers", "logprobs",
+)  # fmt: skip
+
+#: Fields whose values are lists or mappings; they are stored as JSON text in Parquet.
+NESTED_FIELDS = (
+    "contexts", "expected_docs", "must_not_retrieve", "must_include", "must_not_include", "refusal_phrases", "tags",
+    "citations", "usage", "sampled_answers", "logprobs",
+)  # fmt: skip
+
+#: Keys that each item of ``contexts`` may have; ``text`` is always there.
+CONTEXT_FIELDS = ("doc_id", "text", "score", "title", "tenant", "position", "prompted", "metadata")
+
+CORPUS_FIELDS = ("text", "title", "tenant", "position", "source")
+
+REJECTED_COLUMNS = ("row", "field", "reason", "excerpt")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One retrieved fragment. ``doc_id`` is None when only the text was recorded; ``source`` is its document."""
+
+    text: str
+    doc_id: str | None = None
+    score: float | None = None
+    title: str | None = None
+    tenant: str | None = None
+    position: int | None = None
+    prompted: bool = True
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One sample as a judge or a user's metric sees it; fields as in DESIGN's data contract.
+
+    ``contexts`` holds all recorded ones in order (judged metrics use the prompted ones), or None when not recorded.
+    ``must_include`` and ``must_not_include`` entries are tuples of alternatives.
+    """
+
+    sample_id: str
+    question: str
+    answer: str | None = None
+    contexts: tuple[Context, ...] | None = None
+    reference: str | None = None
+    must_include: tuple[tuple[str, ...], ...] = ()
+    must_not_include: tuple[tuple[str, ...], ...] = ()
+    expect_refusal: bool | None = None
+    refusal_phrases: tuple[str, ...] = ()
+    tenant: str | None = None
+    sampled_answers: tuple[str, ...] = ()
+
+
+class Judgement(NamedTuple):
+    """One entry of the relevance judgements: any of ``doc_ids`` satisfies it; relevant when ``grade`` ≥ 1."""
+
+    doc_ids: tuple[str, ...]
+    grade: float
+
+
+def judgements(expected: Any) -> tuple[Judgement, ...] | None:
+    """Relevance judgements of one sample in their one normal form.
+
+    Parameters
+    ----------
+    expected
+        ``{doc_id: grade}``, or a list whose entries are an id or a list of alternative ids; None = not judged.
+
+    Returns
+    -------
+    tuple of Judgement, or None when not judged. Repeated entries are kept once (the highest grade wins).
+    """
+    if expected is None:
+        return None
+    pairs = (
+        [((str(key),), float(grade)) for key, grade in expected.items()]
+        if isinstance(expected, Mapping)
+        else [(alternatives(entry), 1.0) for entry in expected]
+    )
+    best: dict[tuple[str, ...], float] = {}
+    for ids, grade in pairs:
+        best[ids] = max(grade, best.get(ids, grade))
+    return tuple(Judgement(ids, grade) for ids, grade in best.items())
+
+
+def alternatives(entry: Any) -> tuple[str, ...]:
+    """An entry of a list field as a tuple of alternatives: ``"a"`` → ``("a",)``, ``["a", "b"]`` → ``("a", "b")``."""
+    if isinstance(entry, str) or not isinstance(entry, Sequence):
+        return (str(entry),)
+    return tuple(dict.fromkeys(str(item) for item in entry))
+
+
+@dataclass(frozen=True)
+class SampleSet:
+    """Samples that were kept, and everything that was not.
+
+    Attributes
+    ----------
+    frame
+        One row a sample, index ``sample_id`` (unique text), columns :data:`SAMPLE_FIELDS` first, then the user's own.
+    rejected, warnings
+        ``row`` (as numbered in the file, the first record is 1), ``field``, ``reason``, ``excerpt``.
+    n_read
+        Records in the file: ``len(frame) + rejected["row"].nunique()``.
+    recorded_scores
+        Index ``sample_id``, a float column for each metric that another tool had computed.
+    name, source
+        File stem (or as given) and what was read, for messages.
+    """
+
+    frame: pd.DataFrame
+    rejected: pd.DataFrame
+    warnings: pd.DataFrame
+    n_read: int
+    recorded_scores: pd.DataFrame
+    name: str = "samples"
+    source: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def samples(self) -> list[Sample]:
+        """The rows as :class:`Sample` objects, in order."""
+        return list(iter_samples(self.frame))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A knowledge base. ``frame``: index ``doc_id`` (unique text), columns :data:`CORPUS_FIELDS`."""
+
+    frame: pd.DataFrame
+    rejected: pd.DataFrame
+    n_read: int
+    name: str = "corpus"
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+
+def iter_samples(frame: pd.DataFrame) -> Iterator[Sample]:
+    """Yield each row of a sample frame as a :class:`Sample`."""
+    wanted = [name for name in Sample.__dataclass_fields__ if name != "sample_id" and name in frame.columns]
+    columns = [frame[name].tolist() for name in wanted]
+    for sample_id, *values in zip(frame.index.tolist(), *columns, strict=True):
+        yield to_sample(str(sample_id), dict(zip(wanted, values, strict=True)))
+
+
+def to_sample(sample_id: str, row: Mapping[str, Any]) -> Sample:
+    """One row (field → value, missing values None) as a :class:`Sample`."""
+    contexts = row.get("contexts")
+    return Sample(
+        sample_id=sample_id,
+        question=row["question"],
+        answer=none_if_missing(row.get("answer")),
+        contexts=None if not isinstance(contexts, Sequence) else tuple(to_context(item) for item in contexts),
+        reference=none_if_missing(row.get("reference")),
+        must_include=_entries(row.get("must_include")),
+        must_not_include=_entries(row.get("must_not_include")),
+        expect_refusal=none_if_missing(row.get("expect_refusal")),
+        refusal_phrases=tuple(_listed(row.get("refusal_phrases"))),
+        tenant=none_if_missing(row.get("tenant")),
+        sampled_answers=tuple(_listed(row.get("sampled_answers"))),
+    )
+
+
+def to_context(item: Mapping[str, Any]) -> Context:
+    """One item of a ``contexts`` list as a :class:`Context`."""
+    metadata = item.get("metadata")
+    source = metadata.get("source") if isinstance(metadata, Mapping) else None
+    position = none_if_missing(item.get("position"))
+    return Context(
+        text=item["text"],
+        doc_id=none_if_missing(item.get("doc_id")),
+        score=none_if_missing(item.get("score")),
+        title=none_if_missing(item.get("title")),
+        tenant=none_if_missing(item.get("tenant")),
+        position=None if position is None else int(position),
+        prompted=item.get("prompted") is not False,
+        source=None if source is None else str(source),
+    )
+
+
+def none_if_missing(value: Any) -> Any:
+    """None for None, NaN and pandas' missing values; everything else as it is."""
+    return None if value is None or value != value or type(value).__name__ in ("NAType", "NaTType") else value
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def _entries(value: Any) -> tuple[tuple[str, ...], ...]:
+    return tuple(alternatives(entry) for entry in _listed(value))
