@@ -1,0 +1,227 @@
+"""Ranking metrics from ranks: numpy only, no ids, no frames.
+
+The input says where the relevant items stand, never what the other items are: for each query (or sample) the ranks of
+the judged hits, their grades, and totals. Sums run in rank order, as trec_eval's do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from workbench.errors import InputError
+
+BASES = (
+    "precision", "precision_returned", "recall", "hit", "reciprocal_rank", "ndcg", "average_precision", "holes",
+    "duplicate_rate",
+)
+"""Metric names without their cut-off."""
+
+OTHER_NAMES = {
+    "p": "precision", "map": "average_precision", "ap": "average_precision", "mrr": "reciprocal_rank",
+    "rr": "reciprocal_rank", "recip_rank": "reciprocal_rank", "hit_rate": "hit", "hits": "hit", "success": "hit",
+    "ndcg_cut": "ndcg", "unj": "holes", "dcg": "ndcg",
+}
+"""Names that other tools use, for the hint in an error message."""
+
+
+def parse_metric(name: str) -> tuple[str, int | None]:
+    """``"ndcg@10"`` → ``("ndcg", 10)``, ``"ndcg"`` → ``("ndcg", None)`` (the whole list).
+
+    Raises :class:`InputError` for an unknown name (with a suggestion), for a cut-off that is not a whole number ≥ 1,
+    for ``precision`` without one, and for ``duplicate_rate`` with one.
+    """
+    if not isinstance(name, str):
+        raise InputError(f"a metric is a text such as 'ndcg@10', not {type(name).__name__}")
+    base, at, cut = name.partition("@")
+    if base not in BASES:
+        raise InputError(f"unknown ranking metric {name!r}; {_suggestion(base, at + cut)}")
+    if not at:
+        if base == "precision":
+            raise InputError("metric 'precision' needs a cut-off, such as 'precision@5' (it divides by it)")
+        return base, None
+    if base == "duplicate_rate":
+        raise InputError(f"metric {name!r}: duplicate_rate looks at the whole list; ask for 'duplicate_rate'")
+    if not (cut.isascii() and cut.isdigit() and 1 <= int(cut) < 2**31):
+        raise InputError(f"metric {name!r}: the cut-off must be a whole number ≥ 1, such as '{base}@5'")
+    return base, int(cut)
+
+
+def _suggestion(base: str, cut: str) -> str:
+    key = base.lower().replace("-", "_")
+    close = [OTHER_NAMES[key]] if key in OTHER_NAMES else difflib.get_close_matches(key, BASES, n=1)
+    return f"did you mean {close[0] + cut!r}?" if close else f"known are {', '.join(BASES)} (with @k)"
+
+
+def gains(grades: np.ndarray, gain: str) -> np.ndarray:
+    """Gain of each grade: the grade itself (``linear``) or 2^grade − 1 (``exponential``); 0 for grades below 0."""
+    positive = np.maximum(grades, 0.0)
+    if gain == "linear":
+        return positive
+    if gain != "exponential":
+        raise InputError(f"gain must be 'linear' or 'exponential', not {gain!r}")
+    if positive.max(initial=0.0) > 1000:
+        raise InputError(f"gain='exponential': 2^{positive.max():g} is no number; the grades are too high")
+    return np.exp2(positive) - 1.0
+
+
+def ideal_order(query: np.ndarray, gain: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Positive gains in their best order: ``(query, 1-based rank, gain)``."""
+    positive = np.flatnonzero(gain > 0)
+    query, gain = query[positive], gain[positive]
+    order = np.lexsort([-gain, query])
+    query, gain = query[order], gain[order]
+    return query, np.arange(len(query)) - first_positions(query, n)[query] + 1, gain
+
+
+def first_positions(query: np.ndarray, n: int) -> np.ndarray:
+    """Where each of the ``n`` queries begins in the sorted codes ``query``."""
+    count = np.bincount(query, minlength=n)
+    return np.cumsum(count) - count
+
+
+@dataclass(frozen=True)
+class Hits:
+    """What the metrics of ``n`` queries are computed from.
+
+    ``query``, ``rank``, ``gain``, ``relevant``: one element for each hit, sorted by query, then rank (1-based; equal
+    ranks = one item that satisfies several entries). ``judged_query``, ``judged_rank``: items with any judgement.
+    ``ideal``: as :func:`ideal_order` returns it. ``n_relevant``, ``n_returned``, ``n_duplicates``: per query,
+    returned without the duplicates.
+    """
+
+    n: int
+    query: np.ndarray
+    rank: np.ndarray
+    gain: np.ndarray
+    relevant: np.ndarray
+    judged_query: np.ndarray
+    judged_rank: np.ndarray
+    ideal: tuple[np.ndarray, np.ndarray, np.ndarray]
+    n_relevant: np.ndarray
+    n_returned: np.ndarray
+    n_duplicates: np.ndarray
+
+    @cached_property
+    def found(self) -> tuple[np.ndarray, np.ndarray]:
+        """Query and rank of the relevant hits."""
+        return self.query[self.relevant], self.rank[self.relevant]
+
+    @cached_property
+    def found_items(self) -> tuple[np.ndarray, np.ndarray]:
+        """As :attr:`found`, one for each item: an item that satisfies two entries is one relevant item."""
+        query, rank = self.found
+        again = (query[1:] == query[:-1]) & (rank[1:] == rank[:-1])
+        return (query, rank) if not again.any() else (query[np.r_[True, ~again]], rank[np.r_[True, ~again]])
+
+    @cached_property
+    def precision_at_found(self) -> np.ndarray:
+        """Relevant hits up to and including each relevant hit's rank, divided by that rank."""
+        query, rank = self.found
+        last = np.arange(1, len(query) + 1)
+        same = (query[1:] == query[:-1]) & (rank[1:] == rank[:-1])
+        if same.any():  # entries satisfied by the same item count together
+            ends = np.flatnonzero(~np.r_[same, False])
+            last = np.repeat(ends + 1, np.diff(np.r_[-1, ends]))
+        seen = last - first_positions(query, self.n)[query]
+        return np.minimum(seen, rank) / rank
+
+    def compute(self, base: str, k: int | None) -> np.ndarray:
+        """One metric for all queries, float64 ``(n,)`` in [0, 1]; 0 where its denominator is empty."""
+        return np.minimum(METRICS[base](self, k), 1.0)
+
+
+def _count(query: np.ndarray, rank: np.ndarray, k: int | None, n: int) -> np.ndarray:
+    return np.bincount(query if k is None else query[rank <= k], minlength=n)
+
+
+def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    return np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator > 0)
+
+
+def _precision(hits: Hits, k: int | None) -> np.ndarray:
+    """trec_eval's ``P_k``: relevant items in the first k, divided by k."""
+    assert k is not None  # parse_metric requires it
+    return _count(*hits.found_items, k, hits.n) / k
+
+
+def _precision_returned(hits: Hits, k: int | None) -> np.ndarray:
+    """Relevant items in the first k, divided by the items that came back there."""
+    return _ratio(_count(*hits.found_items, k, hits.n), _cut(hits.n_returned, k))
+
+
+def _cut(count: np.ndarray, k: int | None) -> np.ndarray:
+    return count if k is None else np.minimum(count, k)
+
+
+def _recall(hits: Hits, k: int | None) -> np.ndarray:
+    """trec_eval's ``recall_k``: relevant in the first k, divided by all relevant."""
+    return _ratio(_count(*hits.found, k, hits.n), hits.n_relevant)
+
+
+def _hit(hits: Hits, k: int | None) -> np.ndarray:
+    """trec_eval's ``success_k``: 1 when anything relevant stands in the first k."""
+    return (_count(*hits.found, k, hits.n) > 0).astype(np.float64)
+
+
+def _reciprocal_rank(hits: Hits, k: int | None) -> np.ndarray:
+    """trec_eval's ``recip_rank``: 1 / rank of the first relevant item, 0 when it stands below k."""
+    query, rank = hits.found
+    first = np.r_[True, query[1:] != query[:-1]] if len(query) else np.zeros(0, dtype=bool)
+    if k is not None:
+        first = first & (rank <= k)
+    result = np.zeros(hits.n)
+    result[query[first]] = 1.0 / rank[first]
+    return result
+
+
+def _ndcg(hits: Hits, k: int | None) -> np.ndarray:
+    """trec_eval's ``ndcg_cut_k``: Σ gain / log2(rank + 1), divided by the same sum over the ideal order."""
+    ours = _discounted(hits.query, hits.rank, hits.gain, k, hits.n)
+    return _ratio(ours, _discounted(*hits.ideal, k, hits.n))
+
+
+def _discounted(query: np.ndarray, rank: np.ndarray, gain: np.ndarray, k: int | None, n: int) -> np.ndarray:
+    if k is not None:
+        inside = rank <= k
+        query, rank, gain = query[inside], rank[inside], gain[inside]
+    return np.bincount(query, weights=gain / np.log2(rank + 1.0), minlength=n)
+
+
+def _average_precision(hits: Hits, k: int | None) -> np.ndarray:
+    """trec_eval's ``map_cut_k``: Σ precision at each relevant item in the first k, divided by all relevant."""
+    query, rank = hits.found
+    value = hits.precision_at_found
+    if k is not None:
+        query, value = query[rank <= k], value[rank <= k]
+    return _ratio(np.bincount(query, weights=value, minlength=hits.n), hits.n_relevant)
+
+
+def _holes(hits: Hits, k: int | None) -> np.ndarray:
+    """trec_eval's ``unj_k``: items in the first k without any judgement, divided by k (whole list: by its length)."""
+    judged = _count(hits.judged_query, hits.judged_rank, k, hits.n)
+    unjudged = _cut(hits.n_returned, k) - judged
+    return unjudged / k if k is not None else _ratio(unjudged, hits.n_returned)
+
+
+def _duplicate_rate(hits: Hits, k: int | None) -> np.ndarray:
+    """Rows left out as repeated, divided by all rows of the query."""
+    return _ratio(hits.n_duplicates, hits.n_duplicates + hits.n_returned)
+
+
+METRICS: dict[str, Callable[[Hits, int | None], np.ndarray]] = {
+    "precision": _precision,
+    "precision_returned": _precision_returned,
+    "recall": _recall,
+    "hit": _hit,
+    "reciprocal_rank": _reciprocal_rank,
+    "ndcg": _ndcg,
+    "average_precision": _average_precision,
+    "holes": _holes,
+    "duplicate_rate": _duplicate_rate,
+}
+"""The kernel of each name in :data:`BASES`."""
