@@ -1,0 +1,395 @@
+"""Sentences, clauses and claims of a text, each a span of the original.
+
+The splitter walks over candidate ends (full stops, question marks, semicolons, line breaks) and decides each by what
+stands around it, so decimals, versions, abbreviations, URLs, list numbers, quotes and …… are not torn apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from workbench.data.text import HAN, Span
+
+MAX_CLAIMS = 200
+
+_CLOSERS = "\"'”’」』）)】]》>*_`"
+_CANDIDATE = re.compile(rf"(?:[。！？!?｡]+|…{{2,}}|\.{{3,}}|[.；;…]|\n)[{re.escape(_CLOSERS)}]*")
+_ABBREVIATIONS = frozenset(
+    [
+        "dr",
+        "mr",
+        "mrs",
+        "ms",
+        "prof",
+        "st",
+        "no",
+        "nos",
+        "vs",
+        "etc",
+        "e.g",
+        "i.e",
+        "eg",
+        "ie",
+        "cf",
+        "al",
+        "fig",
+        "figs",
+        "eq",
+        "sec",
+        "vol",
+        "ed",
+        "eds",
+        "pp",
+        "p",
+        "approx",
+        "dept",
+        "est",
+        "inc",
+        "ltd",
+        "co",
+        "corp",
+        "jr",
+        "sr",
+        "gen",
+        "col",
+        "lt",
+        "capt",
+        "sgt",
+        "rev",
+        "hon",
+        "u.s",
+        "u.k",
+        "u.n",
+        "e.u",
+        "a.m",
+        "p.m",
+        "ph.d",
+        "b.a",
+        "m.a",
+        "d.c",
+        "jan",
+        "feb",
+        "mar",
+        "apr",
+        "jun",
+        "jul",
+        "aug",
+        "sep",
+        "sept",
+        "oct",
+        "nov",
+        "dec",
+        "mon",
+        "tue",
+        "wed",
+        "thu",
+        "fri",
+        "sat",
+        "sun",
+        "max",
+        "min",
+        "tel",
+        "ext",
+        "art",
+        "ver",
+        "ref",
+        "resp",
+        "incl",
+        "excl",
+    ]
+)
+_SURE_ABBREVIATIONS = frozenset(
+    [
+        "dr",
+        "mr",
+        "mrs",
+        "ms",
+        "prof",
+        "vs",
+        "e.g",
+        "i.e",
+        "eg",
+        "ie",
+        "cf",
+        "fig",
+        "figs",
+        "eq",
+        "vol",
+        "no",
+        "nos",
+        "gen",
+        "col",
+        "capt",
+        "approx",
+    ]
+)
+_LAST_WORD = re.compile(r"[A-Za-z][A-Za-z.]*$")
+_LIST_NUMBER = re.compile(r"(?:^|\n)[ \t]*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
+_OPENING = re.compile(r"[\s\"'“‘(\[（【「]*")
+
+
+def sentences(text: str) -> list[Span]:
+    """The sentences of ``text`` in order, without surrounding white space.
+
+    Line breaks end a sentence only where a line is a list item, heading, table row or paragraph of its own; a line
+    wrapped in the middle of an English sentence goes on. Together the spans hold every non-space character.
+    """
+    spans = []
+    start = 0
+    for end in _ends(text):
+        spans.extend(_trimmed(text, start, end))
+        start = end
+    spans.extend(_trimmed(text, start, len(text)))
+    return spans
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
+    piece = text[start:end]
+    stripped = piece.strip()
+    if stripped:
+        begin = start + len(piece) - len(piece.lstrip())
+        yield Span(begin, begin + len(stripped), stripped)
+
+
+def _ends(text: str) -> Iterator[int]:
+    for match in _CANDIDATE.finditer(text):
+        sign = match[0][0]
+        if sign == "\n":
+            if _line_ends(text, match.start()):
+                yield match.start() + 1
+        elif sign in ".…":
+            if _stop_ends(text, match):
+                yield match.end()
+        elif sign in ";；" or _mark_ends(text, match):
+            yield match.end()
+
+
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+•·●◦▪–—|#>]|\d{1,3}[.)、．）]|[（(]\d{1,3}[)）]|[①-⑳]|[一二三四五六七八九十]+、)"
+)
+
+
+def _line_ends(text: str, at: int) -> bool:
+    """Whether a line break ends the sentence: always but for a line wrapped inside a sentence."""
+    before = text[max(0, at - 200) : at].rstrip(" \t\r")
+    after = text[at + 1 : at + 200]
+    if not before or not after.strip(" \t\r") or after.lstrip(" \t\r").startswith("\n"):
+        return True
+    if _ITEM.match(after) or before.endswith("\n"):
+        return True
+    following = after.lstrip()[:1]
+    return not (following.islower() or (before[-1] in ",，、" and following not in "|"))
+
+
+def _mark_ends(text: str, match: re.Match[str]) -> bool:
+    """``!`` and ``?`` inside a word or URL (``a?b=1``) do not end; before a closing quote that goes on neither."""
+    following = text[match.end() : match.end() + 1]
+    if (
+        match[0][0] in "!?"
+        and following
+        and following.isascii()
+        and (following.isalnum() or following in "=&/")
+    ):
+        return False
+    return not (match[0][-1] in "”’」』》\"')）" and following[:1] in tuple("，,、的"))
+
+
+def _stop_ends(text: str, match: re.Match[str]) -> bool:
+    """Whether a full stop (or an ellipsis) ends a sentence."""
+    following = text[match.end() : match.end() + 40]
+    if match[0].startswith("…") or match[0].startswith("..."):
+        return _ellipsis_ends(match[0], following)
+    if following and not following[0].isspace():
+        return _glued_stop_ends(text, match, following)
+    before = text[max(0, match.start() - 40) : match.start()]
+    if _LIST_NUMBER.search(before) and following.strip():
+        return False
+    return not _is_abbreviation(before, following)
+
+
+def _ellipsis_ends(sign: str, following: str) -> bool:
+    if sign == "…" and not following[:1].isspace():
+        return False
+    head = _OPENING.sub("", following, count=1)[:1]
+    return not head or not (head.islower() or head in "，,、。！？!?")
+
+
+def _glued_stop_ends(text: str, match: re.Match[str], following: str) -> bool:
+    """A stop without a space after it ends a sentence only before or after Chinese, or before a citation mark."""
+    previous = text[match.start() - 1 : match.start()]
+    if re.match(rf"[{HAN}]", following):
+        return not previous.isdigit() or (
+            bool(re.match(rf"[{HAN}]", following))
+            and not _LIST_NUMBER.search(text[max(0, match.start() - 40) : match.start()])
+        )
+    return bool(re.match(rf"[{HAN}]", previous)) or bool(re.match(r"\[\w[^\]\n]{0,40}\](?:\s|$)", following))
+
+
+def _is_abbreviation(before: str, following: str) -> bool:
+    word = _LAST_WORD.search(before)
+    if not word:
+        return False
+    name = word[0].lower()
+    head = _OPENING.sub("", following, count=1)[:1]
+    if name in _SURE_ABBREVIATIONS:
+        return name != "no" or head.isdigit()
+    if len(name) == 1 and word[0].isupper():
+        return bool(head) and head.isupper() and name != "i"
+    return name in _ABBREVIATIONS and bool(head) and (head.islower() or head.isdigit() or head in ",;(")
+
+
+# ---------------------------------------------------------------- clauses
+
+_PRONOUN = (
+    r"(?:it|they|he|she|we|you|i|this|that|these|those|there|the|a|an|its|their|your|our|each|all|users|no)"
+)
+_CLAUSE_CUT = re.compile(
+    rf"""
+      (?P<semi>[；;])
+    | (?P<en>,\s+(?:and|but|while|whereas|yet|so)\s+(?=(?:{_PRONOUN}\b\s+(?:[\w'-]+\s+)?[\w'-]+|[A-Z][\w-]+\s+[a-z]+)))
+    | (?P<zh>[，,]\s*(?=(?:而且|并且|但是|但|同时|此外|另外|不过|然而|其中|而(?!是)|且(?!不)|也(?!就是)|还(?!是|有))))
+    """,
+    re.VERBOSE,
+)
+_MIN_CLAUSE = 4
+
+
+def clauses(text: str) -> list[Span]:
+    """The parts of one sentence that state a fact each; the sentence itself where no safe cut is found.
+
+    Cut at semicolons, at ", and / but / while …" before a new subject and verb, and at "，而 / 但 / 同时 / 并且 …".
+    """
+    return list(_clauses(text, 0, len(text)))
+
+
+def _clauses(text: str, start: int, end: int) -> Iterator[Span]:
+    cuts = [match for match in _CLAUSE_CUT.finditer(text, start, end)]
+    at = start
+    for match in cuts:
+        if match.start() - at >= _MIN_CLAUSE and end - match.end() >= _MIN_CLAUSE:
+            yield from _trimmed(text, at, match.start())
+            at = match.end()
+    yield from _trimmed(text, at, end)
+
+
+# ---------------------------------------------------------------- claims
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The claims of a text, and whether more than ``MAX_CLAIMS`` were found and the rest left out."""
+
+    spans: tuple[Span, ...]
+    capped: bool
+
+
+_LIST_MARK = re.compile(
+    r"(?:[ \t]*(?:[-*+•·●◦▪]\s+|#{1,6}\s+|>\s*|\(?\d{1,3}[.)、．）](?!\d)\s*|[（(]\d{1,3}[)）]\s*|[①-⑳]\s*|[一二三四五六七八九十]+、))+"
+)
+CITATION_MARK = re.compile(
+    r"\s*(?:\[\^?\d+(?:\s*[,，、–-]\s*\d+)*\]|【[^】\n]{1,40}】|\[(?=[^\]\n]{0,60}[\d#_-])[A-Za-z][\w.:#/-]{0,60}\](?!\())"
+)
+_QUESTION = re.compile(r"[?？][\"'”’」』）)】\]*_`\s]*$")
+_NO_CLAIM = re.compile(
+    r"""
+    ^(?:hi|hello|hey|dear|sure|certainly|of\ course|absolutely|great|good\ question|thanks?|thank\ you|you're\ welcome|
+        yes|no|ok|okay|got\ it|sorry|welcome|regards|best\ regards|sincerely|cheers)
+        (?:[\ ,!.]+(?:there|everyone|team|all|question|you|sir|madam|so\ much|very\ much|for\ (?:your|the|asking|reaching)[^.]{0,60}))*[\ ,!.]*$
+    | ^(?:you're|you\ are)\ (?:very\ |most\ )?welcome\b
+    | ^(?:thanks|thank\ you)\b
+    | \b(?:let\ me\ know|feel\ free|don't\ hesitate|do\ not\ hesitate)\b
+    | ^(?:i\ )?hope\ (?:this|that|it)\b.*\b(?:helps?|helpful|useful|answers)
+    | \b(?:happy|glad)\ to\ (?:help|assist)\b
+    | ^(?:here\ (?:is|are|'s)|here's|below\ (?:is|are)|the\ following|according\ to|based\ on)\b[^.]{0,120}:$
+    | ^(?:您好|你好|好的|当然|没问题|感谢|谢谢|抱歉|对不起|不好意思|不客气|是的|对的|可以的|当然可以)[^，。,；]{0,8}[！!。，,～~]*$
+    | 希望.{0,20}(?:帮助|帮到|有用)
+    | (?:如有|如果(?:您|你)?(?:还)?有|若有|有任何|如需|如果(?:您|你)?需要).{0,24}(?:问题|疑问|帮助|信息|了解).{0,6}(?:[，,].{0,8})?(?:随时|请|欢迎|可以|可|联系|告诉|告知)
+    | 很高兴(?:为您|为你|能)
+    | ^(?:感谢|谢谢)(?:您|你)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_TABLE_RULE = re.compile(r"^[\s|:=*_-]+$")
+
+
+def claims(text: str) -> Claims:
+    """What ``text`` states: sentences, cut into clauses, without what states nothing.
+
+    Questions, greetings, offers of help, headings, table rules and statements that decline are left out; list markers
+    and citation marks at the edges are no part of a span. At most ``MAX_CLAIMS``.
+    """
+    from workbench.data.markers import declines
+
+    found: list[Span] = []
+    for sentence in sentences(text):
+        if _is_heading(sentence.text):
+            continue
+        for clause in _clauses(text, sentence.start, sentence.end):
+            claim = _stripped_claim(text, clause)
+            if claim is not None and not declines(claim.text):
+                found.append(claim)
+        if len(found) > MAX_CLAIMS:
+            return Claims(tuple(found[:MAX_CLAIMS]), True)
+    return Claims(tuple(found), False)
+
+
+def _is_heading(sentence: str) -> bool:
+    return (
+        bool(re.match(r"#{1,6}\s", sentence))
+        or bool(_TABLE_RULE.match(sentence))
+        or (sentence.endswith((":", "：")) and len(sentence) <= 80)
+    )
+
+
+_TRAILING = re.compile(r"[\s。！!？?.;；,，、]+$")
+
+
+def _stripped_claim(text: str, span: Span) -> Span | None:
+    """The span without list marker and citation marks at its edges, or None if nothing is stated."""
+    if _QUESTION.search(span.text) or _NO_CLAIM.search(span.text):
+        return None
+    start, end = _without_marks(text, span.start, span.end)
+    body = text[start:end]
+    if not re.search(r"\w", body):
+        return None
+    return Span(start, end, body)
+
+
+def _without_marks(text: str, start: int, end: int) -> tuple[int, int]:
+    mark = _LIST_MARK.match(text, start, end)
+    if mark and mark.end() < end:
+        start = mark.end()
+    start, end = _without_citations(text, start, end)
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    while start < end and text[start].isspace():
+        start += 1
+    return start, end
+
+
+def _without_citations(text: str, start: int, end: int) -> tuple[int, int]:
+    """Cut citation marks from both edges; marks in the middle stay inside the span."""
+    leading = CITATION_MARK.match(text, start, end)
+    while leading:
+        start = leading.end()
+        leading = CITATION_MARK.match(text, start, end)
+    body = text[start:end]
+    trailing = _trailing_marks(body)
+    return start, start + trailing
+
+
+def _trailing_marks(body: str) -> int:
+    """Where ``body`` ends when the citation marks at its end, with the stop after them, are left out."""
+    end = len(body)
+    while True:
+        stripped = _TRAILING.sub("", body[:end])
+        if not stripped.endswith(("]", "】")):
+            return end
+        opening = max(
+            stripped.rfind("[", max(0, len(stripped) - 80)), stripped.rfind("【", max(0, len(stripped) - 80))
+        )
+        if opening < 0 or not CITATION_MARK.fullmatch(stripped[opening:]):
+            return end
+        end = len(stripped[:opening].rstrip())
