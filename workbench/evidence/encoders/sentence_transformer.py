@@ -1,0 +1,304 @@
+"""Any sentence-transformers model: a folder, a name of the hub, or a loaded object.
+
+Texts are tokenized once, sorted by their number of tokens and run in batches of a fixed token budget: less padding
+than batches of a fixed number of texts, above all where Chinese and English are mixed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import EncoderError
+from workbench.evidence.embed import Kind, TokenVectors, clean_text, is_folder, unit_rows
+from workbench.evidence.encoders.hub import require_reachable
+
+logger = logging.getLogger(__name__)
+
+#: Tokens (padding included) run through the model at once.
+TOKEN_BUDGET = 4096
+#: A text is cut to so many characters for each token of the window before it is tokenized: the rest cannot matter,
+#: and a text of a megabyte costs no more than a page.
+CHARACTERS_PER_TOKEN = 32
+
+_PROBE_CHINESE = "今天天气怎么样？请问如何申请退款，客服电话是多少。"
+_PROBE_ENGLISH = "The quick brown fox asks how to apply for a refund."
+_E5 = re.compile(r"(^|[/_-])e5-(?!.*instruct)", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Tokens:
+    """One text as the model sees it: ids cut to the window, spans in the text, which tokens are the text's own."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    special: list[int]
+    cut: bool
+
+
+class SentenceTransformerEncoder:
+    """A loaded ``SentenceTransformer`` as an encoder, with token vectors and truncation where it is a transformer.
+
+    Parameters
+    ----------
+    model
+        ``sentence_transformers.SentenceTransformer``, in float32 for reproducible vectors.
+    name
+        For people, cache keys and manifests.
+    fingerprint
+        Default: a digest of samples of all weights, the vocabulary and the pooling.
+    prompts
+        ``{"query": …, "passage": …}``; default: the model's own, or e5's where the name says e5 and it has none.
+    """
+
+    def __init__(
+        self, model: Any, name: str, *, fingerprint: str | None = None, prompts: Mapping[str, str] | None = None
+    ) -> None:
+        model.eval()
+        self.model = model
+        self.name = name
+        self.prompts = dict(prompts) if prompts is not None else _prompts(model, name)
+        self.dimension = int(_dimension(model))
+        self.max_tokens = int(model.max_seq_length) if model.max_seq_length else 0
+        self.fingerprint = fingerprint if fingerprint is not None else _fingerprint(model, self.prompts)
+        self._plain = _is_plain_transformer(model, self.prompts)
+        self.reads_chinese = _reads_chinese(model) if self._plain else True
+
+    def encode(self, texts: Sequence[str], kind: Kind = "passage") -> np.ndarray:
+        """Unit rows (n, d) float32; a text longer than ``max_tokens`` is represented by its beginning."""
+        if self._plain:
+            return self._run(texts, kind, want_tokens=False)[0]
+        rows = self.model.encode(
+            [clean_text(text) for text in texts],
+            prompt=self.prompts[kind] or None,
+            convert_to_numpy=True,
+            show_progress_bar=False,
+        )
+        return unit_rows(np.asarray(rows, dtype=np.float32).reshape(len(texts), self.dimension))
+
+    def token_vectors(self, texts: Sequence[str], kind: Kind = "passage") -> list[TokenVectors]:
+        """For each text the last-layer vectors (m, d) of its tokens, unit rows, and their spans (m, 2) int32.
+
+        The prompt and the special tokens are left out, and so are tokens beyond ``max_tokens``.
+
+        Raises
+        ------
+        EncoderError
+            When the model is no transformer with a fast tokenizer.
+        """
+        return self.encode_with_tokens(texts, kind)[1]
+
+    def encode_with_tokens(self, texts: Sequence[str], kind: Kind = "passage") -> tuple[np.ndarray, list[TokenVectors]]:
+        """Vectors of the texts and of their tokens in one pass; see :meth:`token_vectors`."""
+        if not self._plain:
+            raise EncoderError(f"encoder {self.name} has no token vectors: it is no transformer with a fast tokenizer")
+        return self._run(texts, kind, want_tokens=True)
+
+    def truncated(self, texts: Sequence[str], kind: Kind = "passage") -> np.ndarray:
+        """Bool (n,): which texts are longer than the window, prompt included."""
+        if not self._plain:
+            return np.zeros(len(texts), dtype=bool)
+        return np.array([tokens.cut for tokens in self._tokenize(texts, kind)], dtype=bool)
+
+    # -- one pass --------------------------------------------------------------------------------------------
+
+    def _run(self, texts: Sequence[str], kind: Kind, *, want_tokens: bool) -> tuple[np.ndarray, list[TokenVectors]]:
+        import torch
+
+        tokens = self._tokenize(texts, kind)
+        rows = np.empty((len(tokens), self.dimension), dtype=np.float32)
+        pieces: dict[int, TokenVectors] = {}
+        skip = len(self.prompts[kind])
+        with torch.inference_mode():
+            for batch in _token_batches([len(t.ids) for t in tokens]):
+                output = self.model(self._features([tokens[i].ids for i in batch]))
+                rows[batch] = output["sentence_embedding"].float().cpu().numpy()
+                if want_tokens:
+                    hidden = output["token_embeddings"].float().cpu().numpy()
+                    for i, vectors in zip(batch, hidden, strict=True):
+                        pieces[i] = _own_tokens(vectors, tokens[i], skip, texts[i])
+        return unit_rows(rows), [pieces[i] for i in range(len(pieces))]
+
+    def _tokenize(self, texts: Sequence[str], kind: Kind) -> list[_Tokens]:
+        """Ids cut to the window, without padding."""
+        if not len(texts):
+            return []
+        prompt, window = self.prompts[kind], self.max_tokens or None
+        limit = window * CHARACTERS_PER_TOKEN if window else None
+        encoded = self.model.tokenizer(
+            [prompt + clean_text(text)[:limit] for text in texts],
+            truncation=window is not None,
+            max_length=window,
+            return_offsets_mapping=True,
+            return_special_tokens_mask=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+        )
+        columns = (encoded["input_ids"], encoded["offset_mapping"], encoded["special_tokens_mask"])
+        cut = [bool(e.overflowing) for e in encoded.encodings]
+        long = [limit is not None and len(text) > limit for text in texts]
+        return [_Tokens(*row, c or x) for *row, c, x in zip(*columns, cut, long, strict=True)]
+
+    def _features(self, ids: list[list[int]]) -> dict[str, Any]:
+        """Right-padded tensors as the first module expects them."""
+        import torch
+
+        width = max(map(len, ids))
+        padding = self.model.tokenizer.pad_token_id or 0
+        padded = torch.tensor([row + [padding] * (width - len(row)) for row in ids])
+        lengths = torch.tensor([len(row) for row in ids])
+        mask = (torch.arange(width)[None, :] < lengths[:, None]).long()
+        features = {"input_ids": padded, "attention_mask": mask}
+        if "token_type_ids" in self.model.tokenizer.model_input_names:
+            features["token_type_ids"] = torch.zeros_like(padded)
+        return {key: value.to(self.model.device) for key, value in features.items()}
+
+
+def load_sentence_transformer(name: str) -> SentenceTransformerEncoder:
+    """The model in folder ``name`` (no network), or the hub's model ``name`` from the local copy or the network.
+
+    Raises
+    ------
+    EncoderError
+        When there is none; within seconds where the hub cannot be reached.
+    """
+    if is_folder(name):
+        folder = Path(name).expanduser()
+        return SentenceTransformerEncoder(open_model(str(folder)), folder.resolve().name)
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name):
+        raise EncoderError(f"encoder {name!r} is neither a folder nor a name such as intfloat/multilingual-e5-small")
+    try:
+        model = open_model(name)
+    except EncoderError:
+        require_reachable(name)
+        logger.info("fetching encoder %s from the hub", name)
+        model = open_model(name, local_files_only=False)
+    return SentenceTransformerEncoder(model, name)
+
+
+def open_model(name: str, *, local_files_only: bool = True) -> Any:
+    """Load a ``SentenceTransformer`` in float32 on the CPU or the GPU that torch finds.
+
+    Raises
+    ------
+    EncoderError
+        With the reason, in one line.
+    """
+    try:
+        import torch
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise EncoderError(
+            f"sentence-transformers is missing ({error}); run `pip install -r requirements.txt`"
+        ) from error
+    try:
+        with _quiet():
+            return SentenceTransformer(name, local_files_only=local_files_only, model_kwargs={"dtype": torch.float32})
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
+        raise EncoderError(f"encoder {name!r} cannot be loaded: {' '.join(str(error).split())[:200]}") from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Load without the library's progress bar: it would stay in notebooks as a red block."""
+    from transformers.utils import logging as library
+
+    shown = library.is_progress_bar_enabled()
+    library.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            library.enable_progress_bar()
+
+
+def _token_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Positions sorted by length, in batches of at most ``TOKEN_BUDGET`` padded tokens (one text at least)."""
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and lengths[position] * (len(batch) + 1) > TOKEN_BUDGET:
+            yield batch
+            batch = []
+        batch.append(position)
+    if batch:
+        yield batch
+
+
+def _own_tokens(vectors: np.ndarray, tokens: _Tokens, skip: int, text: str) -> TokenVectors:
+    """Vectors and spans of the text's own tokens; ``skip`` characters of prompt came before."""
+    keep, spans = [], []
+    for position, ((start, end), special) in enumerate(zip(tokens.offsets, tokens.special, strict=True)):
+        start, end = max(start - skip, 0), end - skip
+        while start < end and text[start].isspace():
+            start += 1
+        if not special and start < end:
+            keep.append(position)
+            spans.append((start, end))
+    return unit_rows(vectors[keep]), np.array(spans, dtype=np.int32).reshape(-1, 2)
+
+
+# -- what kind of model it is --------------------------------------------------------------------------------
+
+
+def _dimension(model: Any) -> int:
+    if hasattr(model, "get_embedding_dimension"):
+        return model.get_embedding_dimension()
+    return model.get_sentence_embedding_dimension()
+
+
+def _prompts(model: Any, name: str) -> dict[str, str]:
+    """The model's own prompts by kind."""
+    own = {key: value for key, value in (model.prompts or {}).items() if value}
+    default = own.get(model.default_prompt_name or "", "")
+    query = own.get("query", default)
+    passage = own.get("passage") or own.get("document", default)
+    if not own and _E5.search(name):
+        query, passage = "query: ", "passage: "
+    return {"query": query, "passage": passage}
+
+
+def _is_plain_transformer(model: Any, prompts: Mapping[str, str]) -> bool:
+    """Whether ids and a mask are all it needs: a transformer, a fast tokenizer, right padding, prompts pooled."""
+    first = model[0]
+    tokenizer = getattr(first, "tokenizer", None)
+    pools_prompt = all(getattr(module, "include_prompt", True) for module in model)
+    return (
+        type(first).__name__ == "Transformer"
+        and getattr(tokenizer, "is_fast", False)
+        and tokenizer.padding_side == "right"
+        and not getattr(first, "do_lower_case", False)
+        and (pools_prompt or not any(prompts.values()))
+    )
+
+
+def _reads_chinese(model: Any) -> bool:
+    """Whether the vocabulary holds Chinese: few unknown pieces, and no flood of bytes, in a probe sentence."""
+    tokenizer = model.tokenizer
+    ids = tokenizer(_PROBE_CHINESE, add_special_tokens=False)["input_ids"]
+    unknown = sum(i == tokenizer.unk_token_id for i in ids) if tokenizer.unk_token_id is not None else 0
+    return unknown <= 0.1 * len(ids) and len(ids) <= 1.5 * len(_PROBE_CHINESE)
+
+
+def _fingerprint(model: Any, prompts: Mapping[str, str]) -> str:
+    """12 hex digits that change with the weights, the vocabulary, the window, the prompts and the modules."""
+    digest = hashlib.sha256()
+    for key, value in sorted(model.state_dict().items()):
+        if ".pooler." in key:  # drawn at random where a checkpoint lacks it, and not part of the vectors
+            continue
+        flat = value.detach().reshape(-1)
+        sample = flat[:: max(1, len(flat) // 64)].float().cpu().numpy().astype("<f4")
+        digest.update(f"{key}{tuple(value.shape)}".encode() + sample.tobytes())
+    tokenizer = getattr(model, "tokenizer", None)
+    for probe in (_PROBE_CHINESE, _PROBE_ENGLISH):
+        digest.update(str(tokenizer(probe)["input_ids"] if callable(tokenizer) else "").encode())
+    modules = [(type(module).__name__, getattr(module, "pooling_mode", "")) for module in model]
+    digest.update(repr((modules, model.max_seq_length, sorted(prompts.items()))).encode())
+    return digest.hexdigest()[:12]
