@@ -320,7 +320,7 @@ def claims(text: str) -> Claims:
     Questions, greetings, offers of help, headings, table rules and statements that decline are left out; list markers
     and citation marks at the edges are no part of a span. At most ``MAX_CLAIMS``.
     """
-    from workbench.data.markers import declines
+    from workbench.data.refusals import declines
 
     found: list[Span] = []
     for sentence in sentences(text):
