@@ -11,7 +11,7 @@ import tomllib
 from functools import cache
 from importlib import resources
 
-from workbench.data.refusals import Refusal, declines, refusal
+from workbench.data.declining import Refusal, declines, refusal
 from workbench.data.text import Span, normalise_with_map
 
 __all__ = ["Refusal", "absolutes", "declines", "hedges", "negations", "refusal"]

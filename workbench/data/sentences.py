@@ -10,121 +10,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workbench.data.text import HAN, Span
+from workbench.data.text import HAN, Span, word_list
 
 MAX_CLAIMS = 200
 
 _CLOSERS = "\"'”’」』）)】]》>*_`"
 _CANDIDATE = re.compile(rf"(?:[。！？!?｡]+|…{{2,}}|\.{{3,}}|[.；;…]|\n)[{re.escape(_CLOSERS)}]*")
-_ABBREVIATIONS = frozenset(
-    [
-        "dr",
-        "mr",
-        "mrs",
-        "ms",
-        "prof",
-        "st",
-        "no",
-        "nos",
-        "vs",
-        "etc",
-        "e.g",
-        "i.e",
-        "eg",
-        "ie",
-        "cf",
-        "al",
-        "fig",
-        "figs",
-        "eq",
-        "sec",
-        "vol",
-        "ed",
-        "eds",
-        "pp",
-        "p",
-        "approx",
-        "dept",
-        "est",
-        "inc",
-        "ltd",
-        "co",
-        "corp",
-        "jr",
-        "sr",
-        "gen",
-        "col",
-        "lt",
-        "capt",
-        "sgt",
-        "rev",
-        "hon",
-        "u.s",
-        "u.k",
-        "u.n",
-        "e.u",
-        "a.m",
-        "p.m",
-        "ph.d",
-        "b.a",
-        "m.a",
-        "d.c",
-        "jan",
-        "feb",
-        "mar",
-        "apr",
-        "jun",
-        "jul",
-        "aug",
-        "sep",
-        "sept",
-        "oct",
-        "nov",
-        "dec",
-        "mon",
-        "tue",
-        "wed",
-        "thu",
-        "fri",
-        "sat",
-        "sun",
-        "max",
-        "min",
-        "tel",
-        "ext",
-        "art",
-        "ver",
-        "ref",
-        "resp",
-        "incl",
-        "excl",
-    ]
-)
-_SURE_ABBREVIATIONS = frozenset(
-    [
-        "dr",
-        "mr",
-        "mrs",
-        "ms",
-        "prof",
-        "vs",
-        "e.g",
-        "i.e",
-        "eg",
-        "ie",
-        "cf",
-        "fig",
-        "figs",
-        "eq",
-        "vol",
-        "no",
-        "nos",
-        "gen",
-        "col",
-        "capt",
-        "approx",
-    ]
-)
 _LAST_WORD = re.compile(r"[A-Za-z][A-Za-z.]*$")
 _LIST_NUMBER = re.compile(r"(?:^|\n)[ \t]*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
 _OPENING = re.compile(r"[\s\"'“‘(\[（【「]*")
@@ -233,11 +124,11 @@ def _is_abbreviation(before: str, following: str) -> bool:
         return False
     name = word[0].lower()
     head = _OPENING.sub("", following, count=1)[:1]
-    if name in _SURE_ABBREVIATIONS:
+    if name in word_list("abbreviation", "sure"):
         return name != "no" or head.isdigit()
     if len(name) == 1 and word[0].isupper():
         return bool(head) and head.isupper() and name != "i"
-    return name in _ABBREVIATIONS and bool(head) and (head.islower() or head.isdigit() or head in ",;(")
+    return name in word_list("abbreviation", "any") and bool(head) and (head.islower() or head.isdigit() or head in ",;(")
 
 
 # ---------------------------------------------------------------- clauses
@@ -320,7 +211,7 @@ def claims(text: str) -> Claims:
     Questions, greetings, offers of help, headings, table rules and statements that decline are left out; list markers
     and citation marks at the edges are no part of a span. At most ``MAX_CLAIMS``.
     """
-    from workbench.data.refusals import declines
+    from workbench.data.declining import declines
 
     found: list[Span] = []
     for sentence in sentences(text):

@@ -1,40 +1,38 @@
-"""Normalising, recognising and cutting text, Chinese and English alike.
+"""Recognising and cutting text, Chinese and English alike.
 
-Everything here works on plain strings. Offsets are always into the text as it was given; normalised text is for
-matching only and is never shown. No function raises on any string, lone surrogates and control characters included.
+Everything here works on plain strings. Offsets are always into the text as it was given. No function raises on any
+string, lone surrogates and control characters included.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
-HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff々〇"
-KANA = "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
-HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
+from workbench.data.normalising import (
+    HAN,
+    HAN_CHARACTER,
+    HANGUL,
+    KANA,
+    Offsets,
+    Span,
+    fold_surrogates,
+    normalise,
+    normalise_with_map,
+    simplify,
+)
+
+__all__ = [
+    "HAN", "HANGUL", "KANA", "Offsets", "Span", "Token", "char_ngrams", "content_words", "fold_surrogates", "language",
+    "normalise", "normalise_with_map", "stem", "stop_words", "tokens", "word_list", "words", "words_many",
+]  # fmt: skip
+
 _WORD = rf"[^\W{HAN}{KANA}]"
-
-_HAN_CHARACTER = re.compile(f"[{HAN}]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_SPACES = re.compile(r"\s+")
-_NON_SPACE_RUN = re.compile(r"\S+")
-_CLUSTER = re.compile("[^\u0300-\u036f\u3099\u309a][\u0300-\u036f\u3099\u309a]+|.", re.DOTALL)
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A piece ``[start, end)`` of an original text, and the text that stands there."""
-
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,179 +44,11 @@ class Token:
     end: int
 
 
-class Offsets:
-    """Where each character of a normalised text came from.
-
-    ``starts[i]`` and ``ends[i]`` bound the original characters that made normalised character ``i``; both are None
-    where the two texts have the same offsets.
-    """
-
-    __slots__ = ("ends", "starts")
-
-    def __init__(self, starts: Sequence[int] | None = None, ends: Sequence[int] | None = None) -> None:
-        self.starts = starts
-        self.ends = ends
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """The original ``(start, end)`` of the normalised range; an empty range gives an empty one."""
-        if self.starts is None or self.ends is None:
-            return start, end
-        if end <= start:
-            at = self.starts[start] if start < len(self.starts) else (self.ends[-1] if self.ends else 0)
-            return at, at
-        return self.starts[start], self.ends[end - 1]
-
-
-# ---------------------------------------------------------------- normalising
-
-
-def normalise(text: str) -> str:
-    """``text`` for matching: NFKC, case folded, traditional → simplified, dashes, quotes and white space unified.
-
-    Invisible format characters are dropped, runs of white space become one space, ends are stripped. Idempotent.
-    """
-    if len(text) <= 2000:
-        return _normalise_cached(text)
-    return _normalise(text)
-
-
-@lru_cache(maxsize=32768)
-def _normalise_cached(text: str) -> str:
-    return _normalise(text)
-
-
-def _normalise(text: str) -> str:
-    if text.isascii():
-        return " ".join(text.lower().split())
-    folded = _fold_aligned(text)
-    if folded is None:
-        folded = "".join([_fold_cluster(piece) for piece in _CLUSTER.findall(text)])
-    return _strip_folded(folded)
-
-
-def _strip_folded(folded: str) -> str:
-    return " ".join(folded.split())
-
-
-def normalise_with_map(text: str) -> tuple[str, Offsets]:
-    """``normalise(text)`` and the ``Offsets`` that lead from it back to ``text``."""
-    folded: str | None = text.lower() if text.isascii() else _fold_aligned(text)
-    if folded is not None:
-        plain = _strip_folded(folded)
-        if len(plain) == len(folded):
-            return plain, Offsets()
-        return _fold_spaces(folded, range(len(folded)), range(1, len(folded) + 1))
-    return _fold_spaces(*_fold_with_map(text))
-
-
-def _fold_aligned(text: str) -> str | None:
-    """The folded text if every character folds to exactly one, else None."""
-    table = _character_table() if _HAN_CHARACTER.search(text) else _WIDTH_TABLE
-    folded = text.translate(table)
-    if _INVISIBLE.search(folded) or not unicodedata.is_normalized("NFKC", folded):
-        return None
-    lowered = folded.casefold()
-    return lowered if len(lowered) == len(text) and unicodedata.is_normalized("NFKC", lowered) else None
-
-
-@lru_cache(maxsize=65536)
-def _fold_cluster(piece: str) -> str:
-    """One character with its combining marks, folded; may be longer or empty."""
-    if _INVISIBLE.match(piece):
-        return ""
-    table = _character_table() if _HAN_CHARACTER.match(piece) else _WIDTH_TABLE
-    once = unicodedata.normalize("NFKC", piece.translate(table)).casefold()
-    twice = unicodedata.normalize("NFKC", once).translate(table)
-    return unicodedata.normalize("NFKC", _simplify(twice).casefold())
-
-
-def _simplify(text: str) -> str:
-    return text.translate(_character_table()) if _HAN_CHARACTER.search(text) else text
-
-
-def _fold_with_map(text: str) -> tuple[str, list[int], list[int]]:
-    pieces: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    at = 0
-    for piece in _CLUSTER.findall(text):
-        folded, following = _fold_cluster(piece), at + len(piece)
-        pieces.append(folded)
-        starts.extend([at] * len(folded))
-        ends.extend([following] * len(folded))
-        at = following
-    return "".join(pieces), starts, ends
-
-
-def _fold_spaces(folded: str, starts: Sequence[int], ends: Sequence[int]) -> tuple[str, Offsets]:
-    """Fold white space and keep the map."""
-    words: list[str] = []
-    kept_starts: list[int] = []
-    kept_ends: list[int] = []
-    previous = 0
-    for match in _word_runs(folded):
-        begin, stop = match
-        if words:
-            kept_starts.append(starts[previous])
-            kept_ends.append(ends[begin - 1])
-        words.append(folded[begin:stop])
-        kept_starts.extend(starts[begin:stop])
-        kept_ends.extend(ends[begin:stop])
-        previous = stop
-    return " ".join(words), Offsets(kept_starts, kept_ends)
-
-
-def _word_runs(folded: str) -> Iterable[tuple[int, int]]:
-    """The runs that ``str.split`` would give, with their offsets."""
-    at = 0
-    for word in folded.split():
-        begin = folded.index(word, at)
-        at = begin + len(word)
-        yield begin, at
-
-
-def _width_table() -> dict[int, str]:
-    """Characters that fold one to one: full width forms, dashes, quotes, white space."""
-    table = {0xFF01 + i: chr(0x21 + i) for i in range(94)}
-    table.update(dict.fromkeys([0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2015, 0x2212], "-"))
-    table.update(dict.fromkeys([0x201C, 0x201D, 0x201E, 0x301D, 0x301E], '"'))
-    table.update(dict.fromkeys([0x2018, 0x2019, 0x201B, 0x02BC], "'"))
-    table.update(dict.fromkeys([0x00A0, 0x3000, 0x2002, 0x2003, 0x2009, 0x202F], " "))
-    table.update({0x301C: "~", 0xFFE5: "¥", 0x2044: "/", 0x2022: "·", 0x30FB: "·"})
-    return table
-
-
-_WIDTH_TABLE = _width_table()
-
-
-@cache
-def _character_table() -> dict[int, str]:
-    """``_WIDTH_TABLE`` and, character by character, traditional → simplified.
-
-    Character by character so that a substring of a text folds to a substring of the folded text.
-    """
-    import opencc
-
-    blocks = [range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0x20000, 0x2EBF0)]
-    characters = [chr(code) for block in blocks for code in block]
-    converted = opencc.OpenCC("t2s").convert("\n".join(characters)).split("\n")
-    pairs = zip(characters, converted, strict=True)
-    table = {ord(old): new for old, new in pairs if old != new and len(new) == 1}
-    return _WIDTH_TABLE | table
-
-
-def fold_surrogates(text: str) -> tuple[str, bool]:
-    """``text`` with each lone surrogate replaced by U+FFFD, and whether there was one."""
-    if text.isascii() or not _SURROGATE.search(text):
-        return text, False
-    return _SURROGATE.sub("\ufffd", text), True
-
-
 # ---------------------------------------------------------------- language
 
 _SCRIPTS = {
     "ja": re.compile(f"[{KANA}]"),
-    "zh": _HAN_CHARACTER,
+    "zh": HAN_CHARACTER,
     "ko": re.compile(f"[{HANGUL}]"),
     "ru": re.compile("[\u0400-\u04ff]"),
     "ar": re.compile("[\u0600-\u06ff]"),
@@ -263,40 +93,13 @@ def _latin_language(sample: str, letters: int) -> str:
     return str(py3langid.classify(words)[0])
 
 
-_ENGLISH_CUES = frozenset(
-    [
-        "the",
-        "is",
-        "are",
-        "was",
-        "were",
-        "of",
-        "and",
-        "to",
-        "in",
-        "for",
-        "with",
-        "that",
-        "this",
-        "what",
-        "how",
-        "when",
-        "which",
-        "does",
-        "do",
-        "can",
-        "you",
-        "not",
-        "from",
-        "have",
-    ]
-)
 
 
 def _looks_english(sample: str) -> bool:
     """Whether at least a fifth of the words are English function words: no model is needed then."""
     found = _LATIN_WORD.findall(sample.lower())
-    return sum(word in _ENGLISH_CUES for word in found) * 5 >= len(found)
+    cues = word_list("language", "english")
+    return sum(word in cues for word in found) * 5 >= len(found)
 
 
 # ---------------------------------------------------------------- words
@@ -350,7 +153,7 @@ def _segmented(run: str, start: int) -> list[Token]:
     """Words of a run of Han characters; segmented in simplified form, cut from the original."""
     found = []
     at = 0
-    for word in _cut(run.translate(_character_table())):
+    for word in _cut(simplify(run)):
         found.append(Token(run[at : at + len(word)], start + at, start + at + len(word)))
         at += len(word)
     return found
@@ -427,10 +230,16 @@ def words_many(texts: Iterable[str]) -> list[list[str]]:
 
 
 @cache
+def word_list(table: str, name: str) -> frozenset[str]:
+    """The list ``name`` of ``table`` in ``words.toml``."""
+    tables = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
+    return frozenset(tables[table][name].split())
+
+
+@cache
 def stop_words() -> frozenset[str]:
     """English and Chinese function words, normalised. Negations and numbers are not among them."""
-    source = resources.files(__package__).joinpath("stopwords.toml").read_text(encoding="utf-8")
-    return frozenset(word for value in tomllib.loads(source).values() for word in value.split())
+    return word_list("stop", "en") | word_list("stop", "zh")
 
 
 def content_words(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 An answer is cut into segments (clauses; in Chinese what stands between commas). A segment declines, fills (an apology,
 a redirect, an offer, a remark about the sources) or states something. An answer is a refusal when something in it
-declines and nothing states. The patterns are in ``refusals.toml``.
+declines and nothing states. The patterns are in ``declining.toml``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LATIN_TEXT = re.compile(r"[A-Za-z]{2}")
 @cache
 def _patterns(name: str) -> re.Pattern[str]:
     """The compiled alternatives of one table, its ``{blocks}`` filled in."""
-    tables = tomllib.loads(resources.files(__package__).joinpath("refusals.toml").read_text(encoding="utf-8"))
+    tables = tomllib.loads(resources.files(__package__).joinpath("declining.toml").read_text(encoding="utf-8"))
     blocks = tables["blocks"]
     filled = [_filled(_filled(pattern, blocks), blocks) for pattern in tables[name]["patterns"]]
     return re.compile("|".join(f"(?:{pattern})" for pattern in filled))
