@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -65,12 +66,15 @@ def _unit_of(written: str | None) -> tuple[str, str | None]:
 _CN = "零〇一二两三四五六七八九十百千万亿"
 _ARABIC = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?"
 _ONE_WORD = "(?:" + "|".join(sorted(WORDS, key=len, reverse=True)) + ")"
-_ENGLISH = rf"(?:{_ONE_WORD}|a(?=\ (?:hundred|thousand|million)\b))(?:[\ -](?:and\ )?(?:{_ONE_WORD}|hundred|thousand|million|billion)\b)*"
-_MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-_SCALE = (
-    r"(?:万亿|千万|百万|十万|万|亿|千|百|k(?![a-z])|(?:hundred|thousand|million|billion|trillion|mn|bn)\b)"
-)
+_MORE_WORDS = rf"(?:[\ -](?:and\ )?(?:{_ONE_WORD}|hundred|thousand|million|billion)\b)*"
+_ENGLISH = rf"(?:{_ONE_WORD}|a(?=\ (?:hundred|thousand|million)\b)){_MORE_WORDS}"
+_MONTH = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b"
+_ORDINAL_WORD = "(?:" + "|".join(ORDINALS) + ")"
+_SCALE = r"(?:万亿|千万|百万|十万|万|亿|千|百|k(?![a-z])|(?:hundred|thousand|million|billion|trillion|mn|bn)\b)"
 _CN_NUMBER = rf"[{_CN}]+(?:点[零〇一二三四五六七八九]+)?"
+_CN_MONTH = r"(?:\d{1,2}|[一二三四五六七八九十]{1,2})"
+_CN_DAY = r"(?:\d{1,2}|[一二三四五六七八九十]{1,3})"
+_CN_YEAR = r"(?:\d{4}|[〇零一二三四五六七八九]{4})"
 
 
 @cache
@@ -81,49 +85,118 @@ def _unit_pattern() -> str:
     return rf"(?:(?:{'|'.join(other)})|(?:{'|'.join(latin)})(?![a-z0-9_]))"
 
 
+_SKIP = rf"(?P<skip>https?://[^\s{HAN}]+|(?<![\w.+-])[\w.+-]{{1,64}}@[\w.-]+\w)"
+_TIME = r"""(?P<time>(?<![\w.:])(?P<hh>[01]?\d|2[0-4]):(?P<mm>[0-5]\d)(?::[0-5]\d)?
+    (?:\ ?(?P<half>[ap])\.?m\b\.?)?(?![:\d]))"""
+_AMPM = r"(?P<ampm>(?<![\w.:])(?P<h2>1[0-2]|0?[1-9])\ ?(?P<half2>[ap])\.?m\b\.?)"
+_YMD = r"(?P<ymd>(?<![\w.])(?P<y1>\d{4})(?P<sep>[-/.])(?P<m1>\d{1,2})(?P=sep)(?P<d1>\d{1,2})(?!\d|[-/.]\d))"
+_CN_DATE = rf"""(?P<cdate>(?<!\d)(?P<y2>{_CN_YEAR})\ ?年(?!前|后|内|以)
+    (?:\ ?(?P<m2>{_CN_MONTH})\ ?月(?:\ ?(?P<d2>{_CN_DAY})\ ?[日号])?)?)"""
+_CN_MONTH_DAY = rf"(?P<cmd>(?<![\d.{_CN}])(?P<m3>{_CN_MONTH})\ ?月\ ?(?P<d3>{_CN_DAY})\ ?[日号])"
+_MDY = rf"""(?P<mdy>\b(?P<m4>{_MONTH})\.?\ (?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\ (?P<y4>\d{{4}})(?!\d))?
+    (?![\d:]|\ ?%|,\d))"""
+_DMY = rf"""(?P<dmy>(?<![\w.,])(?P<d5>\d{{1,2}})(?:st|nd|rd|th)?\ (?:of\ )?(?P<m5>{_MONTH})\.?
+    (?:,?\ (?P<y5>\d{{4}})(?!\d))?)"""
+_MY = rf"(?P<my>\b(?P<m6>{_MONTH})\.?,?\ (?:of\ )?(?P<y6>(?:1[5-9]|20)\d\d)(?!\d))"
+_VERSION = r"""(?P<version>(?<![\w.-])(?:v(?=\d)\d+(?:\.\d+)*|\d+(?:\.\d+){2,}(?!\d))(?:-(?:alpha|beta|rc)[.\d]*)?
+    (?!['a-z0-9_%]|\.\d))"""
+_NAMED = r"(?P<named>(?:\b(?:version|release)|版本(?:号)?(?:为|是)?)\ ?v?(?P<ver>\d+(?:\.\d+)+)(?!\d))"
+_IDENTIFIER = r"(?P<ident>(?=[a-z0-9_.\#/-]*\d)[a-z_][a-z0-9_]*(?:[-\#./][a-z0-9_]+)*(?![a-z0-9_]))"
+_PERCENT_WORDS = rf"(?P<cpercent>(?P<cp>百分之|千分之)(?P<pv>{_ARABIC}|{_CN_NUMBER}))"
+_CN_ORDINAL = rf"(?P<o1_>第\ ?(?P<o1>\d+|[{_CN}]+)(?:\ ?(?:个|名|位|次|条|章|节|步|版|季度|天|年|周))?)"
+_ORDINAL = r"(?P<o2_>(?<![\w.])(?P<o2>\d+)(?:st|nd|rd|th)\b)"
+_ORDINAL_NAME = rf"(?P<o3_>\b(?P<o3>{_ORDINAL_WORD})\b(?!\ of\ all|\s*[,-]))"
+
+
 @cache
-def _quantity_pattern() -> re.Pattern[str]:
-    number = rf"(?:{_ARABIC}|(?<![{_CN}]){_CN_NUMBER}|\b{_ENGLISH}\b)"
-    single = rf"(?:{number})"
-    unit = _unit_pattern()
-    return re.compile(
-        rf"""
-          (?P<skip>https?://[^\s{HAN}]+|[\w.+-]{{1,64}}@[\w.-]+\w)
-        | (?P<ymd>(?<![\w.])(?P<y1>\d{{4}})(?P<sep>[-/.])(?P<m1>\d{{1,2}})(?P=sep)(?P<d1>\d{{1,2}})(?!\d|[-/.]\d))
-        | (?P<cdate>(?<!\d)(?P<y2>\d{{4}}|[〇零一二三四五六七八九]{{4}})\ ?年(?:\ ?(?P<m2>\d{{1,2}}|[一二三四五六七八九十]{{1,2}})\ ?月(?!份?内)
-              (?:\ ?(?P<d2>\d{{1,2}}|[一二三四五六七八九十]{{1,3}})\ ?[日号])?)?)
-        | (?P<cmd>(?<![\d.])(?P<m3>\d{{1,2}}|(?<![{_CN}个])[一二三四五六七八九十]{{1,2}})\ ?月\ ?(?P<d3>\d{{1,2}}|[一二三四五六七八九十]{{1,3}})\ ?[日号])
-        | (?P<mdy>\b(?P<m4>{_MONTH})\.?\ (?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\ (?P<y4>\d{{4}}))?(?![\d:]|\ ?%|,\d))
-        | (?P<dmy>(?<![\w.,])(?P<d5>\d{{1,2}})(?:st|nd|rd|th)?\ (?:of\ )?(?P<m5>{_MONTH})\b\.?(?:,?\ (?P<y5>\d{{4}})(?!\d))?)
-        | (?P<my>\b(?P<m6>{_MONTH})\.?,?\ (?:of\ )?(?P<y6>(?:1[5-9]|20)\d\d)(?!\d))
-        | (?P<time>(?<![\w.:])(?P<hh>[01]?\d|2[0-4]):(?P<mm>[0-5]\d)(?::[0-5]\d)?(?:\ ?(?P<half>[ap])\.?m\b\.?)?(?![:\d]))
-        | (?P<ampm>(?<![\w.:])(?P<h2>1[0-2]|0?[1-9])\ ?(?P<half2>[ap])\.?m\b\.?)
-        | (?P<version>(?<![\w.-])(?:v(?=\d)\d+(?:\.\d+)*|\d+(?:\.\d+){{2,}}(?!\d))(?:-(?:alpha|beta|rc)[.\d]*)?(?![\w%]|\.\d))
-        | (?P<named>(?:\b(?:version|release)|版本(?:号)?(?:为|是)?)\ ?v?(?P<ver>\d+(?:\.\d+)+)(?!\d))
-        | (?P<ident>(?<![\w])(?=[a-z0-9_.\#/-]*\d)(?:[a-z_][a-z0-9_]*(?:[-\#./][a-z0-9_]+)*)(?![\w]))
-        | (?P<cpercent>(?P<cp>百分之|千分之)(?P<pv>{_ARABIC}|{_CN_NUMBER}))
-        | (?P<ordinal>第\ ?(?P<o1>\d+|[{_CN}]+)(?:\ ?(?:个|名|位|次|条|章|节|步|版|季度|天|年|周))?|(?<![\w.])(?P<o2>\d+)(?:st|nd|rd|th)\b
-              |\b(?P<o3>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\b(?!\ of\ all|\s*[,-]))
-        | (?P<plain>
-            (?P<cur>us\$\ ?|hk\$\ ?|[$¥€£]\ ?|(?<![a-z])rmb\ ?|usd\ ?|eur\ ?|cny\ ?|人民币\ ?)?
-            (?P<sign>(?<![\w)])[-+](?=\d))?
-            (?P<n1>(?<![a-z_\d.]){single})\ ?(?P<s1>{_SCALE})?(?:\ |-(?!\ ?\d))?(?P<u1>%|percent\b|{unit})?
-            (?:\ ?(?:-|~|至|到|to\b|and\b(?=\ ?\d[^.]{{0,12}}$)|or\b)\ ?(?P<cur2>[$¥€£])?(?P<n2>{single})\ ?(?P<s2>{_SCALE})?
-              [\ -]?(?P<u2>%|percent\b|{unit})?)?
-          )
-        """,
-        re.VERBOSE,
-    )
+def _latin_pattern() -> re.Pattern[str]:
+    """What may begin at the first letter of a Latin word."""
+    return _compiled(_SKIP, _VERSION, _NAMED, _MDY, _MY, _IDENTIFIER, _ORDINAL_NAME, _plain_pattern(rf"\b{_ENGLISH}\b"))
 
 
-_WORTH = re.compile(
-    rf"[\d{_CN}]|\b(?:{_ONE_WORD}|hundred|thousand|million|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\b|{_MONTH}"
-)
+@cache
+def _digit_pattern() -> re.Pattern[str]:
+    """What may begin at a digit, a sign or a currency sign."""
+    return _compiled(_SKIP, _YMD, _CN_DATE, _CN_MONTH_DAY, _DMY, _TIME, _AMPM, _VERSION, _ORDINAL, _plain_pattern(_ARABIC))
+
+
+@cache
+def _chinese_pattern() -> re.Pattern[str]:
+    """What may begin at a Chinese numeral or marker."""
+    number = rf"(?<![{_CN}]){_CN_NUMBER}"
+    return _compiled(_PERCENT_WORDS, _CN_DATE, _CN_MONTH_DAY, _NAMED, _CN_ORDINAL, _plain_pattern(number))
+
+
+def _compiled(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.VERBOSE)
+
+
+def _plain_pattern(number: str) -> str:
+    """A number, or two with a range sign between, with currency, scale and unit."""
+    unit = rf"%|percent\b|{_unit_pattern()}"
+    any_number = rf"(?:{_ARABIC}|{_CN_NUMBER}|\b{_ENGLISH}\b)"
+    return rf"""
+        (?P<plain>
+        (?P<cur>us\$\ ?|hk\$\ ?|[$¥€£]\ ?|(?<![a-z])(?:rmb|usd|eur|cny|人民币)\ ?)?
+        (?P<sign>(?<![\w)])[-+](?=\d))?
+        (?P<n1>(?<![a-z_\d.])(?:{number}|(?<=[a-z币$¥€£\ +-]){_ARABIC}))\ ?(?P<s1>{_SCALE})?(?:\ |-(?!\ ?\d))?(?P<u1>{unit})?
+        (?:\ ?(?:-|~|至|到|to\b|or\b)\ ?(?P<cur2>[$¥€£])?(?P<n2>{any_number})\ ?(?P<s2>{_SCALE})?
+            [\ -]?(?P<u2>{unit})?)?
+        )"""
+
+
+_CANDIDATE = re.compile(rf"(?P<latin>[a-z_]+)|(?P<digit>\d|[$¥€£]|[-+](?=\d))|(?P<chinese>[{_CN}第]|版本|人民币)")
+_JOINED = frozenset("0123456789-#./_@:+$")
+
+
+@cache
+def _starters() -> frozenset[str]:
+    """Latin words with which a quantity may begin."""
+    more = "hundred thousand million a version release rmb usd eur cny us hk http https".split()
+    return frozenset([*WORDS, *MONTHS, *ORDINALS, *more])
+
+
+def _matches(folded: str) -> Iterator[re.Match[str]]:
+    """The matches in order, without overlaps; the pattern tried depends on the character at which it would begin."""
+    at = 0
+    while (candidate := _CANDIDATE.search(folded, at)) is not None:
+        match = _match_at(folded, candidate)
+        if match is not None:
+            yield match
+        at = match.end() if match is not None else _past(folded, candidate)
+
+
+def _match_at(folded: str, candidate: re.Match[str]) -> re.Match[str] | None:
+    kind, start, end = candidate.lastgroup, candidate.start(), candidate.end()
+    if kind == "digit":
+        return _digit_pattern().match(folded, start)
+    if kind == "chinese":
+        return _chinese_pattern().match(folded, start)
+    if candidate[0] in _starters() or folded[end : end + 1] in _JOINED:
+        return _latin_pattern().match(folded, start)
+    return None
+
+
+_RUN_REST = re.compile(rf"[a-z_]*(?:[-.#/][a-z_]+)*|\d*|[{_CN}]*")
+
+
+def _past(folded: str, candidate: re.Match[str]) -> int:
+    """Where to look on after a candidate that came to nothing: behind its run, so that no run is read twice."""
+    rest = _RUN_REST.match(folded, candidate.start())
+    return max(candidate.end(), rest.end() if rest else 0)
+
+
 _AT_MOST = re.compile(
-    r"(?:最多|至多|不超过|不多于|不得超过|上限(?:为|是)?|≤|<=|<|\bat most|\bup to|\bno more than|\bnot more than|\bmaximum(?: of)?|\bless than|\bunder|\bwithin|低于|少于|小于)\s*(?:可?(?:支持|容纳|上传|使用|为|达)?)\s*$"
+    r"""(?:最多|至多|不超过|不多于|不得超过|上限(?:为|是)?|≤|<=|<|低于|少于|小于|\bat\ most|\bup\ to|\bno\ more\ than
+        |\bnot\ more\ than|\bmaximum(?:\ of)?|\bless\ than|\bunder|\bwithin)
+        \s*(?:可?(?:支持|容纳|上传|使用|为|达)?)\s*$""",
+    re.VERBOSE,
 )
 _AT_LEAST = re.compile(
-    r"(?:至少|最少|不少于|不低于|不小于|≥|>=|>|超过|多于|大于|高于|\bat least|\bno (?:less|fewer) than|\bnot less than|\bminimum(?: of)?|\bmore than|\bover|\bexceed(?:s|ing)?)\s*(?:为|达)?\s*$"
+    r"""(?:至少|最少|不少于|不低于|不小于|≥|>=|>|超过|多于|大于|高于|\bat\ least|\bno\ (?:less|fewer)\ than
+        |\bnot\ less\ than|\bminimum(?:\ of)?|\bmore\ than|\bover|\bexceed(?:s|ing)?)
+        \s*(?:为|达)?\s*$""",
+    re.VERBOSE,
 )
 _AFTER_MOST = re.compile(r"\s*(?:以内|之内|以下|内\b|or less|or fewer|maximum|max\b)")
 _AFTER_LEAST = re.compile(r"\s*(?:以上|及以上|起|or more|or above|minimum|\+)")
@@ -132,10 +205,8 @@ _AFTER_LEAST = re.compile(r"\s*(?:以上|及以上|起|or more|or above|minimum|
 @lru_cache(maxsize=32768)
 def _quantities_cached(text: str) -> tuple[Quantity, ...]:
     folded, offsets = normalise_with_map(text)
-    if not _WORTH.search(folded):
-        return ()
     found = []
-    for match in _quantity_pattern().finditer(folded):
+    for match in _matches(folded):
         parts = _read(match)
         if parts is None:
             continue
@@ -155,16 +226,8 @@ _Parts = tuple[float | None, float, float, str | None, str, int, int]
 
 def _read(match: re.Match[str]) -> _Parts | None:
     """The quantity of a match, None for identifiers and words that only look like numbers."""
-    kind = match.lastgroup
-    group = next((name for name in _GROUPS if match[name] is not None), kind)
-    reader = _READERS.get(group or "")
+    reader = _READERS.get(match.lastgroup or "")
     return reader(match) if reader else None
-
-
-_GROUPS = (
-    "skip", "ymd", "cdate", "cmd", "mdy", "dmy", "my", "time", "ampm", "version", "named", "ident", "cpercent", "ordinal",
-    "plain",
-)  # fmt: skip
 
 
 def _exact(match: re.Match[str], value: float, unit: str | None, kind: str) -> _Parts:
@@ -213,9 +276,7 @@ def _percent_words(match: re.Match[str]) -> _Parts | None:
     return _exact(match, value / (10 if match["cp"] == "千分之" else 1), "%", "percent")
 
 
-def _ordinal(match: re.Match[str]) -> _Parts | None:
-    written = match["o1"] or match["o2"]
-    value = _number(written) if written else float(ORDINALS[match["o3"]])
+def _ordinal(match: re.Match[str], value: float | None) -> _Parts | None:
     return None if value is None else _exact(match, value, "ordinal", "ordinal")
 
 
@@ -328,6 +389,8 @@ _READERS = {
     "version": _version,
     "named": _version,
     "cpercent": _percent_words,
-    "ordinal": _ordinal,
+    "o1_": lambda m: _ordinal(m, _number(m["o1"])),
+    "o2_": lambda m: _ordinal(m, _number(m["o2"])),
+    "o3_": lambda m: _ordinal(m, float(ORDINALS[m["o3"]])),
     "plain": _plain,
 }
