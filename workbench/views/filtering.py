@@ -1,0 +1,137 @@
+"""Which samples a user looks at: facets of every sample, and a filter over them. Plain functions over frames."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workbench.data.text import language
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+#: The parts of a filter that are one choice each; None = any.
+CHOICES = ("cause", "type", "language", "tag")
+#: Primary causes of samples that do not fail.
+NOT_FAILING = ("pass", "not_checked")
+#: Characters of a text that free-text search looks at.
+SEARCHED = 20_000
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What is shown. All parts hold at once; an empty part lets everything through.
+
+    Attributes
+    ----------
+    cause
+        A primary or contributing cause, ``pass``, or ``failing`` for any cause.
+    type, language, tag
+        ``case_type``; ``zh``, ``en`` …; a tag as ``name=value``.
+    text
+        Words that all stand in question, answer, reference or id, in any case.
+    sample_ids, label
+        An arbitrary set of samples (a click elsewhere) and how to call it.
+    """
+
+    cause: str | None = None
+    type: str | None = None
+    language: str | None = None
+    tag: str | None = None
+    text: str = ""
+    sample_ids: tuple[str, ...] | None = None
+    label: str = ""
+
+    def replace(self, **changes: Any) -> Filter:
+        """A copy with some parts changed. Raises ``TypeError`` for an unknown part."""
+        if changes.get("sample_ids") is not None:
+            changes["sample_ids"] = tuple(str(item) for item in changes["sample_ids"])
+        return dataclasses.replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parts that are set, as plain values."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if value not in (None, "")}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Filter:
+        """Read what :meth:`to_dict` wrote; unknown parts are left out."""
+        known = {item.name for item in dataclasses.fields(cls)}
+        return cls().replace(**{name: value for name, value in plain.items() if name in known})
+
+    def words(self) -> str:
+        """The filter in one readable line; empty when nothing is set."""
+        parts = [f"{name} = {value}" for name in CHOICES if (value := getattr(self, name))]
+        if self.text:
+            parts.append(f"“{self.text}”")
+        if self.sample_ids is not None:
+            parts.append(self.label or f"{len(self.sample_ids)} ids")
+        return " · ".join(parts)
+
+
+def facets(samples: pd.DataFrame) -> pd.DataFrame:
+    """What every sample can be filtered by: index ``sample_id``; ``type, language`` (text or None) and ``tags`` (tuple)."""
+    import pandas as pd
+
+    def column(name: str) -> list[Any]:
+        return samples[name].tolist() if name in samples else [None] * len(samples)
+
+    known: dict[str, str] = {}
+    questions = [str(question)[:300] for question in column("question")]
+    for question in questions:
+        if question not in known:
+            known[question] = language(question)
+    types = [str(value) if isinstance(value, str) else None for value in column("case_type")]
+    tags = [tuple(f"{k}={v}" for k, v in item.items()) if isinstance(item, Mapping) else () for item in column("tags")]
+    values = {"type": types, "language": [known[question] for question in questions], "tags": tags}
+    return pd.DataFrame(values, index=samples.index, dtype=object)
+
+
+def all_causes(failures: pd.DataFrame) -> list[tuple[str, ...]]:
+    """Row by row the causes of a sample, the primary one first; ``("pass",)`` or ``("not_checked",)`` without any."""
+    pairs = zip(failures["primary_cause"].tolist(), failures["causes"].tolist(), strict=True)
+    return [(primary, *(cause for cause in causes if cause != primary)) for primary, causes in pairs]
+
+
+def search_texts(samples: pd.DataFrame) -> list[str]:
+    """One lower-case text a sample: id, question, answer and reference, each cut to :data:`SEARCHED` characters."""
+    columns = [samples[name].tolist() for name in ("question", "answer", "reference") if name in samples]
+    ids = samples.index.tolist()
+    return [
+        "\n".join(str(item)[:SEARCHED] for item in row if isinstance(item, str)).lower()
+        for row in zip(ids, *columns, strict=True)
+    ]
+
+
+def matching(chosen: Filter, known: pd.DataFrame, causes: Sequence[Sequence[str]], texts: Any) -> NDArray[np.bool_]:
+    """Which rows of ``known`` (see :func:`facets`) pass the filter.
+
+    Parameters
+    ----------
+    causes
+        Row by row all causes of the sample, see :func:`all_causes`.
+    texts
+        A function without arguments that gives :func:`search_texts`; called only when there is something to search.
+    """
+    import numpy as np
+
+    keep = np.ones(len(known), dtype=bool)
+    for name in ("type", "language"):
+        if wanted := getattr(chosen, name):
+            keep &= (known[name] == wanted).to_numpy(dtype=bool)
+    if chosen.tag:
+        keep &= np.fromiter((chosen.tag in tags for tags in known["tags"]), dtype=bool, count=len(known))
+    if chosen.cause:
+        keep &= np.fromiter((_has_cause(chosen.cause, own) for own in causes), dtype=bool, count=len(known))
+    if chosen.sample_ids is not None:
+        keep &= known.index.isin(chosen.sample_ids)
+    for word in chosen.text.lower().split():
+        keep &= np.fromiter((word in text for text in texts()), dtype=bool, count=len(known))
+    return keep
+
+
+def _has_cause(wanted: str, own: Sequence[str]) -> bool:
+    return own[0] not in NOT_FAILING if wanted == "failing" else wanted in own

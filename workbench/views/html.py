@@ -1,0 +1,249 @@
+"""The only place that builds markup. Everything that goes in is escaped, whatever it is.
+
+``W.HTML`` runs scripts, so no text of a user ever reaches a widget but through :func:`h` and :func:`safe`:
+control characters are removed, text with direction overrides is isolated in ``<bdi>``, long texts are cut for display
+and say so. There are no scripts, no event attributes and no addresses outside the page in what is made here.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
+
+from workbench.data.schema import none_if_missing
+from workbench.language import text as _t
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Characters of a text that are shown at once, and how many more unfold; the rest is only in exports.
+SHOWN, UNFOLDED = 3000, 20_000
+
+_VOID = frozenset({"br", "hr", "img", "meta"})
+_TAGS = frozenset((
+    "a b bdi blockquote body br button code dd details div dl dt em figcaption figure h1 h2 h3 h4 head hr html i img "
+    "li mark meta ol p pre small span strong style sub summary sup table tbody td th thead title tr ul"
+).split())  # fmt: skip
+_ATTRIBUTES = frozenset((
+    "class title id href src alt lang dir open colspan rowspan scope style width height charset content name role "
+    "aria-label aria-hidden"
+).split())  # fmt: skip
+#: Everything below space but tab and newline, DEL, the C1 block, lone surrogates and non-characters.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\ufffe\uffff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_ADDRESS = re.compile(r"#|data:image/png;base64,")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A stretch ``[start, end)`` of a text to point out: a CSS class, a sign beside it and what a pointer shows."""
+
+    start: int
+    end: int
+    kind: str
+    sign: str = ""
+    title: str = ""
+
+
+def clean(text: Any) -> str:
+    """``text`` without control characters (tab and newline stay); lone surrogates become U+FFFD."""
+    return _SURROGATE.sub("\ufffd", _CONTROL.sub("", str(text)))
+
+
+def safe(text: Any) -> Markup:
+    """Any value as escaped text; markup made here passes unchanged, None and missing values are an en dash.
+
+    A text with direction marks or overrides is wrapped in ``<bdi>``, so that it cannot turn what stands around it.
+    """
+    if isinstance(text, Markup):
+        return text
+    if not isinstance(text, str) and none_if_missing(text) is None:
+        return Markup("–")
+    cleaned = clean(text)
+    escaped = escape(cleaned)
+    return Markup("<bdi>") + escaped + Markup("</bdi>") if _DIRECTION.search(cleaned) else escaped
+
+
+def h(tag: str, *children: Any, cls: str = "", **attributes: Any) -> Markup:
+    """One element. Children are escaped (or markup made here; None is left out); so are attribute values.
+
+    Raises
+    ------
+    ValueError
+        For an element, an attribute or an address that this project does not use: scripts, event handlers, links out.
+    """
+    if tag not in _TAGS:
+        raise ValueError(f"element {tag!r} is not used here")
+    if cls:
+        attributes["class"] = cls
+    opening = f"<{tag}{''.join(_attribute(name, value) for name, value in attributes.items())}>"
+    if tag in _VOID:
+        return Markup(opening)
+    return Markup(opening) + join(child for child in children if child is not None) + Markup(f"</{tag}>")
+
+
+def join(parts: Iterable[Any], separator: str | Markup = "") -> Markup:
+    """Escaped parts, one after the other."""
+    return safe(separator).join(safe(part) for part in parts)
+
+
+def _attribute(name: str, value: Any) -> str:
+    name = name.replace("_", "-")
+    if name not in _ATTRIBUTES:
+        raise ValueError(f"attribute {name!r} is not used here")
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return f" {name}"
+    if name in ("href", "src") and not _ADDRESS.match(str(value)):
+        raise ValueError(f"{name} must stay within the page")
+    return f' {name}="{escape(_DIRECTION.sub("", clean(value)))}"'
+
+
+# ---------------------------------------------------------------- texts
+
+
+def marked(text: str, marks: Sequence[Mark] = (), shown: int = SHOWN) -> Markup:
+    """``text`` with stretches pointed out, cut after ``shown`` characters with the rest to unfold.
+
+    Marks are offsets in ``text``; where they overlap a piece looks like both.
+    """
+    head = _segments(text, 0, min(shown, len(text)), marks)
+    if len(text) <= shown:
+        return h("span", head, cls="wb-text")
+    until = min(len(text), shown + UNFOLDED)
+    label = _t("panels.common.show_more", shown=f"{shown:,}", total=f"{len(text):,}")
+    rest: list[Any] = [_segments(text, shown, until, marks)]
+    if until < len(text):
+        rest.append(h("em", _t("panels.common.cut_for_display", left=f"{len(text) - until:,}"), cls="wb-quiet"))
+    more = h("details", h("summary", label), *rest, cls="wb-more")
+    return h("span", head, "…", more, cls="wb-text")
+
+
+def excerpt(text: Any, limit: int = 120) -> Markup:
+    """The first ``limit`` characters of ``text`` on one line."""
+    if not isinstance(text, str):
+        return safe(text)
+    line = " ".join(text[: 4 * limit].split())
+    return safe(line if len(line) <= limit and len(text) <= 4 * limit else line[: limit - 1] + "…")
+
+
+def _segments(text: str, start: int, end: int, marks: Sequence[Mark]) -> Markup:
+    """``text[start:end]`` cut at every edge of a mark; a piece carries the classes of all marks over it."""
+    inside = [mark for mark in marks if mark.start < mark.end and mark.start < end and mark.end > start]
+    edges = sorted({start, end, *(min(max(at, start), end) for mark in inside for at in (mark.start, mark.end))})
+    parts = []
+    for first, last in zip(edges, edges[1:], strict=False):
+        over = [mark for mark in inside if mark.start < last and mark.end > first]
+        parts.append(_piece(text[first:last], first, over) if over else safe(text[first:last]))
+    return join(parts)
+
+
+def _piece(text: str, at: int, over: Sequence[Mark]) -> Markup:
+    signs = [h("span", f"{mark.sign} ", cls="wb-sign") for mark in over if mark.sign and mark.start == at]
+    kinds = " ".join(dict.fromkeys(f"wb-{mark.kind}" for mark in over))
+    titles = "; ".join(dict.fromkeys(mark.title for mark in over if mark.title))
+    return h("mark", *signs, text, cls=f"wb-mark {kinds}", title=titles or None)
+
+
+# ---------------------------------------------------------------- tables
+
+
+def table(
+    frame: pd.DataFrame,
+    *,
+    headings: Mapping[str, str] | None = None,
+    formats: Mapping[str, Callable[[Any], Any]] | None = None,
+    total: int | None = None,
+    caption: str = "",
+    current: Any = None,
+) -> Markup:
+    """One page of a frame (columns only, no index), with "50 of 6,337" below when ``total`` is more than is shown.
+
+    Parameters
+    ----------
+    headings
+        Column → heading; by default the column's name.
+    formats
+        Column → function of a cell giving text or markup; by default numbers with two decimals, texts cut.
+    current
+        The index label of the row to point out.
+    """
+    headings, formats = headings or {}, formats or {}
+    numeric = {name for name in frame.columns if frame[name].dtype.kind in "fiu"}
+    head = h("tr", *(h("th", headings.get(name, name), cls=_align(name in numeric), scope="col") for name in frame))
+    columns = [[formats.get(name, cell)(value) for value in frame[name].tolist()] for name in frame.columns]
+    rows = [
+        h("tr", *(h("td", value, cls=_align(name in numeric)) for name, value in zip(frame.columns, row, strict=True)),
+          cls="wb-current" if label == current else "")
+        for label, row in zip(frame.index.tolist(), zip(*columns, strict=True), strict=False)
+    ]  # fmt: skip
+    body = h("table", h("thead", head), h("tbody", *rows), cls="wb-table")
+    title = h("p", caption, cls="wb-caption") if caption else None
+    return h("div", title, body, _count_line(len(frame), total), cls="wb-scroll")
+
+
+def cell(value: Any) -> Markup:
+    """A value as a table shows it: two decimals for floats, thousands marked in counts, lists joined, texts cut."""
+    if isinstance(value, bool):
+        return safe(_t("panels.common.yes" if value else "panels.common.no"))
+    if isinstance(value, float) and value == value:
+        return safe(f"{value:.2f}")
+    if isinstance(value, int):
+        return safe(f"{value:,}")
+    if isinstance(value, (list, tuple)):
+        return excerpt(", ".join(str(item) for item in value))
+    return excerpt(value)
+
+
+def _align(numeric: bool) -> str:
+    return "wb-number" if numeric else ""
+
+
+def _count_line(shown: int, total: int | None) -> Markup | None:
+    if total is None or total <= shown:
+        return None
+    return h("p", _t("panels.common.of", shown=f"{shown:,}", total=f"{total:,}"), cls="wb-quiet")
+
+
+# ---------------------------------------------------------------- pages and pictures
+
+
+def picture(png: bytes, caption: str) -> Markup:
+    """A PNG inside the page, with its caption as alternative text."""
+    address = "data:image/png;base64," + base64.b64encode(png).decode("ascii")
+    return h("figure", h("img", src=address, alt=caption), h("figcaption", caption), cls="wb-picture")
+
+
+@cache
+def style() -> Markup:
+    """The style sheet, as one element; it follows JupyterLab's variables and works without them, light and dark."""
+    css = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+    return Markup("<style>") + Markup(css) + Markup("</style>")
+
+
+class Fragment(Markup):
+    """Markup that a notebook shows when it is the last line of a cell."""
+
+    def _repr_html_(self) -> str:
+        return str(self)
+
+
+def fragment(*parts: Any, cls: str = "") -> Fragment:
+    """A piece that looks the same inside and outside of a notebook: the style sheet and the parts."""
+    return Fragment(h("div", style(), *parts, cls=f"wb {cls}".strip()))
+
+
+def page(title: str, *parts: Any, language: str = "en") -> Markup:
+    """A complete page in one file, without scripts."""
+    head = h("head", h("meta", charset="utf-8"), h("title", title), style())
+    body = h("body", h("div", *parts, cls="wb wb-page"))
+    return Markup("<!DOCTYPE html>\n") + h("html", head, body, lang="zh-CN" if language == "zh" else "en")

@@ -1,0 +1,66 @@
+"""Which end of a metric is the bad one, and which samples lie beyond a cut. Plain functions over arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+#: Metrics offered first, in the order of preference.
+FIRST = ("faithfulness", "answer_correctness", "recall", "end_to_end_correct", "key_point_coverage")
+
+
+def higher_is_better(metric: str) -> bool | None:
+    """The direction of ``metric``; None where neither is good in itself. A metric that nobody declared is better high."""
+    from workbench.scoring.metrics import definitions
+
+    depth = metric.partition("@")[2]
+    found = definitions(int(depth) if depth.isdigit() else 1).get(metric)
+    return True if found is None else found.higher_is_better
+
+
+def low_is_bad(metric: str) -> bool:
+    """Whether the samples below a cut are the ones to look at (else those above it)."""
+    return higher_is_better(metric) is not False
+
+
+def is_low(metric: str, value: float, cut: float) -> bool:
+    """Whether one score lies on the bad side of ``cut``; never for a missing score or a metric without direction."""
+    better = higher_is_better(metric)
+    return better is not None and bool(value < cut if better else value > cut)
+
+
+def beyond(values: ArrayLike, cut: float, *, low_is_bad: bool) -> NDArray[np.bool_]:
+    """Which scores lie on the bad side of ``cut``, shape (n,); missing scores do not."""
+    scores = np.asarray(values, dtype=float)
+    return scores < cut if low_is_bad else scores > cut
+
+
+def offered(states: pd.DataFrame) -> list[str]:
+    """Metrics that have at least one score, in the order of the frame."""
+    has = (states == "ok").any()
+    return [str(name) for name in states.columns[has]]
+
+
+def first_choice(metrics: list[str]) -> str | None:
+    """The metric to begin with; None when there is none."""
+    for wanted in FIRST:
+        for name in metrics:
+            if name.partition("@")[0] == wanted:
+                return name
+    return metrics[0] if metrics else None
+
+
+def wilson(count: int, n: int) -> tuple[float, float] | None:
+    """The 95 % Wilson score interval of the rate ``count / n``; None when n is 0 (Wilson 1927)."""
+    if n == 0:
+        return None
+    z = 1.959963984540054
+    rate, square = count / n, z * z / n
+    middle = (rate + square / 2) / (1 + square)
+    half = z * np.sqrt(rate * (1 - rate) / n + square / (4 * n)) / (1 + square)
+    return float(max(middle - half, 0)), float(min(middle + half, 1))

@@ -1,0 +1,435 @@
+"""What a user does while looking at an evaluation: filter, selection, thresholds, verdicts, pins.
+
+Plain Python. Every change is on disk before the call returns, in ``<evaluation>/session/``, and is there again when
+another notebook opens the evaluation; the evaluation itself is never changed. Panels observe the session.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import logging
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.data.files import write_bytes
+from workbench.errors import InputError
+from workbench.language import suggest_language
+from workbench.language import text as _t
+from workbench.scoring.thresholds import Thresholds
+from workbench.views.filtering import Filter, all_causes, facets, matching, search_texts
+from workbench.views.finding import Finding, plain_rows
+from workbench.views.slices import Slices
+from workbench.views.store import Journal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERDICTS = ("right", "wrong", "unsure")
+#: Names of what an observer is told about.
+CHANGES = ("filter", "selection", "thresholds", "annotations", "findings")
+#: Steps that can be undone.
+HISTORY = 100
+
+Observer = Callable[[frozenset[str]], None]
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """A user's own verdict on one sample (``right``, ``wrong``, ``unsure`` or None), a note, and when (ISO time)."""
+
+    verdict: str | None = None
+    note: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that a session remembers; never changed in place."""
+
+    filter: Filter = field(default_factory=Filter)
+    selection: str | None = None
+    thresholds: Thresholds | None = None
+    annotations: Mapping[str, Annotation] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+
+class Session:
+    """One user's look at one evaluation.
+
+    Parameters
+    ----------
+    evaluation
+        An ``Evaluation``; ``.evaluation`` is the one in force, after the thresholds that the user chose.
+    path
+        Folder for the journal; default ``<evaluation>/session``. Without either, everything stays in memory and
+        ``notes`` says so.
+
+    Attributes
+    ----------
+    notes
+        Lines that a panel shows: what was restored, what could not be saved.
+    """
+
+    def __init__(self, evaluation: Any, path: str | Path | None = None) -> None:
+        self._opened = evaluation
+        self._state = State()
+        self._history: list[State] = []
+        self._observers: list[Observer] = []
+        self._waiting: set[str] | None = None
+        self.notes: list[str] = []
+        self._derive(evaluation)
+        own = getattr(evaluation, "path", None)
+        folder = Path(path) if path is not None else Path(own) / "session" if own is not None else None
+        self._journal = Journal(folder) if folder is not None else None
+        suggest_language(_main_language(self.facets))
+        self._restore()
+
+    # ------------------------------------------------------------ what is in force
+
+    @property
+    def filter(self) -> Filter:
+        """The filter in force."""
+        return self._state.filter
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The thresholds in force."""
+        return self._state.thresholds or self._opened.thresholds
+
+    @property
+    def annotations(self) -> Mapping[str, Annotation]:
+        """Verdicts and notes by sample id."""
+        return self._state.annotations
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The pins, in the order in which they are to be handed over."""
+        return self._state.findings
+
+    @property
+    def selection(self) -> str | None:
+        """The sample looked at; None before the first choice."""
+        return self._state.selection
+
+    @property
+    def saved(self) -> bool:
+        """Whether changes are written to disk."""
+        return self._journal is not None
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the journal is; None when everything stays in memory."""
+        return self._journal.folder if self._journal is not None else None
+
+    @cached_property
+    def facets(self) -> pd.DataFrame:
+        """What samples can be filtered by, see :func:`workbench.views.filtering.facets`."""
+        return facets(self.samples)
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """The samples as loaded: index ``sample_id``."""
+        return self._opened.samples.frame
+
+    def matching(self) -> pd.Index[str]:
+        """Ids of the samples that pass the filter, in the order of the data."""
+        return self.samples.index[matching(self.filter, self.facets, self.causes, lambda: self._texts)]
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return search_texts(self.samples)
+
+    def _derive(self, evaluation: Any) -> None:
+        """Take what panels need out of an evaluation, once per change of thresholds."""
+        self.evaluation = evaluation
+        self.scores: pd.DataFrame = evaluation.scores()
+        self.states: pd.DataFrame = evaluation.states()
+        self.failures: pd.DataFrame = by_sample(evaluation.failures(), self.samples.index)
+        self.slices = Slices(evaluation)
+        self.causes = all_causes(self.failures)
+
+    # ------------------------------------------------------------ changes
+
+    def set_filter(self, **changes: Any) -> None:
+        """Change parts of the filter, e.g. ``set_filter(cause="omission", language="zh")``; None = any."""
+        self._change({"filter"}, filter=self.filter.replace(**changes))
+
+    def show(self, sample_ids: Sequence[str], label: str) -> None:
+        """Look at exactly these samples, under a readable name, until the filter is cleared."""
+        self._change({"filter"}, filter=Filter(sample_ids=tuple(str(item) for item in sample_ids), label=label))
+
+    def clear_filter(self) -> None:
+        """Show every sample."""
+        self._change({"filter"}, filter=Filter())
+
+    def select(self, sample_id: str | None) -> None:
+        """Look at one sample. Raises ``InputError`` for an unknown id."""
+        if sample_id is not None and sample_id not in self.samples.index:
+            raise InputError(f"sample {sample_id!r} is not in {self.evaluation.name}; use an id of its scores()")
+        self._change({"selection"}, selection=sample_id)
+
+    def set_thresholds(self, thresholds: Thresholds | None = None, **changes: Any) -> None:
+        """Use other thresholds (or change some of them): scores, states and causes follow at once.
+
+        Raises
+        ------
+        InputError
+            For an unknown name or a value out of range.
+        """
+        self._change({"thresholds"}, thresholds=(thresholds or self.thresholds).replace(**changes))
+
+    def set_low_score(self, metric: str, cut: float) -> None:
+        """Change the cut below which a score of ``metric`` is low."""
+        self.set_thresholds(low_scores={**self.thresholds.low_scores, metric: round(float(cut), 6)})
+
+    def annotate(self, sample_id: str, *, verdict: str | None = None, note: str = "") -> Annotation:
+        """Save the user's verdict and note on a sample (both replace what was there)."""
+        if verdict is not None and verdict not in VERDICTS:
+            raise InputError(f"verdict {verdict!r} is not known; use one of {', '.join(VERDICTS)}")
+        annotation = Annotation(verdict, note, _now())
+        self._change({"annotations"}, annotations={**self.annotations, sample_id: annotation})
+        return annotation
+
+    def pin(self, title: str, *, panel: str = "", note: str = "", figure: bytes | None = None,
+            table: pd.DataFrame | None = None, sample_ids: Sequence[str] = (), n_total: int | None = None,
+            value: float | None = None, interval: tuple[float, float] | None = None, snippet: str = "",
+            runs: Sequence[str] | None = None) -> Finding:  # fmt: skip
+        """Keep a view as a finding; it is on disk when this returns.
+
+        Parameters
+        ----------
+        figure
+            PNG bytes.
+        table, sample_ids, n_total, value, interval
+            What was shown, the samples it is about, out of how many, and the number that it states.
+        snippet
+            Lines of Python that reproduce it.
+        """
+        finding_id = uuid.uuid4().hex[:12]
+        low, high = interval or (None, None)
+        finding = Finding(
+            finding_id, title, note, panel, _now(), tuple(str(item) for item in sample_ids), len(sample_ids),
+            len(self.samples) if n_total is None else n_total, value, low, high,
+            () if table is None else tuple(str(name) for name in table.columns),
+            () if table is None else plain_rows(table), self.filter.to_dict(), self.thresholds.to_dict(),
+            tuple(runs or (self.evaluation.name,)), snippet,
+        )  # fmt: skip
+        finding = self._with_figure(finding, figure)
+        self._change({"findings"}, findings=(*self.findings, finding))
+        return finding
+
+    def edit_finding(self, finding_id: str, **changes: Any) -> None:
+        """Change the title or the note of a pin."""
+        kept = tuple(item.replace(**changes) if item.finding_id == finding_id else item for item in self.findings)
+        self._change({"findings"}, findings=kept)
+
+    def remove_finding(self, finding_id: str) -> None:
+        """Take a pin away (``undo`` brings it back)."""
+        self._change({"findings"}, findings=tuple(item for item in self.findings if item.finding_id != finding_id))
+
+    def move_finding(self, finding_id: str, step: int) -> None:
+        """Move a pin up (negative) or down in the order."""
+        order = [item.finding_id for item in self.findings]
+        at = order.index(finding_id)
+        to = min(max(at + step, 0), len(order) - 1)
+        moved = list(self.findings)
+        moved.insert(to, moved.pop(at))
+        self._change({"findings"}, findings=tuple(moved))
+
+    def undo(self) -> bool:
+        """Take back the last change (moving to another sample is none). False when there is nothing to undo."""
+        if not self._history:
+            return False
+        self._apply(self._history.pop(), set(CHANGES), record=False)
+        return True
+
+    def reset(self) -> None:
+        """Filter and thresholds as at the beginning; verdicts and pins stay."""
+        self._change({"filter", "thresholds"}, filter=Filter(), thresholds=self._opened.thresholds)
+
+    # ------------------------------------------------------------ observers
+
+    def observe(self, observer: Observer) -> None:
+        """Call ``observer(names)`` after each change, with the names among :data:`CHANGES` that changed."""
+        self._observers.append(observer)
+
+    def unobserve(self, observer: Observer) -> None:
+        """Stop telling ``observer``; unknown ones are no error."""
+        self._observers = [item for item in self._observers if item != observer]
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Gather the changes of a block into one notification."""
+        if self._waiting is not None:
+            yield
+            return
+        self._waiting = set()
+        try:
+            yield
+        finally:
+            names, self._waiting = self._waiting, None
+            self._tell(names)
+
+    def _tell(self, names: set[str]) -> None:
+        if not names:
+            return
+        if self._waiting is not None:
+            self._waiting |= names
+            return
+        for observer in list(self._observers):
+            observer(frozenset(names))
+
+    # ------------------------------------------------------------ keeping
+
+    def refresh(self) -> bool:
+        """Take over what another kernel wrote since; True when anything changed."""
+        if self._journal is None:
+            return False
+        before = self._state
+        entries = self._journal.read_new()
+        return bool(entries) and self._apply(self._replayed(entries), set(CHANGES), record=False, write=False) != before
+
+    def _change(self, names: set[str], **values: Any) -> None:
+        after = dataclasses.replace(self._state, **values)
+        if after != self._state:
+            self._apply(after, names, record=names != {"selection"})
+
+    def _apply(self, after: State, names: set[str], *, record: bool, write: bool = True) -> State:
+        before = self._state
+        changed = {name for name in names if getattr(before, name) != getattr(after, name)}
+        if "thresholds" in changed:
+            self._derive(self._opened if after.thresholds is None else self._opened.with_thresholds(after.thresholds))
+        if record:
+            self._history = [*self._history[1 - HISTORY :], before]
+        self._state = after
+        if write:
+            self._write(_difference(before, after))
+        self._tell(changed)
+        return before
+
+    def _write(self, difference: dict[str, Any]) -> None:
+        if self._journal is None or not difference:
+            return
+        try:
+            self._journal.append({"at": _now(), **difference})
+        except OSError as error:
+            self._keep_in_memory(error)
+
+    def _keep_in_memory(self, error: OSError) -> None:
+        _log.warning("session is kept in memory only: %s", error)
+        self._journal = None
+        self.notes.append(_t("panels.session.not_saved", reason=error.strerror or type(error).__name__))
+
+    def _with_figure(self, finding: Finding, figure: bytes | None) -> Finding:
+        if figure is None or self._journal is None:
+            return finding.replace(figure_bytes=figure)
+        try:
+            path = write_bytes(self._journal.folder / "figures" / f"{finding.finding_id}.png", figure)
+        except InputError:
+            return finding.replace(figure_bytes=figure)
+        return finding.replace(figure=path)
+
+    def _restore(self) -> None:
+        if self._journal is None:
+            self.notes.append(_t("panels.session.memory_only"))
+            return
+        entries = self._journal.read_new()
+        if not entries:
+            return
+        self._apply(self._replayed(entries), set(CHANGES), record=False, write=False)
+        if self._journal.unreadable:
+            self.notes.append(_t("panels.session.unreadable", n=self._journal.unreadable))
+        if self._state.filter != Filter() or self.thresholds != self._opened.thresholds:
+            self.notes.append(_t("panels.session.restored"))
+
+    def _replayed(self, entries: Sequence[Mapping[str, Any]]) -> State:
+        state = self._state
+        figures = self._journal.folder / "figures" if self._journal is not None else None
+        for entry in entries:
+            try:
+                state = _replay(state, entry, figures)
+            except (InputError, TypeError, ValueError, AttributeError, KeyError):
+                if self._journal is not None:
+                    self._journal.unreadable += 1
+        selection = state.selection if state.selection in self.samples.index else None
+        return dataclasses.replace(state, selection=selection)
+
+
+def by_sample(frame: pd.DataFrame, order: pd.Index[str]) -> pd.DataFrame:
+    """``frame`` with ``sample_id`` as its index, in the given order."""
+    keyed = frame.set_index("sample_id") if "sample_id" in frame.columns else frame
+    return keyed if keyed.index.equals(order) else keyed.reindex(order)
+
+
+def _difference(before: State, after: State) -> dict[str, Any]:
+    """What to write down so that ``before`` becomes ``after``, whatever another kernel changes elsewhere."""
+    entry: dict[str, Any] = {}
+    if after.filter != before.filter:
+        entry["filter"] = after.filter.to_dict()
+    if after.selection != before.selection:
+        entry["selection"] = after.selection
+    if after.thresholds != before.thresholds:
+        entry["thresholds"] = None if after.thresholds is None else after.thresholds.to_dict()
+    changed = {key for key in before.annotations.keys() | after.annotations.keys()
+               if before.annotations.get(key) != after.annotations.get(key)}  # fmt: skip
+    if changed:
+        entry["annotations"] = {key: _plain(after.annotations.get(key)) for key in sorted(changed)}
+    if after.findings != before.findings:
+        known = {item.finding_id: item for item in before.findings}
+        entry["findings"] = [item.to_dict() for item in after.findings if known.get(item.finding_id) != item]
+        gone = known.keys() - {item.finding_id for item in after.findings}
+        entry["removed"] = sorted(gone)
+        entry["order"] = [item.finding_id for item in after.findings]
+    return entry
+
+
+def _replay(state: State, entry: Mapping[str, Any], figures: Path | None) -> State:
+    values: dict[str, Any] = {}
+    if "filter" in entry:
+        values["filter"] = Filter.from_dict(entry["filter"])
+    if "selection" in entry:
+        values["selection"] = entry["selection"]
+    if "thresholds" in entry:
+        plain = entry["thresholds"]
+        values["thresholds"] = None if plain is None else Thresholds().replace(**plain)
+    if "annotations" in entry:
+        new = {key: Annotation(**plain) for key, plain in entry["annotations"].items() if plain is not None}
+        kept = {key: value for key, value in state.annotations.items() if key not in entry["annotations"]}
+        values["annotations"] = {**kept, **new}
+    if "order" in entry:
+        values["findings"] = _replayed_findings(state.findings, entry, figures)
+    return dataclasses.replace(state, **values)
+
+
+def _replayed_findings(
+    known: Sequence[Finding], entry: Mapping[str, Any], figures: Path | None
+) -> tuple[Finding, ...]:
+    items = {item.finding_id: item for item in known}
+    for plain in entry.get("findings", ()):
+        finding = Finding.from_dict(plain, figures)
+        items[finding.finding_id] = finding
+    for finding_id in entry.get("removed", ()):
+        items.pop(finding_id, None)
+    # A pin that this entry does not know was made by another kernel meanwhile: it stays, at the end.
+    places = {finding_id: place for place, finding_id in enumerate(entry["order"])}
+    return tuple(sorted(items.values(), key=lambda item: places.get(item.finding_id, len(places))))
+
+
+def _plain(annotation: Annotation | None) -> dict[str, Any] | None:
+    return None if annotation is None else dataclasses.asdict(annotation)
+
+
+def _main_language(known: pd.DataFrame) -> str:
+    chinese = int((known["language"] == "zh").sum())
+    return "zh" if chinese * 2 > len(known) else "en"
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

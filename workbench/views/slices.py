@@ -1,0 +1,30 @@
+"""The rows of one sample, found quickly in the frames of a whole evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Methods of an evaluation whose frames have several rows a sample.
+FRAMES = ("claims", "contexts", "support", "spans", "errors")
+
+
+class Slices:
+    """Frames of one evaluation, computed when first asked for."""
+
+    def __init__(self, evaluation: Any) -> None:
+        self._evaluation = evaluation
+        self._frames: dict[str, pd.DataFrame] = {}
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """The whole frame ``name``, one of :data:`FRAMES`."""
+        if name not in self._frames:
+            self._frames[name] = getattr(self._evaluation, name)()
+        return self._frames[name]
+
+    def rows(self, name: str, sample_id: str) -> pd.DataFrame:
+        """The rows of one sample in the frame ``name``; empty when it has none."""
+        frame = self.frame(name)
+        return frame[(frame["sample_id"] == sample_id).to_numpy(dtype=bool)]

@@ -1,0 +1,248 @@
+"""Pieces that every panel is put together from.
+
+An observer that raises leaves a notebook's cell green, so every handler of a panel runs through
+:meth:`Panel.guarded`: the panel then shows a red line, and without a kernel (tests, scripts) or with
+``WORKBENCH_STRICT=1`` the error is raised as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as W
+from markupsafe import Markup
+
+from workbench.language import text as _t
+from workbench.views import html as ht
+from workbench.views import plots
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from workbench.views.session import Session
+
+_log = logging.getLogger(__name__)
+
+#: Rows on one page of a table.
+PAGE = 20
+
+
+def strict() -> bool:
+    """Whether a failing handler raises: ``WORKBENCH_STRICT`` decides, else only a running kernel shows it instead."""
+    chosen = os.environ.get("WORKBENCH_STRICT", "")
+    return chosen != "0" if chosen else not _in_kernel()
+
+
+def _in_kernel() -> bool:
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def markup(content: Markup | None = None, *classes: str, **layout: Any) -> W.HTML:
+    """An HTML widget that holds markup made by :mod:`workbench.views.html`, and nothing else."""
+    widget = W.HTML(layout=W.Layout(**layout))
+    for name in ("wb", *classes):
+        widget.add_class(name)
+    show(widget, content if content is not None else Markup())
+    return widget
+
+
+def show(widget: W.HTML, content: Markup) -> None:
+    """Put markup into an HTML widget. Raises ``TypeError`` for a plain string: it could hold a script."""
+    if not isinstance(content, Markup):
+        raise TypeError("only markup made by workbench.views.html may be shown")
+    widget.value = str(content)
+
+
+def button(text: str, action: Callable[[], None], *classes: str, **options: Any) -> W.Button:
+    """A button as wide as its text that calls ``action`` without arguments."""
+    widget = W.Button(description=text, layout=W.Layout(width="auto"), **options)
+    widget.on_click(lambda _: action())
+    for name in classes:
+        widget.add_class(name)
+    return widget
+
+
+def dropdown(label: str, options: Sequence[tuple[str, Any]], value: Any, width: str = "auto") -> W.Dropdown:
+    """A drop-down list of ``(text, value)`` pairs with a short label."""
+    values = [item for _, item in options]
+    chosen = value if value in values else (values[0] if values else None)
+    style = {"description_width": "initial"}
+    return W.Dropdown(description=label, options=list(options), value=chosen, layout=W.Layout(width=width), style=style)
+
+
+def row(*children: W.Widget) -> W.HBox:
+    """Widgets side by side, wrapping on narrow screens."""
+    layout = W.Layout(flex_flow="row wrap", align_items="center", width="100%", grid_gap="2px 10px", overflow="hidden")
+    return W.HBox(list(children), layout=layout)
+
+
+def display(widget: W.Widget, shown: bool) -> None:
+    """Show or hide a widget."""
+    widget.layout.display = None if shown else "none"
+
+
+class Panel(W.VBox):
+    """Base of all panels: a style sheet, a red line for errors, the session's notes, and static twins.
+
+    Subclasses call :meth:`compose` with their widgets, and give ``figure()``, ``table()`` and ``html()``.
+    """
+
+    def __init__(self, session: Session | None) -> None:
+        self.session = session
+        self._broken: dict[str, str] = {}
+        self.error = markup(None, "wb-error")
+        display(self.error, False)
+        super().__init__(layout=W.Layout(width="100%", max_width="1100px"))
+        self.add_class("wb-panel")
+
+    def compose(self, *children: W.Widget) -> None:
+        """Put the widgets below the style sheet, the red line and the notes."""
+        notes = getattr(self.session, "notes", [])
+        note = markup(ht.join(ht.h("p", line, cls="wb-note") for line in notes))
+        display(note, bool(notes))
+        self.children = (markup(ht.style()), self.error, note, *children)
+
+    def guarded(self, action: Callable[..., Any], name: str = "") -> Callable[..., None]:
+        """``action`` as a handler that shows what it raises as the red line, until it works again."""
+        key = name or getattr(action, "__qualname__", repr(action))
+
+        def handler(*arguments: Any) -> None:
+            try:
+                action(*arguments)
+            except Exception as error:
+                _log.exception("a handler of %s failed", type(self).__name__)
+                self._report(key, f"{type(error).__name__}: {error}")
+                if strict():
+                    raise
+            else:
+                self._report(key, "")
+
+        return handler
+
+    def _report(self, key: str, message: str) -> None:
+        if not message and key not in self._broken:
+            return
+        self._broken.pop(key, None)
+        if message:
+            self._broken[key] = message
+        lines = [ht.h("p", "✗ ", ht.excerpt(line, 300), cls="wb-redline") for line in self._broken.values()]
+        show(self.error, ht.join(lines))
+        display(self.error, bool(lines))
+
+    def on(self, widget: W.Widget, action: Callable[[Any], Any]) -> None:
+        """Call ``action(new value)`` when the value of ``widget`` changes."""
+        widget.observe(self.guarded(lambda change: action(change["new"]), f"{id(widget)}"), names="value")
+
+    def figure(self) -> Figure | None:
+        """The picture that is shown, dark on white; None where there is none."""
+        return None
+
+    def table(self) -> pd.DataFrame:
+        """What is shown, as a frame."""
+        raise NotImplementedError
+
+    def html(self) -> ht.Fragment:
+        """What is shown, as a static piece of HTML."""
+        raise NotImplementedError
+
+
+class Picture(W.VBox):
+    """An image with its caption (images have no alternative text)."""
+
+    def __init__(self, *classes: str) -> None:
+        self.image = W.Image(format="png", layout=W.Layout(max_width="100%", width="100%"))
+        for name in classes:
+            self.image.add_class(name)
+        self.caption = markup()
+        super().__init__([self.image, self.caption], layout=W.Layout(width="100%"))
+
+    def draw(self, figure: Figure, caption: str) -> None:
+        """Show a figure and say below what it shows."""
+        self.image.value = plots.figure_png(figure)
+        show(self.caption, ht.h("p", caption, cls="wb-quiet"))
+
+
+class PagedTable(W.VBox):
+    """A frame, one page at a time, with "1–20 of 6,337" and buttons to turn pages.
+
+    ``options`` go to :func:`workbench.views.ht.table`.
+    """
+
+    def __init__(self, panel: Panel, page: int = PAGE) -> None:
+        self._size, self._at = page, 0
+        self._frame: pd.DataFrame | None = None
+        self._options: dict[str, Any] = {}
+        self._body = markup()
+        self._count = markup()
+        self._back = button("◀", panel.guarded(lambda: self._turn(-1), "page back"), tooltip=_t("panels.common.previous"))
+        self._forward = button("▶", panel.guarded(lambda: self._turn(1), "page on"), tooltip=_t("panels.common.next"))
+        self._bar = row(self._back, self._count, self._forward)
+        super().__init__([self._body, self._bar], layout=W.Layout(width="100%"))
+
+    def set(self, frame: pd.DataFrame, **options: Any) -> None:
+        """Show the first page of ``frame``."""
+        self._frame, self._options, self._at = frame, options, 0
+        self._draw()
+
+    def reveal(self, label: Any) -> None:
+        """Turn to the page with the row ``label`` and point it out."""
+        if self._frame is None or label not in self._frame.index:
+            return
+        self._options["current"] = label
+        self._at = int(self._frame.index.get_loc(label)) // self._size * self._size
+        self._draw()
+
+    def _turn(self, step: int) -> None:
+        last = max(len(self._frame) - 1, 0) // self._size * self._size if self._frame is not None else 0
+        self._at = min(max(self._at + step * self._size, 0), last)
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._frame is None:
+            return
+        n, until = len(self._frame), min(self._at + self._size, len(self._frame))
+        show(self._body, ht.table(self._frame.iloc[self._at : until], **self._options))
+        label = _t("panels.common.page", first=f"{min(self._at + 1, n):,}", last=f"{until:,}", total=f"{n:,}")
+        show(self._count, ht.h("span", label, cls="wb-quiet"))
+        self._back.disabled, self._forward.disabled = self._at == 0, until >= n
+        display(self._bar, n > self._size)
+
+
+class Stepper(W.HBox):
+    """Previous and next with the position, as buttons and as a slider (lists would lose their keys to JupyterLab)."""
+
+    def __init__(self, panel: Panel, chosen: Callable[[int], None]) -> None:
+        self._chosen = chosen
+        self._quiet = False
+        self.previous = button(f"◀ {_t('panels.common.previous')}", panel.guarded(lambda: self._step(-1), "previous"),
+                               "wb-previous")  # fmt: skip
+        self.next = button(f"{_t('panels.common.next')} ▶", panel.guarded(lambda: self._step(1), "next"), "wb-next")
+        self.position = markup()
+        self.slider = W.IntSlider(min=1, max=1, readout=False, continuous_update=False, layout=W.Layout(width="240px"))
+        panel.on(self.slider, self._slid)
+        super().__init__([self.previous, self.position, self.next, self.slider])
+        self.layout.align_items = "center"
+
+    def set(self, at: int, n: int, label: str) -> None:
+        """Show position ``at`` (from 0) of ``n`` without telling anyone."""
+        self._quiet = True
+        self.slider.max = max(n, 1)
+        self.slider.value = at + 1
+        self._quiet = False
+        show(self.position, ht.h("span", label))
+        self.previous.disabled, self.next.disabled = at <= 0, at >= n - 1
+        self.slider.disabled = n < 2
+
+    def _step(self, step: int) -> None:
+        self.slider.value = min(max(self.slider.value + step, 1), self.slider.max)
+
+    def _slid(self, value: int) -> None:
+        if not self._quiet:
+            self._chosen(value - 1)
