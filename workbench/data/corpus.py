@@ -113,21 +113,17 @@ def _fill_from_metadata(item: dict[str, Any], metadata: Any) -> None:
 
 
 def _assembled(kept: list[dict[str, Any]], rejected: list[Remark], records: Records, used: set[str]) -> Corpus:
+    import numpy as np
     import pandas as pd
 
-    from workbench.data.load import objects, remarks_frame
+    from workbench.data.load import object_frame, objects, remarks_frame
 
-    data: dict[str, Any] = {
-        name: objects([item[name] for item in kept]) for name in CORPUS_FIELDS if name != "position"
-    }
-    data["position"] = pd.array([item["position"] for item in kept], dtype="Float64").to_numpy(
-        float, na_value=float("nan")
-    )
-    frame = pd.DataFrame(data, index=pd.Index([item["doc_id"] for item in kept], dtype=object, name="doc_id"))
-    frame = frame[list(CORPUS_FIELDS)]
+    columns = {name: objects([item[name] for item in kept]) for name in CORPUS_FIELDS}
+    columns["position"] = np.array([np.nan if item["position"] is None else item["position"] for item in kept], float)
     for column in records.columns:
-        if column not in used and column not in frame.columns:
-            frame[column] = objects([records.rows[item["at"]].get(column) for item in kept])
+        if column not in used and column not in columns:
+            columns[column] = objects([validate.plain(records.rows[item["at"]].get(column)) for item in kept])
+    frame = object_frame(columns, pd.Index([item["doc_id"] for item in kept], dtype=object, name="doc_id"))
     rejected = sorted(rejected)
     n_read = len(kept) + len({remark.row for remark in rejected})
     return Corpus(frame, remarks_frame(rejected), n_read, records.name if records.name != "samples" else "corpus")
@@ -138,8 +134,8 @@ def match_contexts(samples: SampleSet, corpus: Corpus) -> SampleSet:
 
     A text equal to a document after normalisation is that document; else the one with which it shares most, when one
     contains the other (at least 80 % of the shorter one's shingles). Such contexts carry
-    ``metadata["matched_by"]`` = ``"content"`` or ``"similar content"``. A context with a known id takes the text, title,
-    tenant, position and source that it lacks from the corpus.
+    ``metadata["matched_by"]`` = ``"content"`` or ``"similar content"``. A context with a known id takes the text,
+    title, tenant, position and source that it lacks from the corpus.
 
     Returns
     -------
@@ -210,7 +206,7 @@ def _with_contexts(samples: SampleSet, column: list[Any], counts: dict[str, int]
     from workbench.data.load import objects, remarks_frame
 
     frame = samples.frame.copy(deep=False)
-    frame["contexts"] = objects(column)
+    frame["contexts"] = pd.Series(objects(column), index=frame.index, dtype=object)
     warnings = samples.warnings
     without = counts["exact"] + counts["near"] + counts["unmatched"]
     if without:

@@ -91,7 +91,7 @@ def _filled(values: list[Any], theirs: list[Any], matches: list[int | None]) -> 
 def _keys(fields: Fields, by_question: bool) -> list[str | None]:
     if not by_question:
         return fields.values["sample_id"]
-    from workbench.data.text import normalise
+    from workbench.data.normalising import normalise
 
     return [None if question is None else normalise(question) for question in fields.column("question")]
 

@@ -131,7 +131,7 @@ def _assembled(fields: Fields, rejected: list[Remark], records: Records, name: s
     scores = {column: _floats(values, kept) for column, values in fields.scores.items()}
     input_errors, warnings = _input_errors(fields, kept)
     return SampleSet(
-        frame=pd.DataFrame(_columns(fields, kept), index=index),
+        frame=object_frame(_columns(fields, kept), index),
         rejected=remarks_frame(rejected),
         warnings=remarks_frame(sorted(fields.warnings + warnings)),
         n_read=len(kept) + len({remark.row for remark in rejected}),
@@ -188,6 +188,14 @@ def _fits(values: list[Any]) -> bool:
     return all(isinstance(value, float) or abs(value) < 2**53 for value in values)
 
 
+def object_frame(columns: Mapping[str, Any], index: pd.Index) -> pd.DataFrame:
+    """A frame of object columns, so that None stays None; arrays of numbers and booleans keep their type."""
+    import pandas as pd
+
+    frame = pd.DataFrame(columns, index=index, dtype=object)
+    return frame.astype({name: values.dtype for name, values in columns.items() if values.dtype != object})
+
+
 def objects(values: list[Any]) -> Any:
     """A one-dimensional object array; lists stay lists."""
     import numpy as np
@@ -217,10 +225,11 @@ def _input_errors(fields: Fields, kept: list[int]) -> tuple[dict[str, dict[str, 
 
 
 def remarks_frame(remarks: list[Remark]) -> pd.DataFrame:
+    """``rejected`` and ``warnings`` of a set: columns ``row, field, reason, excerpt``."""
     import pandas as pd
 
-    frame = pd.DataFrame(remarks, columns=list(REJECTED_COLUMNS))
-    return frame.astype({"row": "int64", "field": object, "reason": object, "excerpt": object})
+    columns = {name: [remark[at] for remark in remarks] for at, name in enumerate(REJECTED_COLUMNS)}
+    return pd.DataFrame(columns, dtype=object).astype({"row": "int64"})
 
 
 def _raise_all(samples: SampleSet, where: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.data.text import normalise
+from workbench.data.normalising import normalise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

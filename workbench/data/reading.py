@@ -154,7 +154,8 @@ def _read_other(fields: Fields, records: Records, column: str, columns: Mapping[
     fields.own[column] = [scrubbed(value) if has_surrogate(value) else value for value in values]
     field_name = near_miss(column, taken=columns)
     if field_name is not None:
-        reason = f"is kept as a column of your own; did you mean {field_name}? Then pass mapping={{{column!r}: {field_name!r}}}"
+        pair = f"{{{column!r}: {field_name!r}}}"
+        reason = f"is kept as a column of your own; did you mean {field_name}? Then pass mapping={pair}"
         fields.warnings.append(Remark(WHOLE_FILE, column, reason))
 
 

@@ -40,7 +40,7 @@ def _is_transposed(records: Records, names: list[str]) -> bool:
         return False
     first = [row.get(names[0]) for row in records.rows[:50]]
     known = resolve([value for value in first if isinstance(value, str) and len(value) < 60], "sample")
-    return "question" in known and len(known) >= 2 or bool(names) and fold(names[0]) == "question" and len(known) >= 2
+    return len(known) >= 2 and ("question" in known or fold(names[0]) == "question")
 
 
 def _numbered(records: Records) -> str:

@@ -109,6 +109,6 @@ def _from_text(text: str, where: str, format: str | None) -> Records:
 
 def _refuse_binary(text: str, where: str) -> None:
     head = text[:4096]
-    strange = sum(c < " " and c not in "\t\r\n\f\x1b" or c == "\ufffd" for c in head)
+    strange = sum((c < " " and c not in "\t\r\n\f\x1b") or c == "\ufffd" for c in head)
     if strange > 0.3 * len(head):
         raise InputError(f"{where}: is no text and of no known format; give JSON, JSONL, CSV, Excel or Parquet")

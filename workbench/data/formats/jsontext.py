@@ -12,8 +12,8 @@ from workbench.errors import InputError
 
 #: Keys under which a list of records is found, in order of preference.
 WRAPPERS = (
-    "results", "samples", "data", "records", "rows", "examples", "test_cases", "testCases", "test_results", "testResults",
-    "cases", "questions", "queries", "items", "goldens", "dataset", "evaluations", "predictions", "outputs", "scores",
+    "results", "samples", "data", "records", "rows", "examples", "test_cases", "testCases", "test_results",
+    "testResults", "cases", "questions", "queries", "items", "goldens", "dataset", "evaluations", "predictions", "outputs", "scores",
     "test", "validation", "train", "数据", "样本", "结果", "用例",
 )  # fmt: skip
 
