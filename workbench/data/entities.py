@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from workbench.data.measures import quantities
@@ -11,7 +12,9 @@ from workbench.data.text import HAN, word_list
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A name, title, quoted term, identifier, number or date: ``kind`` is name, title, quoted, code, or a quantity's."""
+    """A name, title, quoted term, identifier, number or date; ``kind`` says which: name, title, quoted, code, or the
+    kind of a quantity.
+    """
 
     start: int
     end: int
@@ -19,14 +22,18 @@ class Entity:
     kind: str
 
 
+_PLACE_ENDS = """有限公司 集团 公司 大学 学院 银行 医院 委员会 研究院 研究所 协会 部门 中心 省 市 县 区 州 国 岛 河 山 湖
+机场 车站 战役 王朝"""
+_CAPITALISED = r"[A-Z][A-Za-zÀ-ɏ0-9’'-]*"
 _ENTITY = re.compile(
     rf"""
       (?P<title>《[^《》\n]{{1,60}}》)
     | (?P<quoted>[“「『][^“”「」『』\n]{{1,40}}[”」』]|"[^"\n]{{1,40}}"|`[^`\n]{{1,60}}`)
-    | (?P<code>(?<![\w])(?=[\w.\#/-]*\d)[A-Za-z_][A-Za-z0-9_]*(?:[-\#./_][A-Za-z0-9_]+)*(?![A-Za-z0-9_])
-        |\b[a-z]+(?:_[a-z0-9]+)+\b|\b[A-Z]{{2,}}(?:[-_][A-Z0-9]+)*\b)
-    | (?P<name>(?<![\w])[A-Z][\w’'-]*(?:\ (?:(?:of|the|and|de|van|von|for|&)\ )?[A-Z][\w’'-]*)*)
-    | (?P<place>[{HAN}]{{2,8}}?(?:有限公司|集团|公司|大学|学院|银行|医院|委员会|研究院|研究所|协会|部门|中心|省|市|县|区|州|国|岛|河|山|湖|机场|车站|战役|王朝))
+    | (?P<code>(?<![A-Za-z0-9_])(?=[A-Za-z_]{{1,60}}(?:[-.\#/_][A-Za-z_]{{1,60}}){{0,8}}[-.\#/_]?\d)
+            [A-Za-z_][A-Za-z0-9_]*(?:[-\#./][A-Za-z0-9_]+)*(?![A-Za-z0-9_])
+        | \b[a-z]+(?:_[a-z0-9]+)+\b | (?<![A-Za-z0-9_])[A-Z]{{2,}}(?:[-_][A-Z0-9]+)*(?![A-Za-z0-9_]))
+    | (?P<name>(?<![A-Za-z0-9_]){_CAPITALISED}(?:\ (?:(?:of|the|and|de|van|von|for|&)\ )?{_CAPITALISED})*)
+    | (?P<place>[{HAN}]{{2,8}}?(?:{"|".join(_PLACE_ENDS.split())}))
     """,
     re.VERBOSE,
 )
@@ -38,11 +45,15 @@ def entities(text: str) -> list[Entity]:
     English names are capitalised words that do not merely open a sentence; Chinese ones are recognised by 《》, quotes
     and the endings of organisations and places, so that a bare personal name in Chinese is not found.
     """
-    found = [Entity(q.start, q.end, q.text, q.kind) for q in quantities(text)]
-    taken = [(entity.start, entity.end) for entity in found]
+    measured = [Entity(q.start, q.end, q.text, q.kind) for q in quantities(text)]
+    ends = [entity.end for entity in measured]
+    found = list(measured)
     for match in _ENTITY.finditer(text):
         entity = _entity(text, match)
-        if entity is not None and not any(s < entity.end and entity.start < e for s, e in taken):
+        if entity is None:
+            continue
+        following = bisect_right(ends, entity.start)
+        if following == len(measured) or measured[following].start >= entity.end:
             found.append(entity)
     return sorted(found, key=lambda entity: entity.start)
 
@@ -64,7 +75,7 @@ def _entity(text: str, match: re.Match[str]) -> Entity | None:
 
 
 def _name_start(text: str, start: int, end: int) -> int:
-    """Where the name begins when words that are only capitalised by position are left out; ``end`` if nothing is left."""
+    """Where the name begins without words capitalised only by their position; ``end`` if nothing is left."""
     words = text[start:end].split(" ")
     while words and words[0].lower().strip("'’") in word_list("name", "common_starts"):
         start += len(words.pop(0)) + 1

@@ -101,7 +101,8 @@ _MY = rf"(?P<my>\b(?P<m6>{_MONTH})\.?,?\ (?:of\ )?(?P<y6>(?:1[5-9]|20)\d\d)(?!\d
 _VERSION = r"""(?P<version>(?<![\w.-])(?:v(?=\d)\d+(?:\.\d+)*|\d+(?:\.\d+){2,}(?!\d))(?:-(?:alpha|beta|rc)[.\d]*)?
     (?!['a-z0-9_%]|\.\d))"""
 _NAMED = r"(?P<named>(?:\b(?:version|release)|版本(?:号)?(?:为|是)?)\ ?v?(?P<ver>\d+(?:\.\d+)+)(?!\d))"
-_IDENTIFIER = r"(?P<ident>(?=[a-z0-9_.\#/-]*\d)[a-z_][a-z0-9_]*(?:[-\#./][a-z0-9_]+)*(?![a-z0-9_]))"
+_IDENTIFIER = r"""(?P<ident>(?!(?:mid|pre|post|non|early|late|top|under|over)-\d)(?=[a-z_]+(?:[-.\#/][a-z_]+)*[-.\#/]?\d)
+    [a-z_][a-z0-9_]*(?:[-\#./][a-z0-9_]+)*(?![a-z0-9_]))"""
 _PERCENT_WORDS = rf"(?P<cpercent>(?P<cp>百分之|千分之)(?P<pv>{_ARABIC}|{_CN_NUMBER}))"
 _CN_ORDINAL = rf"(?P<o1_>第\ ?(?P<o1>\d+|[{_CN}]+)(?:\ ?(?:个|名|位|次|条|章|节|步|版|季度|天|年|周))?)"
 _ORDINAL = r"(?P<o2_>(?<![\w.])(?P<o2>\d+)(?:st|nd|rd|th)\b)"
@@ -152,7 +153,7 @@ _JOINED = frozenset("0123456789-#./_@:+$")
 @cache
 def _starters() -> frozenset[str]:
     """Latin words with which a quantity may begin."""
-    more = "hundred thousand million a version release rmb usd eur cny us hk http https".split()
+    more = ["hundred", "thousand", "million", "a", "version", "release", "rmb", "usd", "eur", "cny", "us", "hk", "http", "https"]
     return frozenset([*WORDS, *MONTHS, *ORDINALS, *more])
 
 

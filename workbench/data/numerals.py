@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+_LONGEST = 24
+
 DIGITS = dict(zip("零〇一二两三四五六七八九", (0, 0, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
 _POWERS = {"十": 10, "百": 100, "千": 1000}
 _BIG = {"万": 10**4, "亿": 10**8}
@@ -26,6 +28,8 @@ ORDINALS = {name: value for value, name in enumerate(_ORDINAL_NAMES.split(), sta
 
 def chinese_number(text: str) -> float | None:
     """The value of a Chinese numeral (三, 十二, 两百, 一千五百, 二〇二四, 三点五, 一万二), None if it is none."""
+    if len(text) > _LONGEST:
+        return None
     whole, point, fraction = text.partition("点")
     if point:
         left, digits = chinese_number(whole), [DIGITS.get(c) for c in fraction]
@@ -59,6 +63,8 @@ def _positional(text: str) -> float | None:
 def english_number(text: str) -> float | None:
     """The value of an English numeral in lower case (twenty-five, two hundred and ten), None if it is none."""
     total, current = 0, 0
+    if len(text) > 8 * _LONGEST:
+        return None
     for word in re.split(r"[\s-]+", text):
         if word in WORDS:
             current += WORDS[word]

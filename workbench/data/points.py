@@ -1,7 +1,8 @@
 """Whether a key point stands in a text.
 
-Matching is on normalised text with boundaries: 500 is not in 5000, 1500 or 5.00; ``now here`` is not ``nowhere``; 无限 is
-not made by 并非无限. 1,500 = 1500 = 1.5千 and ``500 GB`` = ``500gb``. :class:`Matcher` prepares a text once for many points.
+Matching is on normalised text with boundaries: 500 is not in 5000, 1500 or 5.00; ``now here`` is not ``nowhere``;
+无限 is not made by 并非无限. 1,500 = 1500 = 1.5千 and ``500 GB`` = ``500gb``. :class:`Matcher` prepares a text once for
+many points.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ _NUMERALS = "零〇一二两三四五六七八九十百千万亿"
 _DROPPED = re.compile(rf"(?<=[{_CJK}，。、；：]) | (?=[{_CJK}，。、；：])|\*\*|__|[`*]")
 _NEGATED_BEFORE = re.compile(
     r"""
-      (?:并非|并不|绝非|不是|不再|没有|没|无法|无需|无|未|尚未|从未|从不|不能|不会|不可以?|不得|不应|不要|不允许|禁止|不|(?<!除)非(?!常))
+      (?:并非|并不|绝非|不是|不再|没有|没|无法|无需|无|未|尚未|从未|从不|不能|不会|不可以?|不得|不应|不要|不允许|禁止|不
+        |(?<!除)非(?!常))
       (?:是|会|能|可以|再|完全|真正|真的|被|有|所谓的|绝对|必须|一定|任何|(?:一)?个)?["'“‘「]?$
-    | \b(?:not|never|no|cannot|non|without|neither|nor|\w+n't)\b[\s-]+
-      (?:(?:a|an|the|be|been|being|is|are|really|actually|necessarily|truly|fully|strictly|yet|currently|have|has|any|to|in\ fact)\s+){0,3}["']?$
+    | \b(?:not|never|no|cannot|non|without|neither|nor|\w{2,9}n't)\b[\s-]+
+      (?:(?:a|an|the|be|been|being|is|are|really|actually|necessarily|truly|fully|strictly|yet|currently|have|has|any|to
+        |in\ fact)\s+){0,3}["']?$
     """,
     re.VERBOSE,
 )
-_NOT_NEGATION = re.compile(
-    r"(?:是不|能不能|可不可以|要不要|会不会|不得不|无不|不无|莫不|除非|特别是|并不是不|不是不)[^，。,.]{0,2}$"
+_NO_NEGATION = re.compile(
+    r"(?:是不|能不能|可不可以|要不要|会不会|不得不|无不|不无|莫不|除非|不是不)[^，。,.]{0,2}$|\bnumber no\b[. ]*$"
 )
 
 
@@ -35,18 +38,17 @@ def _compact(folded: str, offsets: Offsets) -> tuple[str, Offsets]:
     """Leave out the spaces next to CJK characters and markdown emphasis, and carry the map along."""
     if not _DROPPED.search(folded):
         return folded, offsets
+    all_starts = range(len(folded)) if offsets.starts is None else offsets.starts
+    all_ends = range(1, len(folded) + 1) if offsets.ends is None else offsets.ends
     kept: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     at = 0
-    for match in [*_DROPPED.finditer(folded), None]:
-        stop = match.start() if match else len(folded)
-        kept.append(folded[at:stop])
-        for index in range(at, stop):
-            begin, end = offsets.span(index, index + 1)
-            starts.append(begin)
-            ends.append(end)
-        at = match.end() if match else stop
+    for begin, end in [*(match.span() for match in _DROPPED.finditer(folded)), (len(folded), len(folded))]:
+        kept.append(folded[at:begin])
+        starts.extend(all_starts[at:begin])
+        ends.extend(all_ends[at:begin])
+        at = end
     return "".join(kept), Offsets(starts, ends)
 
 
@@ -118,10 +120,8 @@ class Matcher:
             start = text.find(folded, start + 1)
 
     def _by_value(self, parts: tuple[str | Quantity, ...]) -> Iterator[tuple[int, int]]:
-        if self._quantities is None:
-            self._quantities = quantities(self._folded)
         first = next(part for part in parts if isinstance(part, Quantity))
-        for index, quantity in enumerate(self._quantities):
+        for index, quantity in enumerate(self._known_quantities()):
             if same_quantity(first, quantity):
                 span = self._aligned(parts, index)
                 if span is not None and not _negated(self._folded, span[0]):
@@ -129,35 +129,57 @@ class Matcher:
 
     def _aligned(self, parts: tuple[str | Quantity, ...], index: int) -> tuple[int, int] | None:
         """The span when ``parts`` stand around quantity number ``index``, the first of theirs."""
-        assert self._quantities is not None
-        head, text = parts[0], self._folded
-        start = at = self._quantities[index].start
-        if head:
-            start = text.rfind(str(head), 0, at)
-            if (
-                start < 0
-                or text[start + len(str(head)) : at].strip()
-                or not _bounded(text, start, start + len(str(head)))
-            ):
-                return None
+        known = self._known_quantities()
+        start = self._before(str(parts[0]), known[index].start)
+        if start is None:
+            return None
+        at: int | None = known[index].start
         for part in parts[1:]:
             if isinstance(part, Quantity):
-                if index >= len(self._quantities):
-                    return None
-                found = self._quantities[index]
-                if not same_quantity(part, found) or text[at : found.start].strip():
-                    return None
-                at, index = found.end, index + 1
-            elif part:
-                begin = at + len(text[at:]) - len(text[at:].lstrip())
-                if not text.startswith(part, begin) or not _bounded(text, begin, begin + len(part)):
-                    return None
-                at = begin + len(part)
+                at = self._quantity_at(part, known[index] if index < len(known) else None, at)
+                index += 1
+            else:
+                at = self._after(part, at)
+            if at is None:
+                return None
         return start, at
+
+    def _known_quantities(self) -> list[Quantity]:
+        if self._quantities is None:
+            self._quantities = quantities(self._folded)
+        return self._quantities
+
+    def _before(self, head: str, at: int) -> int | None:
+        """Where the words ``head`` begin if they end right before ``at``, spaces aside."""
+        if not head:
+            return at
+        start = _back_over_spaces(self._folded, at) - len(head)
+        fits = start >= 0 and self._folded.startswith(head, start)
+        return start if fits and _bounded(self._folded, start, start + len(head)) else None
+
+    def _quantity_at(self, wanted: Quantity, found: Quantity | None, at: int) -> int | None:
+        """The end of ``found`` if it begins at ``at``, spaces aside, and says the same as ``wanted``."""
+        if found is None or not same_quantity(wanted, found) or _back_over_spaces(self._folded, found.start) > at:
+            return None
+        return found.end
+
+    def _after(self, words: str, at: int) -> int | None:
+        """The end of ``words`` if they follow at ``at``, spaces aside."""
+        if not words:
+            return at
+        start = at + 1 if self._folded[at : at + 1] == " " else at
+        end = start + len(words)
+        return end if self._folded.startswith(words, start) and _bounded(self._folded, start, end) else None
 
     def _span(self, start: int, end: int) -> Span:
         begin, stop = self._offsets.span(start, end)
         return Span(begin, stop, self._text[begin:stop])
+
+
+def _back_over_spaces(text: str, at: int) -> int:
+    while at > 0 and text[at - 1] == " ":
+        at -= 1
+    return at
 
 
 def _bounded(text: str, start: int, end: int) -> bool:
@@ -200,7 +222,7 @@ _UNSPACED = re.compile(f"[{_CJK}]")
 
 def _negated(text: str, start: int) -> bool:
     before = text[max(0, start - 40) : start]
-    return _NEGATED_BEFORE.search(before) is not None and _NOT_NEGATION.search(before) is None
+    return _NEGATED_BEFORE.search(before) is not None and _NO_NEGATION.search(before) is None
 
 
 @lru_cache(maxsize=4096)

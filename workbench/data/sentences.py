@@ -133,14 +133,13 @@ def _is_abbreviation(before: str, following: str) -> bool:
 
 # ---------------------------------------------------------------- clauses
 
-_PRONOUN = (
-    r"(?:it|they|he|she|we|you|i|this|that|these|those|there|the|a|an|its|their|your|our|each|all|users|no)"
-)
+_SUBJECT = r"(?:it|they|he|she|we|you|i|this|that|these|those|there|the|a|an|its|their|your|our|each|all|users|no)"
 _CLAUSE_CUT = re.compile(
     rf"""
-      (?P<semi>[；;])
-    | (?P<en>,\s+(?:and|but|while|whereas|yet|so)\s+(?=(?:{_PRONOUN}\b\s+(?:[\w'-]+\s+)?[\w'-]+|[A-Z][\w-]+\s+[a-z]+)))
-    | (?P<zh>[，,]\s*(?=(?:而且|并且|但是|但|同时|此外|另外|不过|然而|其中|而(?!是)|且(?!不)|也(?!就是)|还(?!是|有))))
+      [；;]
+    | ,\s+(?:and|but|while|whereas|yet|so)\s+
+        (?=(?:{_SUBJECT}\b\s+(?:[\w'-]+\s+)?[\w'-]+|[A-Z][\w-]+\s+[a-z]+))
+    | [，,]\s*(?=而且|并且|但是|但|同时|此外|另外|不过|然而|其中|而(?!是)|且(?!不)|也(?!就是)|还(?!是|有))
     """,
     re.VERBOSE,
 )
@@ -156,9 +155,8 @@ def clauses(text: str) -> list[Span]:
 
 
 def _clauses(text: str, start: int, end: int) -> Iterator[Span]:
-    cuts = [match for match in _CLAUSE_CUT.finditer(text, start, end)]
     at = start
-    for match in cuts:
+    for match in _CLAUSE_CUT.finditer(text, start, end):
         if match.start() - at >= _MIN_CLAUSE and end - match.end() >= _MIN_CLAUSE:
             yield from _trimmed(text, at, match.start())
             at = match.end()
@@ -177,28 +175,32 @@ class Claims:
 
 
 _LIST_MARK = re.compile(
-    r"(?:[ \t]*(?:[-*+•·●◦▪]\s+|#{1,6}\s+|>\s*|\(?\d{1,3}[.)、．）](?!\d)\s*|[（(]\d{1,3}[)）]\s*|[①-⑳]\s*|[一二三四五六七八九十]+、))+"
+    r"""(?:[ \t]*(?:[-*+•·●◦▪]\s+|\#{1,6}\s+|>\s*|\(?\d{1,3}[.)、．）](?!\d)\s*|[（(]\d{1,3}[)）]\s*|[①-⑳]\s*
+        |[一二三四五六七八九十]{1,3}、))+""",
+    re.VERBOSE,
 )
 CITATION_MARK = re.compile(
-    r"\s*(?:\[\^?\d+(?:\s*[,，、–-]\s*\d+)*\]|【[^】\n]{1,40}】|\[(?=[^\]\n]{0,60}[\d#_-])[A-Za-z][\w.:#/-]{0,60}\](?!\())"
+    r"""[ \t]{0,3}(?:\[\^?\d+(?:[ \t]{0,2}[,，、–-][ \t]{0,2}\d+)*\] | 【[^】\n]{1,40}】
+        | \[(?=[^\]\n]{0,60}[\d#_-])[A-Za-z][\w.:#/-]{0,60}\](?!\())""",
+    re.VERBOSE,
 )
-_QUESTION = re.compile(r"[?？][\"'”’」』）)】\]*_`\s]*$")
 _NO_CLAIM = re.compile(
     r"""
-    ^(?:hi|hello|hey|dear|sure|certainly|of\ course|absolutely|great|good\ question|thanks?|thank\ you|you're\ welcome|
-        yes|no|ok|okay|got\ it|sorry|welcome|regards|best\ regards|sincerely|cheers)
-        (?:[\ ,!.]+(?:there|everyone|team|all|question|you|sir|madam|so\ much|very\ much|for\ (?:your|the|asking|reaching)[^.]{0,60}))*[\ ,!.]*$
-    | ^(?:you're|you\ are)\ (?:very\ |most\ )?welcome\b
-    | ^(?:thanks|thank\ you)\b
+    ^(?:hi|hello|hey|dear|sure|certainly|of\ course|absolutely|great|good\ question|thanks?|thank\ you|you're\ welcome
+        |yes|no|ok|okay|got\ it|sorry|welcome|regards|best\ regards|sincerely|cheers)
+        (?:[\ ,!.]+(?:there|everyone|team|all|question|you|sir|madam|so\ much|very\ much
+            |for\ (?:your|the|asking|reaching)[^.]{0,60}))*[\ ,!.]*$
+    | ^(?:you're|you\ are)\ (?:very\ |most\ )?welcome\b | ^(?:thanks|thank\ you)\b
     | \b(?:let\ me\ know|feel\ free|don't\ hesitate|do\ not\ hesitate)\b
     | ^(?:i\ )?hope\ (?:this|that|it)\b.*\b(?:helps?|helpful|useful|answers)
     | \b(?:happy|glad)\ to\ (?:help|assist)\b
-    | ^(?:here\ (?:is|are|'s)|here's|below\ (?:is|are)|the\ following|according\ to|based\ on)\b[^.]{0,120}:$
-    | ^(?:您好|你好|好的|当然|没问题|感谢|谢谢|抱歉|对不起|不好意思|不客气|是的|对的|可以的|当然可以)[^，。,；]{0,8}[！!。，,～~]*$
+    | ^(?:i'm\ |i\ am\ |we're\ |we\ are\ )?(?:so\ |very\ )?sorry\b[^,;]{0,60}$
+    | ^(?:您好|你好|好的|当然|没问题|感谢|谢谢|抱歉|很抱歉|非常抱歉|对不起|不好意思|不客气|是的|对的|可以的|当然可以)
+        [^，。,；]{0,8}[！!。，,～~]*$
     | 希望.{0,20}(?:帮助|帮到|有用)
-    | (?:如有|如果(?:您|你)?(?:还)?有|若有|有任何|如需|如果(?:您|你)?需要).{0,24}(?:问题|疑问|帮助|信息|了解).{0,6}(?:[，,].{0,8})?(?:随时|请|欢迎|可以|可|联系|告诉|告知)
-    | 很高兴(?:为您|为你|能)
-    | ^(?:感谢|谢谢)(?:您|你)
+    | (?:如有|如果(?:您|你)?(?:还)?(?:有|需要)|若有|有任何|如需).{0,24}(?:问题|疑问|帮助|信息|了解).{0,6}
+        (?:[，,].{0,8})?(?:随时|请|欢迎|可以|可|联系|告诉|告知)
+    | 很高兴(?:为您|为你|能) | ^(?:感谢|谢谢)(?:您|你)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -234,12 +236,16 @@ def _is_heading(sentence: str) -> bool:
     )
 
 
-_TRAILING = re.compile(r"[\s。！!？?.;；,，、]+$")
+_STOPS = " \t\r\n。！!？?.;；,，、"
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip(_CLOSERS + "]" + _STOPS[:4]).endswith(("?", "？"))
 
 
 def _stripped_claim(text: str, span: Span) -> Span | None:
     """The span without list marker and citation marks at its edges, or None if nothing is stated."""
-    if _QUESTION.search(span.text) or _NO_CLAIM.search(span.text):
+    if _is_question(span.text) or _NO_CLAIM.search(span.text):
         return None
     start, end = _without_marks(text, span.start, span.end)
     body = text[start:end]
@@ -275,7 +281,7 @@ def _trailing_marks(body: str) -> int:
     """Where ``body`` ends when the citation marks at its end, with the stop after them, are left out."""
     end = len(body)
     while True:
-        stripped = _TRAILING.sub("", body[:end])
+        stripped = body[:end].rstrip(_STOPS)
         if not stripped.endswith(("]", "】")):
             return end
         opening = max(
