@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -306,7 +306,7 @@ class Cache:
 
     def _set_aside(self, error: sqlite3.DatabaseError) -> None:
         """Rename the damaged file unless another thread or process has replaced it already."""
-        with self._lock:
+        with self._lock, _only_process(self.path):
             self._local.stamp = None
             if getattr(self._local, "seen", None) != _inode(self.path):
                 return
@@ -339,6 +339,26 @@ def _inode(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return (status.st_dev, status.st_ino)
+
+
+@contextmanager
+def _only_process(path: Path, stale: float = 10.0) -> Iterator[None]:
+    """Keep other processes out; a claim that a killed process left is broken after ``stale`` seconds."""
+    claim = path.with_name(f"{path.name}.claim")
+    deadline = time.monotonic() + stale
+    while True:
+        try:
+            claim.mkdir()
+            break
+        except FileExistsError:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.01)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            claim.rmdir()
 
 
 def _cannot_open(error: OSError) -> sqlite3.OperationalError:

@@ -23,8 +23,10 @@ from workbench.evidence.encoders.hub import require_reachable
 
 logger = logging.getLogger(__name__)
 
-#: Tokens (padding included) run through the model at once.
-TOKEN_BUDGET = 4096
+#: Tokens (padding included) run through the model at once. On a CPU few: the activations then stay in its cache
+#: (measured: 1.4 times the sentences and 2.4 times the paragraphs per second of 4,096 or of 32 texts at a time).
+TOKEN_BUDGET = 512
+GPU_TOKEN_BUDGET = 16_384
 #: A text is cut to so many characters for each token of the window before it is tokenized: the rest cannot matter,
 #: and a text of a megabyte costs no more than a page.
 CHARACTERS_PER_TOKEN = 32
@@ -69,6 +71,7 @@ class SentenceTransformerEncoder:
         self.dimension = int(_dimension(model))
         self.max_tokens = int(model.max_seq_length) if model.max_seq_length else 0
         self.fingerprint = fingerprint if fingerprint is not None else _fingerprint(model, self.prompts)
+        self._budget = TOKEN_BUDGET if model.device.type == "cpu" else GPU_TOKEN_BUDGET
         self._plain = _is_plain_transformer(model, self.prompts)
         self.reads_chinese = _reads_chinese(model) if self._plain else True
 
@@ -118,7 +121,7 @@ class SentenceTransformerEncoder:
         pieces: dict[int, TokenVectors] = {}
         skip = len(self.prompts[kind])
         with torch.inference_mode():
-            for batch in _token_batches([len(t.ids) for t in tokens]):
+            for batch in _token_batches([len(t.ids) for t in tokens], self._budget):
                 output = self.model(self._features([tokens[i].ids for i in batch]))
                 rows[batch] = output["sentence_embedding"].float().cpu().numpy()
                 if want_tokens:
@@ -143,9 +146,11 @@ class SentenceTransformerEncoder:
             return_token_type_ids=False,
         )
         columns = (encoded["input_ids"], encoded["offset_mapping"], encoded["special_tokens_mask"])
-        cut = [bool(e.overflowing) for e in encoded.encodings]
-        long = [limit is not None and len(text) > limit for text in texts]
-        return [_Tokens(*row, c or x) for *row, c, x in zip(*columns, cut, long, strict=True)]
+        cut = [
+            bool(encoding.overflowing) or (limit is not None and len(text) > limit)
+            for encoding, text in zip(encoded.encodings, texts, strict=True)
+        ]
+        return [_Tokens(*row) for row in zip(*columns, cut, strict=True)]
 
     def _features(self, ids: list[list[int]]) -> dict[str, Any]:
         """Right-padded tensors as the first module expects them."""
@@ -220,11 +225,11 @@ def _quiet() -> Iterator[None]:
             library.enable_progress_bar()
 
 
-def _token_batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Positions sorted by length, in batches of at most ``TOKEN_BUDGET`` padded tokens (one text at least)."""
+def _token_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Positions sorted by length, in batches of at most ``budget`` padded tokens (one text at least)."""
     batch: list[int] = []
     for position in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and lengths[position] * (len(batch) + 1) > TOKEN_BUDGET:
+        if batch and lengths[position] * (len(batch) + 1) > budget:
             yield batch
             batch = []
         batch.append(position)
@@ -268,7 +273,7 @@ def _prompts(model: Any, name: str) -> dict[str, str]:
 def _is_plain_transformer(model: Any, prompts: Mapping[str, str]) -> bool:
     """Whether ids and a mask are all it needs: a transformer, a fast tokenizer, right padding, prompts pooled."""
     first = model[0]
-    tokenizer = getattr(first, "tokenizer", None)
+    tokenizer: Any = getattr(first, "tokenizer", None)
     pools_prompt = all(getattr(module, "include_prompt", True) for module in model)
     return (
         type(first).__name__ == "Transformer"
