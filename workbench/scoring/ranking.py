@@ -196,7 +196,7 @@ def _match(judgements: _Judgements, run: _Run) -> _Ranking:
     keys = ordering.pair_keys(run.parts.code, run.documents, n, seed)
     judged_documents = judgements.documents.take(pa.array(distinct)).combine_chunks()
     rows, places = ordering.judged_rows(keys, run.documents, judged_keys, judged_documents, n)
-    ranked = ordering.rank_rows(run.parts, run.scores, run.documents, keys)
+    ranked = ordering.rank_rows(run.parts, run.scores, run.documents, keys, rows)
     code = run.parts.code[rows]
     rank = ranked.rank_of(rows, code, len(keys))
     grade = judgements.grade[distinct][places]

@@ -65,7 +65,7 @@ def query_codes(queries: pa.ChunkedArray, known: pa.LargeStringArray) -> tuple[n
     head = queries.slice(0, 4096)
     if len(head) > 64 and _n_runs(head) > len(head) // 2:
         return _lookup(queries, known), None
-    codes, lengths = [], []
+    codes, lengths = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int64)]
     for chunk in queries.chunks:
         if len(chunk):
             runs = pc.run_end_encode(chunk, run_end_type=pa.int64())
@@ -116,7 +116,7 @@ def judged_rows(
     shift = np.uint64(64 - bits)
     table = np.zeros(1 << bits, dtype=bool)
     table[(judged_keys >> shift).view(np.int64)] = True
-    rows, places = [], []
+    rows, places = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for start in range(0, len(keys), BLOCK):
         part = keys[start : start + BLOCK]
         candidates = np.flatnonzero(table[(part >> shift).view(np.int64)])
@@ -141,9 +141,15 @@ def _same_text(
     return (rows, places) if same.all() else (rows[same], places[same])
 
 
-def rank_rows(parts: Segments, scores: np.ndarray, documents: pa.ChunkedArray, keys: np.ndarray) -> Ranked:
-    """Order the rows of each query and leave out repeated documents, keeping the first rank of each."""
-    order = None if parts.grouped and _in_order(parts, scores) else _order(parts, scores, documents)
+def rank_rows(
+    parts: Segments, scores: np.ndarray, documents: pa.ChunkedArray, keys: np.ndarray, judged: np.ndarray
+) -> Ranked:
+    """Order the rows of each query and leave out repeated documents, keeping the first rank of each.
+
+    Only the ranks of the rows ``judged`` are exact: a tie among documents that nobody judged is not broken, since no
+    metric depends on it.
+    """
+    order = None if parts.grouped and _in_order(parts, scores) else _order(parts, scores, documents, judged)
     dropped = _repeated(order, parts.code, documents, keys)
     if not len(dropped):
         return Ranked(order, parts.starts(parts.count), parts.count, np.zeros_like(parts.count), dropped)
@@ -164,7 +170,7 @@ def _in_order(parts: Segments, scores: np.ndarray) -> bool:
     return bool((parts.code[rest] != parts.code[rest + 1]).all())
 
 
-def _order(parts: Segments, scores: np.ndarray, documents: pa.ChunkedArray) -> np.ndarray:
+def _order(parts: Segments, scores: np.ndarray, documents: pa.ChunkedArray, judged: np.ndarray) -> np.ndarray:
     lengths = np.unique(parts.count[parts.order])
     if parts.grouped and len(lengths) <= 256:
         order = _order_blocks(parts, scores, lengths)
@@ -178,7 +184,7 @@ def _order(parts: Segments, scores: np.ndarray, documents: pa.ChunkedArray) -> n
     del level
     tied &= parts.code[order[1:]] == parts.code[order[:-1]]
     if tied.any():
-        _repair_ties(order, tied, scores, documents)
+        _repair_ties(order, tied, scores, documents, judged)
     return order
 
 
@@ -212,21 +218,27 @@ def _coarse_keys(parts: Segments, scores: np.ndarray) -> np.ndarray:
     return keys
 
 
-def _repair_ties(order: np.ndarray, tied: np.ndarray, scores: np.ndarray, documents: pa.ChunkedArray) -> None:
-    """Sort each run of tied positions by score descending, then document id descending, in place."""
+def _repair_ties(
+    order: np.ndarray, tied: np.ndarray, scores: np.ndarray, documents: pa.ChunkedArray, judged: np.ndarray
+) -> None:
+    """Sort each run of tied positions with a judged row by score, then document id, both descending, in place."""
+    matters = np.zeros(len(order), dtype=bool)
+    matters[judged] = True
     member = np.zeros(len(order), dtype=bool)
     member[1:] |= tied
     member[:-1] |= tied
     places = np.flatnonzero(member)
-    group = np.cumsum(~np.r_[False, tied][places])
+    group = np.cumsum(~np.r_[False, tied][places]) - 1
+    keep = (np.bincount(group, weights=matters[order[places]]) > 0)[group]
+    places, group = places[keep], group[keep]
+    if not len(places):
+        return
     rows = order[places]
     texts = documents.take(pa.array(rows)).combine_chunks()
     order[places] = rows[np.lexsort([*descending_bytes(texts), -scores[rows], group])]
 
 
-def _repeated(
-    order: np.ndarray | None, code: np.ndarray, documents: pa.ChunkedArray, keys: np.ndarray
-) -> np.ndarray:
+def _repeated(order: np.ndarray | None, code: np.ndarray, documents: pa.ChunkedArray, keys: np.ndarray) -> np.ndarray:
     """Rows whose document stands higher in the same query already."""
     ordered = np.sort(keys)
     twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
