@@ -92,7 +92,7 @@ class FakeEvaluation:
             "causes": [[] if c == "pass" else [c, "contradiction"] if c == "omission" else [c] for c in cause],
             "confidence": 0.86, "evidence": np.where(failing, "the key point “500” stands in doc-0#2 (rank 2)", ""),
             "advice": np.where(failing, "ask the generator to use every cited fragment", ""), "refusal_outcome": "answered",
-        })  # fmt: skip
+        }).set_index("sample_id")  # fmt: skip
 
     def summary(self) -> pd.DataFrame:
         scores, states = self.scores(), self.states()
@@ -107,7 +107,7 @@ class FakeEvaluation:
                 "high_bound": mean, "target": target, "attainable": 1.0,
                 "meets_target": bool(mean >= target) if target == target else None, "method": "bootstrap",
             })  # fmt: skip
-        return pd.DataFrame(rows)
+        return pd.DataFrame(rows).set_index("metric")
 
     def claims(self) -> pd.DataFrame:
         if "claims" not in self.kept:

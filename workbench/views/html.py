@@ -87,12 +87,12 @@ def h(tag: str, *children: Any, cls: str = "", **attributes: Any) -> Markup:
     opening = f"<{tag}{''.join(_attribute(name, value) for name, value in attributes.items())}>"
     if tag in _VOID:
         return Markup(opening)
-    return Markup(opening) + join(child for child in children if child is not None) + Markup(f"</{tag}>")
+    return Markup(opening) + join(children) + Markup(f"</{tag}>")
 
 
 def join(parts: Iterable[Any], separator: str | Markup = "") -> Markup:
-    """Escaped parts, one after the other."""
-    return safe(separator).join(safe(part) for part in parts)
+    """Escaped parts, one after the other; None is left out."""
+    return safe(separator).join(safe(part) for part in parts if part is not None)
 
 
 def _attribute(name: str, value: Any) -> str:

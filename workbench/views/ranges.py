@@ -54,13 +54,3 @@ def first_choice(metrics: list[str]) -> str | None:
                 return name
     return metrics[0] if metrics else None
 
-
-def wilson(count: int, n: int) -> tuple[float, float] | None:
-    """The 95 % Wilson score interval of the rate ``count / n``; None when n is 0 (Wilson 1927)."""
-    if n == 0:
-        return None
-    z = 1.959963984540054
-    rate, square = count / n, z * z / n
-    middle = (rate + square / 2) / (1 + square)
-    half = z * np.sqrt(rate * (1 - rate) / n + square / (4 * n)) / (1 + square)
-    return float(max(middle - half, 0)), float(min(middle + half, 1))

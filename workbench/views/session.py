@@ -22,6 +22,7 @@ from workbench.errors import InputError
 from workbench.language import suggest_language
 from workbench.language import text as _t
 from workbench.scoring.thresholds import Thresholds
+from workbench.views.causes import cause_table
 from workbench.views.filtering import Filter, all_causes, facets, matching, search_texts
 from workbench.views.finding import Finding, plain_rows
 from workbench.views.slices import Slices
@@ -83,6 +84,7 @@ class Session:
         self._history: list[State] = []
         self._observers: list[Observer] = []
         self._waiting: set[str] | None = None
+        self.slices = None  # type: ignore[assignment]
         self.notes: list[str] = []
         self._derive(evaluation)
         own = getattr(evaluation, "path", None)
@@ -151,8 +153,8 @@ class Session:
         self.evaluation = evaluation
         self.scores: pd.DataFrame = evaluation.scores()
         self.states: pd.DataFrame = evaluation.states()
-        self.failures: pd.DataFrame = by_sample(evaluation.failures(), self.samples.index)
-        self.slices = Slices(evaluation)
+        self.failures: pd.DataFrame = cause_table(evaluation)
+        self.slices = Slices(evaluation, self.slices)
         self.causes = all_causes(self.failures)
 
     # ------------------------------------------------------------ changes
@@ -242,6 +244,14 @@ class Session:
         moved = list(self.findings)
         moved.insert(to, moved.pop(at))
         self._change({"findings"}, findings=tuple(moved))
+
+    def use(self, evaluation: Any) -> None:
+        """Look at another evaluation from now on, with its own journal; observers are told that everything changed."""
+        observers = self._observers
+        self.__dict__.pop("facets", None), self.__dict__.pop("samples", None), self.__dict__.pop("_texts", None)
+        Session.__init__(self, evaluation)
+        self._observers = observers
+        self._tell(set(CHANGES))
 
     def undo(self) -> bool:
         """Take back the last change (moving to another sample is none). False when there is nothing to undo."""
@@ -362,12 +372,6 @@ class Session:
         return dataclasses.replace(state, selection=selection)
 
 
-def by_sample(frame: pd.DataFrame, order: pd.Index[str]) -> pd.DataFrame:
-    """``frame`` with ``sample_id`` as its index, in the given order."""
-    keyed = frame.set_index("sample_id") if "sample_id" in frame.columns else frame
-    return keyed if keyed.index.equals(order) else keyed.reindex(order)
-
-
 def _difference(before: State, after: State) -> dict[str, Any]:
     """What to write down so that ``before`` becomes ``after``, whatever another kernel changes elsewhere."""
     entry: dict[str, Any] = {}
@@ -428,7 +432,7 @@ def _plain(annotation: Annotation | None) -> dict[str, Any] | None:
 
 def _main_language(known: pd.DataFrame) -> str:
     chinese = int((known["language"] == "zh").sum())
-    return "zh" if chinese * 2 > len(known) else "en"
+    return "zh" if chinese > 0.6 * len(known) else "en"
 
 
 def _now() -> str:

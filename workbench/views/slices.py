@@ -9,14 +9,18 @@ if TYPE_CHECKING:
 
 #: Methods of an evaluation whose frames have several rows a sample.
 FRAMES = ("claims", "contexts", "support", "spans", "errors")
+#: Those that are the same under any thresholds.
+FIXED = ("support", "spans", "errors")
 
 
 class Slices:
     """Frames of one evaluation, computed when first asked for."""
 
-    def __init__(self, evaluation: Any) -> None:
+    def __init__(self, evaluation: Any, before: Slices | None = None) -> None:
+        """Take over what thresholds do not change from ``before``, the slices of the same evidence."""
+        known = before._frames if before is not None else {}
         self._evaluation = evaluation
-        self._frames: dict[str, pd.DataFrame] = {}
+        self._frames: dict[str, pd.DataFrame] = {name: known[name] for name in FIXED if name in known}
 
     def frame(self, name: str) -> pd.DataFrame:
         """The whole frame ``name``, one of :data:`FRAMES`."""

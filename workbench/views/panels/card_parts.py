@@ -10,6 +10,8 @@ from markupsafe import Markup
 from workbench.data.points import find_any
 from workbench.data.schema import alternatives, judgements, none_if_missing
 from workbench.language import text as _t
+from workbench.views.causes import explained
+from workbench.views.filtering import NOT_FAILING
 from workbench.views.html import Mark, excerpt, h, join, marked, safe
 from workbench.views.names import cause_title, metric_title, score_text, state_title, verdict_title
 
@@ -25,36 +27,30 @@ MOST_CONTEXTS = 30
 
 
 def header_part(session: Session, sample_id: str) -> Markup:
-    """Question, cause with confidence, why, what to try, and what else contributed."""
-    row, failure = session.samples.loc[sample_id], session.failures.loc[sample_id]
-    failing = failure["primary_cause"] not in ("pass", "not_checked")
-    head = h("div", h("h3", marked(str(row["question"]), shown=600)), _cause(failure, failing), cls="wb-head")
-    lines = [_line("why", _words(failure.get("evidence"))), _line("try", _words(failure.get("advice")))]
-    others = [cause_title(name) for name in failure["causes"] if name != failure["primary_cause"]]
-    lines.append(_line("also", ", ".join(others)))
-    return h("div", head, *lines)
+    """Question, cause with confidence, why, what to try, what else contributed and what could not be checked."""
+    question = str(session.samples.at[sample_id, "question"])
+    found = explained(session.evaluation, sample_id)
+    lines = [_line("why", found.get("evidence")), _line("try", found.get("advice"))]
+    others = [join([cause_title(name), f" – {words}" if words else ""]) for name, words in found["others"].items()]
+    lines.append(_line("also", join(others, "; ") if others else ""))
+    if unchecked := found.get("unchecked"):
+        lines.append(h("p", _t("panels.card.unchecked"), " ", ", ".join(map(str, unchecked)), cls="wb-quiet"))
+    return h("div", h("div", h("h3", marked(question, shown=600)), _cause(found), cls="wb-head"), *lines)
 
 
-def _cause(failure: pd.Series[Any], failing: bool) -> Markup:
-    parts: list[Any] = [cause_title(failure["primary_cause"])]
-    if sub_cause := none_if_missing(failure.get("sub_cause")):
+def _cause(found: Mapping[str, Any]) -> Markup:
+    failing = found["primary_cause"] not in NOT_FAILING
+    parts: list[Any] = [cause_title(found["primary_cause"])]
+    if sub_cause := none_if_missing(found.get("sub_cause")):
         parts.append(f" · {cause_title(sub_cause)}")
-    if failing and none_if_missing(failure.get("confidence")) is not None:
-        parts.append(h("span", f" ({failure['confidence']:.2f})", cls="wb-light"))
-    return h("span", ("✗ " if failing else "✓ "), *parts, cls=f"wb-cause {'wb-fail' if failing else 'wb-pass'}")
+    if failing and none_if_missing(found.get("confidence")) is not None:
+        parts.append(h("span", f" ({found['confidence']:.2f})", cls="wb-light"))
+    sign, kind = ("✗ ", "wb-fail") if failing else ("✓ ", "wb-pass")
+    return h("span", sign if found["primary_cause"] != "not_checked" else "○ ", *parts, cls=f"wb-cause {kind}")
 
 
 def _line(key: str, words: Any) -> Markup | None:
     return h("p", h("strong", _t(f"panels.card.{key}"), " "), words) if words else None
-
-
-def _words(value: Any) -> str:
-    """Evidence or advice as text: a string as it is, entries of a list one after the other."""
-    if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {item}" for key, item in value.items() if item not in (None, "", []))
-    if isinstance(value, (list, tuple)):
-        return " ".join(_words(item) for item in value)
-    return "" if none_if_missing(value) is None else str(value)
 
 
 # ---------------------------------------------------------------- the answer
@@ -266,7 +262,8 @@ def question_words(question: str) -> frozenset[str]:
 
 def word_marks(text: str, words: frozenset[str], most: int = 200) -> list[Mark]:
     """Where the words stand in ``text`` (its first 20,000 characters, at most ``most`` places)."""
-    from workbench.data.text import normalise, tokens
+    from workbench.data.normalising import normalise
+    from workbench.data.text import tokens
 
     found = (Mark(token.start, token.end, "word") for token in tokens(text[:20_000]) if normalise(token.text) in words)
     return [mark for mark, _ in zip(found, range(most), strict=False)]

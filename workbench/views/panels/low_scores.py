@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import ipywidgets as W
 import numpy as np
 
+from workbench.diagnosis.statistics import wilson
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.filtering import Filter
@@ -15,7 +16,7 @@ from workbench.views.html import Fragment, Markup, fragment, h, table
 from workbench.views.names import cause_title, metric_reading, metric_title, score_text, verdict_title
 from workbench.views.panels.card import Card, card_html
 from workbench.views.panels.filters import FilterBar
-from workbench.views.ranges import beyond, first_choice, low_is_bad, offered, wilson
+from workbench.views.ranges import beyond, first_choice, low_is_bad, offered
 from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ class LowScores(Panel):
             title, panel="low_scores", note=own.note if own else "", figure=plots.figure_png(self.figure()),
             table=rows.reset_index(), sample_ids=self._ids(), n_total=counts["n_scored"],
             value=counts["n_low"] / counts["n_scored"] if counts["n_scored"] else None,
-            interval=wilson(counts["n_low"], counts["n_scored"]), snippet=self.snippet(),
+            interval=_interval(counts), snippet=self.snippet(),
         )  # fmt: skip
         self.card.say(_t("panels.card.pinned", n=len(self.session.findings)))
 
@@ -295,3 +296,11 @@ def _headings() -> dict[str, str]:
     names = ("sample_id", "question", "score", "cause", "type", "language", "verdict")
     return {name: _t(f"panels.columns.{name}") for name in names}
 
+
+
+def _interval(counts: dict[str, int]) -> tuple[float, float] | None:
+    """The 95 % interval of the share beyond the cut; None without a scored sample."""
+    if not counts["n_scored"]:
+        return None
+    found = wilson(counts["n_low"], counts["n_scored"])
+    return float(found.low), float(found.high)

@@ -1,0 +1,47 @@
+"""The panels by name, as notebooks use them: ``wb.panels.low_scores(session)``.
+
+This is where the layers meet: panels that write files are handed the functions of ``workbench.reports``, which the view
+layer itself does not know. Each panel is imported when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.views.panels.dataset import Dataset
+    from workbench.views.panels.export import Export
+    from workbench.views.panels.low_scores import LowScores
+    from workbench.views.panels.score import Score
+    from workbench.views.session import Session
+
+
+def dataset(source: Any, corpus: Any = None) -> Dataset:
+    """Panel 00: does my data load, what is in it, where do I go? ``source``: a path, a session or a set of samples."""
+    from workbench.views.panels.dataset import Dataset
+
+    return Dataset(source, corpus)
+
+
+def score(session: Session, data: Mapping[str, str | Path] | None = None, out: str | Path | None = None) -> Score:
+    """Panel 01: how good is it? ``data``: names and paths to choose from; ``out``: where a new evaluation is saved."""
+    from workbench.views.panels.score import Score
+
+    return Score(session, data, out=out)
+
+
+def low_scores(session: Session, metric: str | None = None) -> LowScores:
+    """Panel 02: which samples fail and what do they look like?"""
+    from workbench.views.panels.low_scores import LowScores
+
+    return LowScores(session, metric)
+
+
+def export(session: Session, folder: str | Path = "findings") -> Export:
+    """Panel 10: what do I hand to my team?"""
+    from workbench.reports.findings import export_findings
+    from workbench.views.panels.export import Export
+
+    return Export(session, export_findings, folder)

@@ -1,0 +1,67 @@
+"""Which data the notebooks open: the one line ``DATA``, or what was chosen in notebook 00.
+
+The choice is kept in the cache folder, one for each folder of notebooks, and holds only where ``DATA`` still is the
+line that the notebooks come with: a path that somebody wrote there always wins.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+from workbench.data.files import write_text
+from workbench.evidence.cache import cache_folder
+
+#: What ``DATA`` is in the notebooks as they come.
+SAMPLE = "../sample_data/support/evaluations/baseline"
+
+_log = logging.getLogger(__name__)
+
+
+def data_path(data: str | Path = SAMPLE) -> str:
+    """The path to open for the line ``DATA = …``.
+
+    A path of the user's own is returned as it is. The line that the notebooks come with gives what was chosen in
+    notebook 00 in this folder, else the sample data, also when the notebook runs from elsewhere.
+    """
+    if str(data) != SAMPLE:
+        return str(data)
+    return remembered() or _sample()
+
+
+def remembered() -> str | None:
+    """What was chosen in notebook 00 in this folder and still exists; None without a choice."""
+    path = _choices().get(str(Path.cwd()))
+    return path if path is not None and Path(path).exists() else None
+
+
+def remember(path: str | Path | None) -> None:
+    """Let the notebooks in this folder open ``path``; None goes back to the sample data."""
+    choices = _choices()
+    choices.pop(str(Path.cwd()), None)
+    if path is not None:
+        choices[str(Path.cwd())] = str(Path(path).resolve())
+    write_text(_file(), json.dumps(choices, ensure_ascii=False, indent=1))
+
+
+def _sample() -> str:
+    if Path(SAMPLE).exists():
+        return SAMPLE
+    beside_package = Path(__file__).resolve().parents[2] / "notebooks" / SAMPLE
+    return str(beside_package.resolve()) if beside_package.exists() else SAMPLE
+
+
+def _file() -> Path:
+    return cache_folder() / "chosen_data.json"
+
+
+def _choices() -> dict[str, str]:
+    try:
+        choices = json.loads(_file().read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        _log.warning("the choice of data is not readable and was left out: %s", error)
+        return {}
+    return choices if isinstance(choices, dict) else {}

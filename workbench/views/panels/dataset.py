@@ -1,0 +1,217 @@
+"""Panel 00: does my data load, what is in it, and where do I go?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as W
+from markupsafe import Markup
+
+from workbench.data.schema import SampleSet, none_if_missing
+from workbench.errors import InputError
+from workbench.language import text as _t
+from workbench.views.chosen import remember
+from workbench.views.filtering import facets
+from workbench.views.html import Fragment, fragment, h, join, table
+from workbench.views.session import Session
+from workbench.views.widgets import PagedTable, Panel, button, display, markup, row, show
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Fields worth having, in the order in which they are shown; each has a text that says what it unlocks.
+FIELDS = (
+    "question", "answer", "contexts", "reference", "expected_docs", "must_include", "must_not_include",
+    "expect_refusal", "case_type", "tags", "tenant", "citations", "latency_ms",
+)  # fmt: skip
+#: Notebooks in their order.
+NOTEBOOKS = (
+    "01_score_dataset", "02_low_scores", "03_missed_documents", "04_vocabulary_mismatch", "05_query_types",
+    "06_compare_runs", "07_hallucinations", "08_judge_calibration", "09_monitoring", "10_export_findings",
+)  # fmt: skip
+
+
+def samples_of(source: Any) -> SampleSet:
+    """The samples of a session, an evaluation, a set, the folder of a saved evaluation, or any file that loads.
+
+    Raises
+    ------
+    InputError
+        When it is none of these.
+    """
+    if isinstance(source, SampleSet):
+        return source
+    if isinstance(source, Session):
+        return _set_of(source.evaluation)
+    if isinstance(source, (str, Path)):
+        return _read(Path(source))
+    if hasattr(source, "samples"):
+        return _set_of(source)
+    from workbench.data.load import load_samples
+
+    return load_samples(source)
+
+
+def _read(path: Path) -> SampleSet:
+    from workbench.data.load import load_samples
+
+    if not (path / "manifest.json").is_file():
+        return load_samples(path)
+    from workbench.evaluation import load_evaluation
+
+    return _set_of(load_evaluation(path))
+
+
+def _set_of(evaluation: Any) -> SampleSet:
+    samples: SampleSet = evaluation.samples
+    return samples
+
+
+def fields_table(samples: SampleSet) -> pd.DataFrame:
+    """Which fields are recorded: ``field, n`` (samples that have it), ``n_total, unlocks``."""
+    import pandas as pd
+
+    frame = samples.frame
+    counts = [sum(none_if_missing(value) is not None for value in frame[name]) if name in frame else 0 for name in FIELDS]
+    return pd.DataFrame({"field": FIELDS, "n": counts, "n_total": len(frame),
+                         "unlocks": [_t(f"panels.dataset.unlocks.{name}") for name in FIELDS]})  # fmt: skip
+
+
+class Dataset(Panel):
+    """Path box, what was read, what the doctor found, and where to go next.
+
+    Parameters
+    ----------
+    source
+        A path, a session, an evaluation or a set of samples.
+    corpus
+        A path or a corpus; lets the doctor compare ids and texts.
+    """
+
+    def __init__(self, source: Any, corpus: Any = None) -> None:
+        super().__init__(source if isinstance(source, Session) else None)
+        self._corpus = corpus
+        self.samples: SampleSet | None = None
+        path = str(source) if isinstance(source, (str, Path)) else ""
+        self.path = W.Text(value=path, description=_t("panels.dataset.path"), continuous_update=False,
+                           placeholder=_t("panels.dataset.placeholder"), layout=W.Layout(width="560px"))  # fmt: skip
+        self.load = button(_t("panels.dataset.load"), self.guarded(self._load, "load"), button_style="primary")
+        self.back = button(_t("panels.dataset.back"), self.guarded(self._back, "back"))
+        self.message = markup()
+        self.body, self.doctor, self.next = markup(), PagedTable(self, 10), markup()
+        self.compose(row(self.path, self.load, self.back), self.message, self.body, self.doctor, self.next)
+        self.guarded(lambda: self._open(source), "open")()
+
+    def _load(self) -> None:
+        """Read what stands in the path box; from then on the other notebooks open it."""
+        path = self.path.value.strip().strip("\"'")
+        if path and self._open(Path(path).expanduser()):
+            remember(Path(path).expanduser())
+            self._say(_t("panels.dataset.chosen", path=path))
+
+    def _back(self) -> None:
+        remember(None)
+        self._say(_t("panels.dataset.forgotten"))
+
+    def _open(self, source: Any) -> bool:
+        """Show ``source``; a file that cannot be read is said in words and is no fault of the panel."""
+        try:
+            self.samples = samples_of(source)
+        except InputError as error:
+            self._say(f"✗ {error}")
+            return False
+        self._say("")
+        show(self.body, self._summary())
+        checks = self.checks()
+        self.doctor.set(_doctor_columns(checks), headings=_headings(("level", "n", "message", "remedy", "sample_ids")),
+                        formats={"level": _level})  # fmt: skip
+        display(self.doctor, len(checks) > 0)
+        show(self.next, _where_next(self.samples))
+        return True
+
+    def _say(self, words: str) -> None:
+        show(self.message, h("p", words, cls="wb-note") if words else Markup())
+
+    def _summary(self) -> Markup:
+        assert self.samples is not None
+        samples = self.samples
+        fields = fields_table(samples)
+        missing = fields[fields["n"] == 0]
+        have = fields[fields["n"] > 0]
+        shown = have.assign(n=[f"{n:,} / {total:,}" for n, total in zip(have["n"], have["n_total"], strict=True)])
+        parts = [h("h3", _read_words(samples)), h("p", _mix_words(samples)),
+                 table(shown[["field", "n", "unlocks"]], headings={**_headings(("field", "unlocks")),
+                                                                   "n": _t("panels.columns.present")}),
+                 h("p", _t("panels.dataset.missing")) if len(missing) else None,
+                 *(h("p", "○ ", h("strong", f.field), " – ", f.unlocks, cls="wb-quiet") for f in missing.itertuples()),
+                 _remarks(samples.rejected, "rejected"), _remarks(samples.warnings, "warnings"),
+                 h("h3", _t("panels.dataset.doctor"))]  # fmt: skip
+        if not len(self.checks()):
+            parts.append(h("p", _t("panels.dataset.healthy")))
+        return join(parts)
+
+    def checks(self) -> pd.DataFrame:
+        """What the data doctor found: ``check, level, n, sample_ids, message, remedy``."""
+        from workbench.data.corpus import load_corpus
+        from workbench.data.doctor import check
+
+        assert self.samples is not None
+        corpus = load_corpus(self._corpus) if isinstance(self._corpus, (str, Path)) else self._corpus
+        return check(self.samples, corpus)
+
+    def table(self) -> pd.DataFrame:
+        """The doctor's findings."""
+        return self.checks()
+
+    def html(self) -> Fragment:
+        """Summary, findings and next steps."""
+        if self.samples is None:
+            return fragment(Markup(self.message.value))
+        checks = self.checks()
+        found = table(_doctor_columns(checks.head(20)), headings=_headings(("level", "n", "message", "remedy", "sample_ids")),
+                      formats={"level": _level}, total=len(checks)) if len(checks) else None  # fmt: skip
+        return fragment(self._summary(), found, _where_next(self.samples))
+
+
+def _doctor_columns(checks: pd.DataFrame) -> pd.DataFrame:
+    return checks[["level", "n", "message", "remedy", "sample_ids"]]
+
+
+def _level(level: str) -> Markup:
+    sign = {"error": "✗", "warning": "!", "note": "·"}.get(level, "")
+    return h("span", f"{sign} {_t('panels.levels.' + level)}", cls="wb-bad" if level == "error" else "")
+
+
+def _headings(names: tuple[str, ...]) -> dict[str, str]:
+    return {name: _t(f"panels.columns.{name}") for name in names}
+
+
+def _read_words(samples: SampleSet) -> str:
+    rejected = samples.rejected["row"].nunique() if len(samples.rejected) else 0
+    return _t("panels.dataset.read", name=samples.name, read=f"{samples.n_read:,}", kept=f"{len(samples):,}",
+              rejected=f"{rejected:,}")  # fmt: skip
+
+
+def _mix_words(samples: SampleSet) -> str:
+    """How many samples there are of each language and type."""
+    known = facets(samples.frame)
+    words = []
+    for name in ("language", "type"):
+        counts = known[name].dropna().value_counts().head(8)
+        if len(counts):
+            words.append(f"{_t('panels.columns.' + name)}: " + ", ".join(f"{key} {n:,}" for key, n in counts.items()))
+    return " · ".join(words)
+
+
+def _remarks(remarks: pd.DataFrame, kind: str, shown: int = 20) -> Markup | None:
+    if not len(remarks):
+        return None
+    headings = _headings(("row", "field", "reason", "excerpt"))
+    summary = h("summary", _t(f"panels.dataset.{kind}", n=f"{len(remarks):,}"))
+    return h("details", summary, table(remarks.head(shown), headings=headings, total=len(remarks)))
+
+
+def _where_next(samples: SampleSet) -> Markup:
+    items = [h("li", h("strong", name), " – ", _t(f"panels.notebooks.{name}")) for name in NOTEBOOKS]
+    return join([h("h3", _t("panels.dataset.next")), h("ul", *items)])

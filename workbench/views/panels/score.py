@@ -1,0 +1,264 @@
+"""Panel 01: how good is it?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as W
+from markupsafe import Markup
+
+from workbench.errors import CancelledError, WorkbenchError
+from workbench.language import text as _t
+from workbench.views import plots
+from workbench.views.html import Fragment, fragment, h, join, safe, table
+from workbench.views.names import interval_text, metric_reading, metric_title, rate_text, score_text
+from workbench.views.widgets import Panel, Picture, button, display, dropdown, markup, row, show
+from workbench.views.work import Progress, Work
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from workbench.views.session import Session
+
+COUNTS = ("n_ok", "n_not_applicable", "n_undefined", "n_error", "n_skipped", "n_total")
+#: An interval at least this wide is pointed out.
+WIDE = 0.3
+JUDGES = ("offline", "none", "llm")
+
+
+def score_table(session: Session) -> pd.DataFrame:
+    """The summary of the session's evaluation: index ``metric``, as ``Evaluation.summary``; metrics without any
+    applicable sample come last."""
+    summary: pd.DataFrame = session.evaluation.summary()
+    empty = (summary["n_not_applicable"] + summary["n_skipped"]) == summary["n_total"]
+    return summary.loc[[*summary.index[~empty], *summary.index[empty]]]
+
+
+def score_figure(summary: pd.DataFrame, *, theme: str = "print") -> Figure:
+    """Means in [0, 1] with their intervals and targets."""
+    shown = summary[(summary["n_ok"] > 0) & summary["mean"].between(0, 1)]
+    names = [metric_title(str(name)) for name in shown.index]
+    return plots.intervals(names, shown["mean"], shown["low"], shown["high"], targets=shown["target"],
+                           title=_t("panels.score.figure_title", n=len(shown)), theme=theme)  # fmt: skip
+
+
+def score_html(session: Session, summary: pd.DataFrame) -> Markup:
+    """The table as a reader wants it: mean, interval, target met or missed, all states, spread."""
+    shown = summary[summary["n_ok"] > 0]
+    rows = {
+        "metric": [h("span", metric_title(str(name)), title=metric_reading(str(name))) for name in shown.index],
+        "mean": [h("strong", score_text(value)) for value in shown["mean"]],
+        "interval": [h("span", interval_text(a, b), cls="wb-light")
+                     for a, b in zip(shown["low"], shown["high"], strict=True)],
+        "target": [_target(line) for line in shown.itertuples()],
+        **{name: shown[name].to_numpy() for name in COUNTS},
+        "spread": [plots.spark(session.scores[name]) for name in shown.index],
+    }  # fmt: skip
+    import pandas as pd
+
+    headings = {name: _t(f"panels.columns.{name}") for name in rows}
+    formats: Mapping[str, Callable[[Any], Any]] = dict.fromkeys(("metric", "mean", "interval", "target", "spread"), safe)
+    return join([table(pd.DataFrame(rows), headings=headings, formats=formats), _nothing(summary)])
+
+
+def _target(line: Any) -> Markup:
+    if line.target is None or line.target != line.target:
+        return safe("–")
+    beyond = line.attainable == line.attainable and line.target > line.attainable
+    words = f" ({_t('panels.score.attainable', value=score_text(line.attainable))})" if beyond else ""
+    met = line.meets_target
+    sign = "" if met is None else " ✓" if met else " ✗"
+    return h("span", score_text(line.target), words, h("span", sign, cls="wb-good" if met else "wb-bad"))
+
+
+def _nothing(summary: pd.DataFrame) -> Markup | None:
+    """Metrics without a single score, named with what they lack."""
+    none = summary[summary["n_ok"] == 0]
+    if not len(none):
+        return None
+    lines = [h("p", metric_title(str(name)), h("span", f" – {_lack(line)}", cls="wb-quiet")) for name, line in none.iterrows()]
+    return h("details", h("summary", _t("panels.score.nothing", n=len(none)), cls="wb-quiet"), *lines)
+
+
+def _lack(line: Any) -> str:
+    counts = [(int(line[name]), name) for name in COUNTS[1:-1]]
+    n, name = max(counts)
+    return f"{_t('panels.columns.' + name)} {n}"
+
+
+def reading(summary: pd.DataFrame) -> list[str]:
+    """Sentences on how to read the table: the verdict, the targets, the interval that is too wide, errors."""
+    lines = []
+    if "end_to_end_correct" in summary.index and summary.at["end_to_end_correct", "n_ok"] > 0:
+        own = summary.loc["end_to_end_correct"]
+        lines.append(_t("panels.score.end_to_end", rate=rate_text(own["mean"]), low=rate_text(own["low"]),
+                        high=rate_text(own["high"]), n=int(own["n_ok"])))  # fmt: skip
+    judged = summary[summary["meets_target"].notna()]
+    missed = [metric_title(str(name)) for name in judged.index[~judged["meets_target"].astype(bool)]]
+    if len(judged):
+        key = "targets" if missed else "targets_all"
+        lines.append(_t(f"panels.score.{key}", met=len(judged) - len(missed), n=len(judged), missed=", ".join(missed)))
+    rates = summary[summary["mean"].between(0, 1)]
+    width = (rates["high"] - rates["low"]).dropna()
+    if len(width) and width.max() >= WIDE:
+        name = width.idxmax()
+        lines.append(_t("panels.score.wide", metric=metric_title(str(name)), low=score_text(rates.at[name, "low"]),
+                        high=score_text(rates.at[name, "high"]), n=int(rates.at[name, "n_ok"])))  # fmt: skip
+    if errors := int(summary["n_error"].sum()):
+        lines.append(_t("panels.score.errors", n=errors))
+    return lines
+
+
+class Score(Panel):
+    """Data, judge, encoder and k; score and cancel with progress; the table, the picture and how to read them.
+
+    Parameters
+    ----------
+    session
+        Its evaluation is shown at once; scoring gives the session a new one.
+    data
+        Names and paths that can be chosen besides the session's own samples.
+    evaluate
+        ``evaluate(samples, judge=…, encoder=…, thresholds=…, progress=…, cancelled=…)`` → Evaluation.
+    out
+        Folder for the new evaluation; without it the evaluation is not written.
+    """
+
+    def __init__(self, session: Session, data: Mapping[str, str | Path] | None = None,
+                 evaluate: Callable[..., Any] | None = None, out: str | Path | None = None) -> None:  # fmt: skip
+        super().__init__(session)
+        self.session: Session = session
+        self._evaluate, self._out = evaluate, out
+        self._work: Work | None = None
+        self._summary = score_table(session)
+        own = [(session.evaluation.name, None)]
+        self.data = dropdown(_t("panels.score.data"), [*own, *((n, str(p)) for n, p in (data or {}).items())], None)
+        self.judge = dropdown(_t("panels.score.judge"), [(_t(f"panels.score.judge_{n}"), n) for n in JUDGES], "offline")
+        self.model = W.Text(description=_t("panels.score.model"), layout=W.Layout(width="240px"))
+        encoders = [(_t("panels.score.encoder_auto"), "auto"), (_t("panels.score.encoder_ngram"), "ngram")]
+        self.encoder = dropdown(_t("panels.score.encoder"), encoders, "auto")
+        self.k = W.BoundedIntText(value=session.thresholds.k, min=1, max=1000, description="k",
+                                  layout=W.Layout(width="110px"), style={"description_width": "initial"})  # fmt: skip
+        self.start = button(_t("panels.score.score"), self.guarded(self.score, "score"), button_style="primary")
+        self.stop = button(_t("panels.score.cancel"), self.guarded(self.cancel, "cancel"), disabled=True)
+        self.bar = W.IntProgress(min=0, max=1, layout=W.Layout(width="380px"))
+        self.message, self.body, self.picture = markup(), markup(), Picture("wb-figure")
+        self._progress_row = row(self.bar, self.message)
+        self.on(self.judge, lambda name: display(self.model, name == "llm"))
+        self.on(self.k, lambda k: session.set_thresholds(k=int(k)))
+        display(self.model, False)
+        display(self.bar, False)
+        self.compose(row(self.data, self.judge, self.model, self.encoder, self.k, self.start, self.stop),
+                     self._progress_row, self.body, self.picture)  # fmt: skip
+        session.observe(self.guarded(self._follow, "session"))
+        self._draw()
+
+    # ------------------------------------------------------------ scoring
+
+    def score(self) -> None:
+        """Begin to score what is chosen, in a thread of its own."""
+        if self._work is not None and self._work.running:
+            return
+        judge = {"none": None, "llm": f"llm:{self.model.value.strip()}"}.get(self.judge.value, self.judge.value)
+        options = {"judge": judge, "encoder": self.encoder.value, "thresholds": self.session.thresholds}
+        function, data = self._evaluator(), self.data.value
+
+        def run(**reports: Any) -> Any:
+            from workbench.views.panels.dataset import samples_of
+
+            samples = self.session.evaluation.samples if data is None else samples_of(data)
+            result = function(samples, **options, **reports)
+            if self._out is not None:
+                result.save(self._out)
+            return result
+
+        self._busy(True)
+        self._work = Work(run, self._on_progress, self.guarded_end)
+        self._work.start()
+
+    def cancel(self) -> None:
+        """Ask the scoring to stop; what was judged is in the cache."""
+        if self._work is not None:
+            self._work.cancel()
+            self._say(_t("panels.score.cancelling"))
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until the scoring has ended (for scripts)."""
+        if self._work is not None:
+            self._work.join(timeout)
+
+    def _evaluator(self) -> Callable[..., Any]:
+        if self._evaluate is not None:
+            return self._evaluate
+        from workbench.running import evaluate
+
+        return evaluate
+
+    def _busy(self, busy: bool) -> None:
+        self.start.disabled, self.stop.disabled = busy, not busy
+        display(self.bar, busy)
+        if busy:
+            self.bar.value, self.bar.max = 0, 1
+            self._say(_t("panels.score.starting"))
+
+    def _on_progress(self, progress: Progress) -> None:
+        self.bar.max, self.bar.value = max(progress.total, 1), progress.done
+        words = f"{progress.done:,} / {progress.total:,}"
+        if progress.left is not None:
+            words = _t("panels.score.progress", done=f"{progress.done:,}", total=f"{progress.total:,}",
+                       rate=f"{progress.rate:.1f}", left=f"{progress.left:.0f}")  # fmt: skip
+        self._say(f"{words} · {_t('panels.score.hits', n=f'{progress.cached:,}')}")
+
+    def guarded_end(self, result: Any, error: BaseException | None) -> None:
+        """Show the end of the scoring, in the thread that worked; a fault of ours is the red line."""
+        self.guarded(self._end, "end")(result, error)
+
+    def _end(self, result: Any, error: BaseException | None) -> None:
+        self._busy(False)
+        if isinstance(error, CancelledError):
+            self._say(_t("panels.score.cancelled"))
+        elif isinstance(error, WorkbenchError):
+            self._say(_t("panels.score.failed", reason=error))
+        elif error is not None:
+            self._say(_t("panels.score.failed", reason=type(error).__name__))
+            raise error
+        else:
+            self.session.use(result)
+            words = _t("panels.score.finished", n=f"{len(self.session.samples):,}")
+            self._say(f"{words} {_t('panels.score.saved', path=result.path) if result.path else ''}")
+
+    def _say(self, words: str) -> None:
+        show(self.message, h("span", words))
+
+    # ------------------------------------------------------------ what is shown
+
+    def _follow(self, names: frozenset[str]) -> None:
+        if "thresholds" in names:
+            self._summary = score_table(self.session)
+            self.k.value = self.session.thresholds.k
+            self._draw()
+
+    def _draw(self) -> None:
+        lines = [h("p", line, cls="wb-reading") for line in reading(self._summary)]
+        states = h("p", _t("panels.score.states"), cls="wb-quiet")
+        show(self.body, join([*lines, score_html(self.session, self._summary), states]))
+        self.picture.draw(score_figure(self._summary, theme="screen"), _t("panels.score.caption"))
+
+    def table(self) -> pd.DataFrame:
+        """The summary, see :func:`score_table`."""
+        return self._summary
+
+    def figure(self) -> Figure:
+        """Means with intervals and targets, dark on white."""
+        return score_figure(self._summary)
+
+    def html(self) -> Fragment:
+        """Reading sentences, table and picture."""
+        from workbench.views.html import picture
+
+        lines: Sequence[Markup] = [h("p", line, cls="wb-reading") for line in reading(self._summary)]
+        drawn = picture(plots.figure_png(self.figure()), _t("panels.score.caption"))
+        return fragment(*lines, score_html(self.session, self._summary), drawn)
