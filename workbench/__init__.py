@@ -5,4 +5,67 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+#: Public name → (module, name there).
+_NAMES = {
+    "CancelledError": ("workbench.errors", "CancelledError"),
+    "Corpus": ("workbench.data.schema", "Corpus"),
+    "Encoder": ("workbench.evidence.embed", "Encoder"),
+    "EncoderError": ("workbench.errors", "EncoderError"),
+    "Evaluation": ("workbench.evaluation", "Evaluation"),
+    "InputError": ("workbench.errors", "InputError"),
+    "Judge": ("workbench.evidence.judge", "Judge"),
+    "JudgeError": ("workbench.errors", "JudgeError"),
+    "Sample": ("workbench.data.schema", "Sample"),
+    "SampleEvidence": ("workbench.evidence.judge", "SampleEvidence"),
+    "SampleSet": ("workbench.data.schema", "SampleSet"),
+    "Session": ("workbench.views.session", "Session"),
+    "Thresholds": ("workbench.scoring.thresholds", "Thresholds"),
+    "WorkbenchError": ("workbench.errors", "WorkbenchError"),
+    "check": ("workbench.data.doctor", "check"),
+    "evaluate": ("workbench.running", "evaluate"),
+    "evaluate_rankings": ("workbench.scoring.ranking", "evaluate_rankings"),
+    "load_corpus": ("workbench.data.corpus", "load_corpus"),
+    "load_evaluation": ("workbench.evaluation", "load_evaluation"),
+    "load_samples": ("workbench.data.load", "load_samples"),
+    "load_trec": ("workbench.data.formats.trec", "load_trec"),
+    "metric": ("workbench.scoring.custom", "metric"),
+    "metrics_table": ("workbench.scoring.metrics", "metrics_table"),
+    "open": ("workbench.running", "open_evaluation"),
+    "oracle_ladder": ("workbench.diagnosis.summary", "oracle_ladder"),
+    "panels": ("workbench.views", "panels"),
+    "record": ("workbench.data.record", "record"),
+    "resolve_encoder": ("workbench.evidence.embed", "resolve_encoder"),
+    "resolve_judge": ("workbench.evidence.resolve", "resolve_judge"),
+    "set_language": ("workbench.language", "set_language"),
+}
+
+__all__ = sorted((*_NAMES, "__version__"))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    module, attribute = _NAMES[name]
+    found = importlib.import_module(module)
+    value = importlib.import_module(f"{module}.{attribute}") if name == "panels" else getattr(found, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES})
+
+
+if TYPE_CHECKING:
+    from workbench.data.corpus import load_corpus as load_corpus
+    from workbench.data.doctor import check as check
+    from workbench.data.load import load_samples as load_samples
+    from workbench.evaluation import Evaluation as Evaluation
+    from workbench.evaluation import load_evaluation as load_evaluation
+    from workbench.running import evaluate as evaluate
+    from workbench.scoring.thresholds import Thresholds as Thresholds

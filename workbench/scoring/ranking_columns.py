@@ -96,7 +96,11 @@ def _missing(value: Any) -> bool:
 
 def _from_objects(series: pd.Series, name: str, owner: str) -> pd.Series:
     if series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) in (
-        "integer", "floating", "mixed-integer-float", "decimal", "empty",
+        "integer",
+        "floating",
+        "mixed-integer-float",
+        "decimal",
+        "empty",
     ):
         return series.astype("float64")
     raise InputError(f"{owner}: column {name!r} is {series.dtype}, not numbers; convert it with pandas.to_numeric")

@@ -16,15 +16,31 @@ import numpy as np
 from workbench.errors import InputError
 
 BASES = (
-    "precision", "precision_returned", "recall", "hit", "reciprocal_rank", "ndcg", "average_precision", "holes",
+    "precision",
+    "precision_returned",
+    "recall",
+    "hit",
+    "reciprocal_rank",
+    "ndcg",
+    "average_precision",
+    "holes",
     "duplicate_rate",
 )
 """Metric names without their cut-off."""
 
 OTHER_NAMES = {
-    "p": "precision", "map": "average_precision", "ap": "average_precision", "mrr": "reciprocal_rank",
-    "rr": "reciprocal_rank", "recip_rank": "reciprocal_rank", "hit_rate": "hit", "hits": "hit", "success": "hit",
-    "ndcg_cut": "ndcg", "unj": "holes", "dcg": "ndcg",
+    "p": "precision",
+    "map": "average_precision",
+    "ap": "average_precision",
+    "mrr": "reciprocal_rank",
+    "rr": "reciprocal_rank",
+    "recip_rank": "reciprocal_rank",
+    "hit_rate": "hit",
+    "hits": "hit",
+    "success": "hit",
+    "ndcg_cut": "ndcg",
+    "unj": "holes",
+    "dcg": "ndcg",
 }
 """Names that other tools use, for the hint in an error message."""
 

@@ -1,0 +1,138 @@
+"""The table of metrics: means with intervals, states, bounds, targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.diagnosis.statistics import NONE, mean_interval
+from workbench.scoring.metric import Metric, View
+from workbench.scoring.scored import Scored, ratio
+from workbench.scoring.states import CODES, INPUT_ERROR, JUDGE_ERROR, NOT_APPLICABLE, OK, SKIPPED, UNDEFINED
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Metrics whose value is what a judge said; the others are exact readings of ids or texts.
+_JUDGED_GROUPS = ("contexts", "answer", "signs", "joint")
+_READ = (
+    "context_entity_recall", "number_accuracy", "entity_precision", "key_point_coverage", "key_point_grounding",
+    "forbidden_hits", "citation_validity", "answer_perplexity", "hedging", "overconfidence", "numeric_consistency",
+    "sampled_consistency",
+)  # fmt: skip
+
+
+def summarise(
+    view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric], *, intervals: bool = True
+) -> pd.DataFrame:
+    """One row a metric; see ``Evaluation.summary``."""
+    import pandas as pd
+
+    rows = {name: _row(view, known[name], name, result, intervals) for name, result in scored.items()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
+
+
+def _row(view: View, metric: Metric, name: str, scored: Scored, intervals: bool) -> dict[str, Any]:
+    values = scored.values[scored.ok]
+    counts = np.bincount(scored.states, minlength=len(CODES))
+    mean = float(values.mean()) if len(values) else np.nan
+    interval = mean_interval(values, binary=metric.binary) if intervals and len(values) else NONE
+    low_bound, high_bound = _bounds(metric, scored, values)
+    target = view.t.targets.get(name, np.nan)
+    attainable = _attainable(view, metric, name, scored)
+    return {
+        "mean": mean,
+        "low": interval.low,
+        "high": interval.high,
+        "n_ok": int(counts[CODES[OK]]),
+        "n_not_applicable": int(counts[CODES[NOT_APPLICABLE]]),
+        "n_undefined": int(counts[CODES[UNDEFINED]]),
+        "n_error": int(counts[CODES[JUDGE_ERROR]] + counts[CODES[INPUT_ERROR]]),
+        "n_skipped": int(counts[CODES[SKIPPED]]),
+        "n_total": view.n,
+        "low_bound": low_bound,
+        "high_bound": high_bound,
+        "target": target,
+        "attainable": attainable,
+        "meets_target": _meets(metric, mean, target, attainable),
+        "method": "; ".join(part for part in (_method(view, metric, name), interval.method) if part),
+    }
+
+
+def _bounds(metric: Metric, scored: Scored, values: np.ndarray) -> tuple[float, float]:
+    """The mean if every applicable sample without a score were the lowest / the highest; NaN without a finite end."""
+    missing = int(np.isin(scored.states, [CODES[s] for s in (UNDEFINED, JUDGE_ERROR, INPUT_ERROR, SKIPPED)]).sum())
+    n = len(values) + missing
+    if not n:
+        return np.nan, np.nan
+    if not missing:
+        return float(values.mean()), float(values.mean())
+    total = float(values.sum())
+    ends = [(total + missing * end) / n if np.isfinite(end) else np.nan for end in (metric.low, metric.high)]
+    return ends[0], ends[1]
+
+
+def _attainable(view: View, metric: Metric, name: str, scored: Scored) -> float:
+    if not metric.name.startswith("precision@"):
+        return metric.best if np.isfinite(metric.best) else np.nan
+    relevant = view.facts.entries
+    chosen = relevant[relevant["grade"] >= 1].drop_duplicates("entry")
+    counts = np.bincount(chosen["code"].to_numpy(dtype=np.int64), minlength=view.n)
+    most = np.minimum(counts, view.t.k) / view.t.k
+    return float(most[scored.ok].mean()) if scored.ok.any() else np.nan
+
+
+def _meets(metric: Metric, mean: float, target: float, attainable: float) -> bool | None:
+    """Whether the mean reaches the target, or the attainable value when the target lies beyond it; None without either."""
+    if np.isnan(mean) or np.isnan(target):
+        return None
+    if metric.higher_is_better is False:
+        return bool(mean <= target)
+    return bool(mean >= (min(target, attainable) if np.isfinite(attainable) else target) - 1e-12)
+
+
+def _method(view: View, metric: Metric, name: str) -> str:
+    if metric.group == "ranking":
+        return "ids, linear gain" if name.startswith("ndcg") else "ids"
+    if metric.group == "own":
+        return "own function"
+    if metric.group == "permission":
+        return "ids and texts"
+    if metric.group not in _JUDGED_GROUPS or name in _READ:
+        return "texts"
+    methods = sorted({m for m in view.facts.evidence.plain("judge_method") if m is not None})
+    basis = sorted({b for b in view.facts.evidence.plain("judge_basis") if b is not None})
+    mixed = f" (relevance by {' and '.join(basis)})" if name.startswith("context_") and len(basis) > 1 else ""
+    return " + ".join(methods) + mixed
+
+
+def oracle_ladder(view: View) -> pd.DataFrame:
+    """What is right now, what the retrieved evidence would allow, and an estimate for perfect retrieval.
+
+    Rows ``now`` (end-to-end correct), ``evidence_retrieved`` (all key points, else reference claims, stand in the contexts:
+    the ceiling with this retriever) and ``perfect_retrieval`` = (passes + retrieval-caused failures × pass rate where the
+    evidence was retrieved) / N, an estimate; columns ``rate, low, high, n``. Over samples where all of it is known.
+    """
+    import pandas as pd
+
+    from workbench.diagnosis.attribution import CAUSES, attribute
+    from workbench.diagnosis.statistics import wilson
+    from workbench.scoring.metrics import score
+
+    right, there = score(view, "end_to_end_correct"), score(view, "evidence_retrieved")
+    known = right.ok & there.ok
+    n = int(known.sum())
+    causes = attribute(view).primary
+    by_retrieval = np.isin(causes, [CAUSES.index(c) for c in ("not_indexed", "retrieval_miss", "split_evidence")])
+    passes = float(right.values[known].sum())
+    ceiling = float(there.values[known].sum())
+    with_evidence = known & (there.values == 1)
+    rate = ratio(np.array([right.values[with_evidence].sum()]), np.array([with_evidence.sum()]))[0]
+    rescued = float((known & by_retrieval & (right.values == 0)).sum()) * rate
+    rows = {}
+    for name, total in (("now", passes), ("evidence_retrieved", ceiling), ("perfect_retrieval", passes + rescued)):
+        interval = wilson(total, n) if n and np.isfinite(total) else NONE
+        rows[name] = {"rate": total / n if n else np.nan, "low": interval.low, "high": interval.high, "n": n}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("step")

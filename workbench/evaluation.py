@@ -1,0 +1,233 @@
+"""The one object a user holds: evidence and thresholds, from which scores, states, failures and causes follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.data.files import replacing_folder
+from workbench.data.schema import SampleSet
+from workbench.data.tables import write_csv
+from workbench.diagnosis.attribution import Causes, attribute
+from workbench.diagnosis.explain import failure_rows
+from workbench.errors import InputError
+from workbench.evidence.frames import Evidence
+from workbench.evidence.restore import restore
+from workbench.evidence.store import read_frames, write_frames
+from workbench.scoring.facts import Facts
+from workbench.scoring.metric import View
+from workbench.scoring.metrics import chosen, definitions, score
+from workbench.scoring.scored import Scored
+from workbench.scoring.states import JUDGE_ERROR, names
+from workbench.scoring.thresholds import Thresholds
+from workbench.diagnosis.summary import summarise
+from workbench.scoring.tables import claim_rows, context_rows, error_rows, span_rows, support_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+THRESHOLDS = "thresholds.toml"
+
+#: What a user did with an evaluation lives here, beside the frames; saving again keeps it.
+SESSION = "session"
+
+
+class Evaluation:
+    """Evidence under thresholds. Cheap to make: everything is computed when it is first asked for, and never changed.
+
+    Attributes
+    ----------
+    evidence
+        The frames (see ``workbench.evidence.frames``).
+    thresholds
+        The cut-offs in force.
+    name
+        Shown in titles; from ``name=`` or the file's or folder's stem.
+    path
+        The folder it was saved to or loaded from, or None.
+    """
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        thresholds: Thresholds | None = None,
+        *,
+        name: str = "evaluation",
+        metrics: str | Iterable[str] | None = None,
+        path: Path | None = None,
+        facts: Facts | None = None,
+    ) -> None:
+        self.evidence = evidence
+        self.thresholds = thresholds or Thresholds()
+        self.name = name
+        self.path = path
+        self._chosen = metrics if metrics is None or isinstance(metrics, str) else tuple(metrics)
+        self._facts = facts or Facts(evidence)
+        self.metrics = chosen(self._chosen, self.thresholds.k)
+
+    def __len__(self) -> int:
+        return len(self.evidence)
+
+    def __repr__(self) -> str:
+        return f"Evaluation({self.name!r}, {len(self):,} samples, judge {self.manifest.get('judge', 'none')!r})"
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """How the evidence came about: judge, encoder, data hash, versions, times, counts."""
+        return self.evidence.manifest
+
+    @cached_property
+    def view(self) -> View:
+        """Facts under the thresholds in force: what metrics and causes are computed from."""
+        return View(self._facts, self.thresholds)
+
+    @cached_property
+    def samples(self) -> SampleSet:
+        """The samples as they were loaded."""
+        return restore(self.evidence, self.name)
+
+    # -- scores -----------------------------------------------------------------------------------------------------
+
+    def metric(self, name: str) -> Scored:
+        """One metric's values and states over all samples, whether or not it is among the chosen ones."""
+        return score(self.view, chosen([name], self.thresholds.k)[0])
+
+    @cached_property
+    def _scored(self) -> dict[str, Scored]:
+        return {name: score(self.view, name) for name in self.metrics}
+
+    def scores(self) -> pd.DataFrame:
+        """Index ``sample_id``, one float column a metric; NaN where the state is not ``ok``."""
+        import pandas as pd
+
+        return pd.DataFrame({name: scored.values for name, scored in self._scored.items()}, index=self.evidence.ids)
+
+    def states(self) -> pd.DataFrame:
+        """The state of every score, same shape as :meth:`scores`."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {name: names(scored.states) for name, scored in self._scored.items()}, index=self.evidence.ids
+        )
+
+    def summary(self, intervals: bool = True) -> pd.DataFrame:
+        """Index ``metric``; ``mean, low, high, n_ok, n_not_applicable, n_undefined, n_error, n_skipped, n_total,
+        low_bound, high_bound, target, attainable, meets_target, method``.
+
+        ``low``, ``high``: 95 % interval of the mean (left out with ``intervals=False``); ``low_bound``, ``high_bound``: the
+        mean if every applicable sample without a score were the worst / the best; ``attainable``: the highest mean that
+        the data allow, which a higher target is judged against.
+        """
+        return summarise(self.view, self._scored, definitions(self.thresholds.k), intervals=intervals)
+
+    # -- causes -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def causes(self) -> Causes:
+        """Causes as arrays; :meth:`failures` is the table."""
+        return attribute(self.view)
+
+    def failures(self) -> pd.DataFrame:
+        """Index ``sample_id``, one row a sample, passing ones included: ``passed, primary_cause, sub_cause, causes,
+        confidence, evidence, advice, refusal_outcome, unchecked``.
+
+        ``passed`` is null and ``primary_cause`` ``not_checked`` when nothing could be tested. Texts are in the language
+        in force.
+        """
+        return failure_rows(self.causes)
+
+    # -- evidence as tables -----------------------------------------------------------------------------------------
+
+    def claims(self) -> pd.DataFrame:
+        """One row a claim of an answer or a reference, with its verdicts under the thresholds in force."""
+        return claim_rows(self.view)
+
+    def contexts(self) -> pd.DataFrame:
+        """One row a recorded context: relevance, whether expected, leaked, used."""
+        return context_rows(self.view)
+
+    def support(self) -> pd.DataFrame:
+        """The matrix of claims against contexts: ``entail, contradict`` in [0, 1], evidence span in the context."""
+        return support_rows(self.view)
+
+    def spans(self) -> pd.DataFrame:
+        """Parts of claims with their own support: every number, date, entity, negation and content term."""
+        return span_rows(self.view)
+
+    def errors(self) -> pd.DataFrame:
+        """``sample_id, state, reason``: one row for each sample and cause of ``judge_error`` or ``input_error``."""
+        return error_rows(self.evidence)
+
+    # -- thresholds and disk ----------------------------------------------------------------------------------------
+
+    def with_thresholds(self, thresholds: Thresholds) -> Evaluation:
+        """The same evidence under other thresholds; nothing is judged anew."""
+        return Evaluation(self.evidence, thresholds, name=self.name, metrics=self._chosen, path=self.path,
+                          facts=self._facts)  # fmt: skip
+
+    def save(self, folder: str | Path) -> Path:
+        """Write everything to ``folder``, whole or not at all; ``session/`` of an evaluation already there is kept.
+
+        Raises
+        ------
+        InputError
+            When ``folder`` is something else than an evaluation or an empty folder, or cannot be written.
+        """
+        target = Path(folder)
+        _check_target(target)
+        with replacing_folder(target, keep=(SESSION,)) as temporary:
+            write_frames(self.evidence, temporary)
+            self.thresholds.to_toml(temporary / THRESHOLDS)
+            for name, table in self._tables().items():
+                write_csv(temporary / f"{name}.csv", table, index=name != "errors")
+        self.path = target
+        return target
+
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return {
+            "scores": self.scores(), "states": self.states(), "failures": self.failures(), "summary": self.summary(),
+            "errors": self.errors(),
+        }  # fmt: skip
+
+    @property
+    def n_judge_errors(self) -> int:
+        """Samples that could not be judged at all."""
+        return int((self.evidence.plain("judge_state") == JUDGE_ERROR).sum())
+
+
+def load_evaluation(
+    folder: str | Path, *, thresholds: Thresholds | None = None, name: str | None = None, metrics: Any = None
+) -> Evaluation:
+    """Open a saved evaluation.
+
+    Parameters
+    ----------
+    folder
+        What :meth:`Evaluation.save` or ``score --out`` wrote.
+    thresholds
+        Instead of those saved with it.
+
+    Raises
+    ------
+    InputError
+        When it is no evaluation or damaged.
+    """
+    path = Path(folder)
+    evidence = read_frames(path)
+    saved = path / THRESHOLDS
+    if thresholds is None:
+        thresholds = Thresholds.from_toml(saved) if saved.is_file() else Thresholds()
+    chosen_metrics = metrics if metrics is not None else evidence.manifest.get("metrics")
+    title = name or evidence.manifest.get("name") or path.name
+    return Evaluation(evidence, thresholds, name=str(title), metrics=chosen_metrics, path=path)
+
+
+def _check_target(target: Path) -> None:
+    if target.is_file():
+        raise InputError(f"{target}: is a file; choose a folder to write the evaluation to")
+    if target.is_dir() and any(target.iterdir()) and not (target / "samples.parquet").is_file():
+        raise InputError(f"{target}: holds other files; choose a new folder or one that an evaluation was written to")

@@ -1,0 +1,322 @@
+"""From samples to evidence frames: read the texts, ask the judge, lay everything out as rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.data.citations import Citation
+from workbench.data.schema import NESTED_FIELDS, Corpus, Sample, SampleSet, to_sample
+from workbench.data.sentences import sentences
+from workbench.errors import CancelledError
+from workbench.evidence.cache import Cache
+from workbench.evidence.frames import Evidence, encode, frame_of
+from workbench.evidence.judge import Judge, SampleEvidence
+from workbench.evidence.observe import Library, Observation, observe, support_of
+from workbench.evidence.run import Progress, examine
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What a sample's evidence says when no judge was asked.
+NOT_ASKED = "no judge was asked; choose one to fill this in"
+
+
+def collect(
+    samples: SampleSet,
+    judge: Judge | None,
+    *,
+    corpus: Corpus | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Evidence:
+    """The evidence of every sample. ``judge=None`` collects only what the texts show.
+
+    Raises
+    ------
+    CancelledError
+        When ``cancelled()`` turned true; judgements made until then are in the cache.
+    JudgeError
+        When the judge cannot go on at all.
+    """
+    rows = _rows(samples.frame)
+    parsed = [to_sample(sample_id, row) for sample_id, row in rows]
+    library = Library(corpus) if corpus is not None else None
+    if judge is None:
+        judged = {s.sample_id: SampleEvidence(s.sample_id, "skipped", NOT_ASKED) for s in parsed}
+    else:
+        judged = examine(parsed, judge, cache=cache, progress=progress, cancelled=cancelled)
+    seen = []
+    for sample, (_, row) in zip(parsed, rows, strict=True):
+        if cancelled is not None and cancelled():
+            raise CancelledError("cancelled; what was judged is kept and will not be judged again")
+        seen.append(observe(sample, row, library))
+    items = [_Item(sample, judged[sample.sample_id], seen[i], _metadata(rows[i][1])) for i, sample in enumerate(parsed)]
+    return Evidence(
+        samples=_samples(samples, items, corpus),
+        contexts=_contexts(items),
+        claims=_claims(items),
+        support=_support(items),
+        questions=_questions(items),
+        rejected=frame_of(
+            "rejected", {**samples.rejected.to_dict("list"), "sample_id": [None] * len(samples.rejected)}
+        ),
+    )
+
+
+@dataclass(slots=True)
+class _Item:
+    sample: Sample
+    judged: SampleEvidence
+    seen: Observation
+    metadata: list[Any]
+
+
+def _rows(frame: pd.DataFrame) -> list[tuple[str, dict[str, Any]]]:
+    names = list(frame.columns)
+    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in names]
+    return [
+        (str(sample_id), dict(zip(names, values, strict=True)))
+        for sample_id, *values in zip(frame.index.tolist(), *columns, strict=True)
+    ]
+
+
+def _metadata(row: dict[str, Any]) -> list[Any]:
+    return [item.get("metadata") for item in row.get("contexts") or ()]
+
+
+# -- samples ------------------------------------------------------------------------------------------------------------
+
+
+def _samples(samples: SampleSet, items: Sequence[_Item], corpus: Corpus | None) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = samples.frame.drop(columns="contexts", errors="ignore").copy()
+    frame.index = frame.index.astype("str")
+    for name in frame.columns:
+        if name in NESTED_FIELDS or frame[name].dtype == object:
+            values = frame[name].tolist()
+            nested = name in NESTED_FIELDS or any(isinstance(v, (list, tuple, dict)) for v in values)
+            if nested:
+                frame[name] = pd.Series([encode(_present(v)) for v in values], index=frame.index, dtype="object")
+    added: dict[str, list[Any]] = {
+        "contexts_recorded": [item.sample.contexts is not None for item in items],
+        "input_errors": _input_errors(samples),
+        "judge_state": [item.judged.state for item in items],
+        "judge_reason": [item.judged.reason or None for item in items],
+        "judge_method": [item.judged.method or None for item in items],
+        "judge_declines": [item.judged.declines for item in items],
+        "judge_residual": [item.judged.residual for item in items],
+        "judge_relevancy": [item.judged.relevancy for item in items],
+        "judge_answer_similarity": [item.judged.answer_similarity for item in items],
+        "judge_basis": [item.judged.relevance_basis or None for item in items],
+        "judge_missing": [encode(item.judged.missing or None) for item in items],
+        "judge_conflicts": [encode(item.judged.conflicts or None) for item in items],
+        "judge_notes": [encode(item.judged.notes or None) for item in items],
+        "not_in_corpus": [None if corpus is None else value for value in _outside(samples, corpus)],
+    }
+    facts = {name for item in items for name in item.seen.facts}
+    for name in sorted(facts):
+        values = [item.seen.facts.get(name) for item in items]
+        added[name] = [encode(v) if isinstance(v, list) else v for v in values]
+    recorded = {
+        f"recorded:{name}": samples.recorded_scores[name].to_numpy() for name in samples.recorded_scores.columns
+    }
+    extra = pd.DataFrame(
+        {**{k: pd.Series(v, index=frame.index) for k, v in added.items()}, **recorded}, index=frame.index
+    )
+    clash = frame.columns.intersection(extra.columns)
+    return pd.concat([frame.drop(columns=clash), extra], axis=1)
+
+
+def _present(value: Any) -> Any:
+    return None if value is None or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def _input_errors(samples: SampleSet) -> list[str | None]:
+    by_field = samples.attributes.get("input_errors", {})
+    by_sample: dict[str, dict[str, str]] = {}
+    for name, reasons in by_field.items():
+        for sample_id, reason in reasons.items():
+            by_sample.setdefault(str(sample_id), {})[name] = reason
+    return [encode(by_sample.get(str(sample_id))) for sample_id in samples.frame.index]
+
+
+def _outside(samples: SampleSet, corpus: Corpus | None) -> list[str | None]:
+    """Expected ids that the corpus does not have, as JSON (``[]`` = all are there), None where nothing is expected."""
+    if corpus is None:
+        return [None] * len(samples)
+    known = set(corpus.frame.index.astype(str)) | set(corpus.frame["source"].dropna().astype(str))
+    expected = [e if isinstance(e, (list, tuple, dict)) else None for e in samples.frame["expected_docs"].tolist()]
+    return [None if value is None else encode([i for i in _ids(value) if i not in known]) for value in expected]
+
+
+def _ids(expected: Iterable[Any]) -> list[str]:
+    return [str(i) for item in expected for i in (item if isinstance(item, (list, tuple)) else (item,))]
+
+
+# -- contexts and claims ------------------------------------------------------------------------------------------------
+
+
+def _contexts(items: Sequence[_Item]) -> pd.DataFrame:
+    columns: dict[str, list[Any]] = {name: [] for name in (
+        "sample_id", "rank", "doc_id", "text", "score", "title", "tenant", "position", "source", "prompted", "metadata",
+        "relevance", "similarity", "relevant_sentences", "n_sentences", "n_tokens", "answer_share", "state", "reason",
+    )}  # fmt: skip
+    for item in items:
+        contexts, judged = item.sample.contexts or (), item.judged
+        n = len(contexts)
+        relevance = _per_context(judged.relevance, n)
+        state, reason = _part(judged, "relevance")
+        columns["sample_id"] += [item.sample.sample_id] * n
+        columns["rank"] += range(1, n + 1)
+        for name in ("doc_id", "text", "score", "title", "tenant", "position", "source", "prompted"):
+            columns[name] += [getattr(c, name) for c in contexts]
+        columns["metadata"] += [encode(m) for m in item.metadata]
+        columns["relevance"] += relevance
+        for name in ("similarity", "relevant_sentences", "n_sentences"):
+            columns[name] += _per_context(getattr(judged, name), n)
+        columns["n_tokens"] += item.seen.n_tokens
+        columns["answer_share"] += item.seen.answer_share
+        missing = state if state != "ok" else "judge_error"
+        columns["state"] += ["ok" if math.isfinite(v) else missing for v in relevance]
+        columns["reason"] += [None if math.isfinite(v) else reason or "the judge gave no relevance" for v in relevance]
+    return frame_of("contexts", columns)
+
+
+def _per_context(values: np.ndarray | None, n: int) -> list[float]:
+    return [math.nan] * n if values is None else np.asarray(values, dtype=float).tolist()
+
+
+def _part(judged: SampleEvidence, part: str) -> tuple[str, str]:
+    return (
+        judged.missing.get(part, (judged.state, judged.reason))
+        if judged.state == "ok"
+        else (judged.state, judged.reason)
+    )
+
+
+def _claims(items: Sequence[_Item]) -> pd.DataFrame:
+    rows = [row for item in items for row in (*_judged_claims(item), *_points(item), *_citations(item))]
+    names = ("sample_id", "side", "claim_id", "text", "start", "end", "sentence", "other_entail", "other_contradict",
+             "conflict", "kinds", "spans", "cited_rank", "cited_doc", "elsewhere", "state", "reason")  # fmt: skip
+    return frame_of("claims", dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {})
+
+
+def _judged_claims(item: _Item) -> Iterable[tuple[Any, ...]]:
+    judged = item.judged
+    conflict = [0.0] * len(judged.claims)
+    for a, b, p in judged.conflicts:
+        conflict[a], conflict[b] = max(conflict[a], p), max(conflict[b], p)
+    starts = [s.start for s in sentences(item.sample.answer or "")]
+    numbers = {"answer": 0, "reference": 0}
+    for claim, clash in zip(judged.claims, conflict, strict=True):
+        number = numbers[claim.side]
+        numbers[claim.side] += 1
+        sentence = _sentence(starts, claim.start) if claim.side == "answer" and claim.start >= 0 else claim.sentence
+        yield (item.sample.sample_id, claim.side, number, claim.text, claim.start, claim.end, sentence,
+               claim.other_entail, claim.other_contradict, clash, ",".join(claim.kinds), encode(claim.spans or None),
+               -1, None, None, "ok", claim.reason or None)  # fmt: skip
+
+
+def _sentence(starts: Sequence[int], offset: int) -> int:
+    """Number of the sentence that ``offset`` lies in."""
+    return max(0, int(np.searchsorted(starts, offset, side="right")) - 1)
+
+
+def _points(item: _Item) -> Iterable[tuple[Any, ...]]:
+    answered = bool(item.sample.answer and item.sample.answer.strip())
+    for point in item.seen.points:
+        made = float(point.start >= 0) if answered else math.nan
+        yield (item.sample.sample_id, point.side, point.number, point.text, point.start, point.end, -1, made, math.nan,
+               math.nan, "", None, -1, None, point.elsewhere or None, "ok", None)  # fmt: skip
+
+
+def _citations(item: _Item) -> Iterable[tuple[Any, ...]]:
+    parts = sentences(item.sample.answer or "") if item.seen.citations else []
+    for number, (mark, rank, doc_id) in enumerate(item.seen.citations):
+        sentence = _cited_sentence(item.sample.answer or "", [s.start for s in parts], mark) if mark.start >= 0 else -1
+        yield (item.sample.sample_id, "citation", number, mark.text, mark.start, mark.end, sentence, math.nan, math.nan,
+               math.nan, "", None, rank, doc_id or None, None, "ok", None)  # fmt: skip
+
+
+def _cited_sentence(answer: str, starts: Sequence[int], mark: Citation) -> int:
+    """The sentence that a mark belongs to: its own, or the one before when nothing but marks stands before it."""
+    own = _sentence(starts, mark.start)
+    before = answer[starts[own] : mark.start] if starts else ""
+    return own - 1 if own > 0 and not _says_something(before) else own
+
+
+def _says_something(text: str) -> bool:
+    from workbench.evidence.observe import without_citations
+
+    return any(c.isalnum() for c in without_citations(text))
+
+
+# -- support ------------------------------------------------------------------------------------------------------------
+
+
+def _support(items: Sequence[_Item]) -> pd.DataFrame:
+    import pandas as pd
+
+    blocks = [block for item in items for block in (*_judged_cells(item), *_point_cells(item))]
+    lengths = [len(block[3]) for block in blocks]
+    if not sum(lengths):
+        return frame_of("support", {})
+    owner = np.repeat(np.arange(len(blocks)), lengths)
+    order: dict[str, int] = {item.sample.sample_id: i for i, item in enumerate(items)}
+    sample = np.array([order[block[0]] for block in blocks])[owner]
+    sides = ("answer", "reference", "point")
+    columns = {
+        "sample_id": pd.Categorical.from_codes(sample, categories=pd.Index(list(order), dtype="str")),
+        "side": pd.Categorical.from_codes(np.array([sides.index(b[1]) for b in blocks])[owner], categories=list(sides)),
+        "claim_id": np.array([b[2] for b in blocks])[owner],
+        "rank": np.concatenate([np.arange(1, n + 1) for n in lengths]),
+    }
+    names = ("entail", "contradict", "stitched_entail", "stitched_contradict", "span_start", "span_end")
+    columns |= {name: np.concatenate([b[3 + i] for b in blocks]) for i, name in enumerate(names)}
+    missing = np.isnan(columns["entail"]) | np.isnan(columns["contradict"])
+    columns["state"] = pd.Categorical.from_codes(missing.astype(np.int8), categories=["ok", "judge_error"])
+    return frame_of("support", columns)
+
+
+def _judged_cells(item: _Item) -> Iterable[tuple[Any, ...]]:
+    judged, n = item.judged, len(item.sample.contexts or ())
+    if judged.entail is None or not n:
+        return
+    empty = np.full(n, np.nan, dtype=np.float32)
+    nowhere = np.full((n, 2), -1, dtype=np.int32)
+    numbers = {"answer": 0, "reference": 0}
+    for i, claim in enumerate(judged.claims):
+        span = nowhere if judged.spans is None else judged.spans[i]
+        yield (item.sample.sample_id, claim.side, numbers[claim.side], judged.entail[i],
+               empty if judged.contradict is None else judged.contradict[i],
+               empty if judged.stitched_entail is None else judged.stitched_entail[i],
+               empty if judged.stitched_contradict is None else judged.stitched_contradict[i],
+               span[:, 0], span[:, 1])  # fmt: skip
+        numbers[claim.side] += 1
+
+
+def _point_cells(item: _Item) -> Iterable[tuple[Any, ...]]:
+    contexts = item.sample.contexts or ()
+    for point in item.seen.points:
+        if point.side == "point" and contexts:
+            inside, across = support_of(point, contexts)
+            starts, ends = np.array(point.inside, dtype=np.int32).T
+            zeros = np.zeros(len(contexts), dtype=np.float32)
+            yield item.sample.sample_id, "point", point.number, inside, zeros, across, zeros, starts, ends
+
+
+def _questions(items: Sequence[_Item]) -> pd.DataFrame:
+    rows = [
+        (item.sample.sample_id, number, question.text, question.similarity)
+        for item in items
+        for number, question in enumerate(item.judged.questions)
+    ]
+    names = ("sample_id", "number", "text", "similarity")
+    return frame_of("questions", dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {})

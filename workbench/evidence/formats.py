@@ -1,0 +1,91 @@
+"""Signs that an answer is broken in form: cut off, raw JSON or a tool call, an echo of the prompt, the wrong language."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.data.schema import Sample
+from workbench.data.text import language, normalise
+
+_TOOL_CALL = re.compile(
+    r"</?(?:tool_call|function_call|tool|invoke)\b|\"(?:tool_calls?|function_call|tool_name)\"\s*:|<\|[a-z_]+\|>",
+    re.IGNORECASE,
+)
+_PROMPT = re.compile(
+    r"(?:^|\n)\s*(?:system|user|assistant|human|context|question|instructions?|系统|用户|上下文|问题|指令)\s*[:：]\s*\S"
+    r"|you are a(?:n)? (?:helpful|ai|expert) |answer (?:the question )?(?:only )?(?:using|based on) the (?:following |provided )?context"
+    r"|(?:请)?(?:仅|只)?根据(?:以下|上述|下列|给定的?)(?:上下文|资料|内容|片段)(?:来)?回答",
+    re.IGNORECASE,
+)
+_OPEN_END = re.compile(
+    r"[,，、:：;；(（\[【“\"‘'—-]$|\b(?:and|or|the|a|an|of|to|with|for|in|is|are|that|which|by|from|at|as|but)$",
+    re.IGNORECASE,
+)
+_LAST_WORD = re.compile(r"\w$")
+_CUT_REASONS = ("length", "max_tokens", "max_output_tokens", "token_limit")
+
+
+def format_sign(sample: Sample, row: Mapping[str, Any]) -> str | None:
+    """Which sign of a broken format an answer shows: ``cut_off, raw_json, tool_call, prompt_echo, wrong_language``."""
+    answer = (sample.answer or "").strip()
+    if not answer:
+        return None
+    if _TOOL_CALL.search(answer):
+        return "tool_call"
+    if _is_json(answer) and not _asks_for_json(sample.question):
+        return "raw_json"
+    if _PROMPT.search(answer) and not _PROMPT.search(sample.question):
+        return "prompt_echo"
+    if _cut_off(answer, sample, row):
+        return "cut_off"
+    return "wrong_language" if _wrong_language(sample.question, answer) else None
+
+
+def _is_json(answer: str) -> bool:
+    body = re.sub(r"^```(?:json)?\s*|\s*```$", "", answer)
+    if body[:1] not in "{[" or body[-1:] not in "}]":
+        return False
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return bool(re.match(r"\{\s*[\"']\w+[\"']\s*:", body))
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
+
+
+def _asks_for_json(question: str) -> bool:
+    return "json" in normalise(question)
+
+
+def _cut_off(answer: str, sample: Sample, row: Mapping[str, Any]) -> bool:
+    usage = row.get("usage")
+    reason = usage.get("finish_reason") if isinstance(usage, Mapping) else None
+    if reason in _CUT_REASONS:
+        return True
+    if answer.count("```") % 2:
+        return True
+    last = answer.splitlines()[-1].strip()
+    if _OPEN_END.search(last):
+        return True
+    # A longer text whose other sentences end in a stop, and whose last one does not.
+    ended = re.search(r"[。！？.!?]", answer[:-1]) is not None
+    listed = re.match(r"[-*•\d|]", last) is not None or "\n" in answer
+    long = len(answer) > (20 if re.search(r"[\u4e00-\u9fff]", answer) else 60)
+    return ended and long and not listed and _LAST_WORD.search(last) is not None and not _ends_as_unit(last)
+
+
+def _ends_as_unit(last: str) -> bool:
+    """The last words look like a value, a link or an identifier rather than a broken sentence."""
+    return re.search(r"(?:https?://\S+|\S*[\d@/_#]\S*)$", last) is not None
+
+
+def _wrong_language(question: str, answer: str) -> bool:
+    """Chinese asked and answered without Chinese, or the reverse; short answers and other languages tell nothing."""
+    asked, given = language(question), language(answer)
+    if asked == given or {asked, given} != {"zh", "en"}:
+        return False
+    han = len(re.findall(r"[\u4e00-\u9fff]", answer))
+    latin_words = len(re.findall(r"[A-Za-z]{2,}", answer))
+    return (han == 0 and latin_words >= 6) if asked == "zh" else han >= 8

@@ -1,0 +1,272 @@
+"""What can be read from a sample's texts without judging: key points, citations, numbers, entities, refusal wording,
+copied words of another tenant, signs of a broken format. Threshold-free and the same for every judge.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.data.citations import Citation, cited_documents, find_citations
+from workbench.data.markers import absolutes, hedges, refusal
+from workbench.data.points import Matcher, find_across, matcher, stitch
+from workbench.data.quantities import contains_quantity, entities, quantities
+from workbench.data.schema import Context, Corpus, Sample, none_if_missing
+from workbench.data.sentences import CITATION_MARK, sentences
+from workbench.data.text import tokens
+from workbench.evidence.copying import Copies
+from workbench.evidence.formats import format_sign
+
+
+@dataclass(slots=True)
+class Point:
+    """A key point or a forbidden content: where it stands, in the answer and in each context.
+
+    ``across`` marks contexts at whose edge to their successor it stands, though in neither alone; ``elsewhere`` says
+    where it stands when no context has it: ``split`` (across an edge with a chunk that was not retrieved), ``missed``
+    (in an expected document that was not retrieved), ``corpus`` (in some other document) or empty.
+    """
+
+    side: str
+    number: int
+    text: str
+    start: int = -1
+    end: int = -1
+    inside: list[tuple[int, int]] = field(default_factory=list)
+    across: list[bool] = field(default_factory=list)
+    elsewhere: str = ""
+
+
+@dataclass(slots=True)
+class Observation:
+    """What the texts of one sample show: scalar facts (columns ``text_…``), points, citations, per-context figures."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+    points: list[Point] = field(default_factory=list)
+    citations: list[tuple[Citation, int, str]] = field(default_factory=list)
+    n_tokens: list[int] = field(default_factory=list)
+    answer_share: list[float] = field(default_factory=list)
+
+
+def observe(sample: Sample, row: Mapping[str, Any], library: Library | None = None) -> Observation:
+    """Read one sample. ``row`` has its further fields (``citations, must_not_retrieve, expected_docs, usage``)."""
+    contexts = sample.contexts or ()
+    found = Observation(n_tokens=[len(tokens(c.text)) for c in contexts])
+    found.points = [
+        _point(side, number, entry, sample, row, library)
+        for side, entries in (("point", sample.must_include), ("forbidden", sample.must_not_include))
+        for number, entry in enumerate(entries)
+    ]
+    found.answer_share = [0.0] * len(contexts)
+    found.facts["text_must_not_retrieve"] = _banned(contexts, row.get("must_not_retrieve"))
+    if sample.answer and sample.answer.strip():
+        found.citations = _citations(sample, row, library)
+        found.facts |= _answer_facts(sample, row)
+        _leaks(found, sample, library)
+    if sample.reference:
+        found.facts |= _entity_facts("text_entities", sample.reference, contexts)
+    return found
+
+
+class Library:
+    """A corpus made ready: chunks by id, neighbours by document and position, copies of foreign words."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        frame = corpus.frame
+        self.texts: dict[str, str] = dict(zip(frame.index.astype(str), frame["text"], strict=True))
+        tenants = zip(frame.index.astype(str), frame["tenant"].astype(object), strict=True)
+        self.tenants = {doc_id: str(tenant) for doc_id, tenant in tenants if none_if_missing(tenant) is not None}
+        self._places: dict[str, tuple[str, int]] = {}
+        self._at: dict[tuple[str, int], str] = {}
+        for doc_id, source, position in zip(frame.index.astype(str), frame["source"], frame["position"], strict=True):
+            if isinstance(source, str) and none_if_missing(position) is not None:
+                self._places[doc_id] = (source, int(position))
+                self._at[source, int(position)] = doc_id
+        shared = (text for doc_id, text in self.texts.items() if doc_id not in self.tenants)
+        self.copies = Copies({doc_id: self.texts[doc_id] for doc_id in self.tenants}, shared)
+
+    def neighbours(self, doc_id: str | None) -> tuple[str | None, str | None]:
+        """Ids of the chunks before and after ``doc_id`` in its document, None at the ends."""
+        if doc_id is None or doc_id not in self._places:
+            return None, None
+        source, position = self._places[doc_id]
+        return self._at.get((source, position - 1)), self._at.get((source, position + 1))
+
+
+# -- key points ---------------------------------------------------------------------------------------------------------
+
+
+def _point(
+    side: str, number: int, entry: Sequence[str], sample: Sample, row: Mapping[str, Any], library: Library | None
+) -> Point:
+    contexts = sample.contexts or ()
+    made = _first(entry, matcher(sample.answer)) if sample.answer else None
+    point = Point(side, number, " | ".join(entry))
+    if made is not None:
+        point.start, point.end = made
+    if side == "point":
+        point.inside = [_first(entry, matcher(c.text)) or (-1, -1) for c in contexts]
+        point.across = _across(entry, contexts)
+        seen = any(start >= 0 and c.prompted for (start, _), c in zip(point.inside, contexts, strict=True))
+        if library is not None and not seen and not any(point.across):
+            point.elsewhere = _elsewhere(entry, contexts, row, library)
+    return point
+
+
+def _first(entry: Iterable[str], text: Matcher) -> tuple[int, int] | None:
+    span = next((span for option in entry if (span := text.find(option)) is not None), None)
+    return None if span is None else (span.start, span.end)
+
+
+def successors(contexts: Sequence[Context]) -> list[int]:
+    """For each context the index of the next chunk of the same document among the prompted contexts, −1 without."""
+    places = {place(c): i for i, c in enumerate(contexts) if c.prompted and place(c) is not None}
+    return [-1 if (at := place(c)) is None or not c.prompted else places.get((at[0], at[1] + 1), -1) for c in contexts]
+
+
+def place(context: Context) -> tuple[str, int] | None:
+    """Document and position of a chunk, None when they were not recorded."""
+    return None if context.source is None or context.position is None else (context.source, context.position)
+
+
+def _across(entry: Sequence[str], contexts: Sequence[Context]) -> list[bool]:
+    return [
+        after >= 0 and any(find_across(option, c.text, contexts[after].text) is not None for option in entry)
+        for c, after in zip(contexts, successors(contexts), strict=True)
+    ]
+
+
+def _elsewhere(entry: Sequence[str], contexts: Sequence[Context], row: Mapping[str, Any], library: Library) -> str:
+    """Where in the corpus a point stands that no context has."""
+    retrieved = {c.doc_id for c in contexts if c.prompted}
+    for context in contexts:
+        before, after = library.neighbours(context.doc_id) if context.prompted else (None, None)
+        pairs = [(library.texts[before], context.text)] if before and before not in retrieved else []
+        pairs += [(context.text, library.texts[after])] if after and after not in retrieved else []
+        if any(find_across(option, *pair) is not None for pair in pairs for option in entry):
+            return "split"
+    expected = row.get("expected_docs") or ()
+    ids = {str(i) for item in expected for i in (item if isinstance(item, (list, tuple)) else (item,))} - retrieved
+    if any(_first(entry, matcher(library.texts[i])) for i in ids if i in library.texts):
+        return "missed"
+    return ""
+
+
+# -- citations and leaks ------------------------------------------------------------------------------------------------
+
+
+def _citations(sample: Sample, row: Mapping[str, Any], library: Library | None) -> list[tuple[Citation, int, str]]:
+    """Each citation with the 1-based rank that it resolves to (0 = nothing) and the id that it names."""
+    contexts = sample.contexts or ()
+    known = [c.doc_id for c in contexts if c.doc_id] + list(library.texts if library is not None else ())
+    marks = find_citations(sample.answer or "", known)
+    marks += cited_documents(row.get("citations"))
+    return [(mark, *_resolved(mark, contexts)) for mark in marks]
+
+
+def _resolved(mark: Citation, contexts: Sequence[Context]) -> tuple[int, str]:
+    for rank, context in enumerate(contexts, 1):
+        if mark.doc_id is not None and mark.doc_id == context.doc_id:
+            return rank, mark.doc_id
+    if mark.number is not None and 1 <= mark.number <= len(contexts):
+        return mark.number, contexts[mark.number - 1].doc_id or ""
+    documents = [rank for rank, c in enumerate(contexts, 1) if mark.doc_id and mark.doc_id == (c.source or _stem(c))]
+    return (documents[0] if documents else 0), mark.doc_id or ""
+
+
+def _stem(context: Context) -> str | None:
+    return context.doc_id.rsplit("#", 1)[0] if context.doc_id else None
+
+
+def _leaks(found: Observation, sample: Sample, library: Library | None) -> None:
+    """Words that stand in the answer and only in documents of another tenant, and foreign documents it cites."""
+    contexts = sample.contexts or ()
+    if sample.tenant is None:
+        return
+    foreign = [c.tenant is not None and c.tenant != sample.tenant for c in contexts]
+    own = [c.text for c, other in zip(contexts, foreign, strict=True) if not other]
+    allowed = [sample.question, sample.reference or "", *own]
+    copies = Copies({str(i): c.text for i, c in enumerate(contexts) if foreign[i]})
+    for key, share in copies.shares(sample.answer or "", allowed).items():
+        found.answer_share[int(key)] = share
+    if library is not None:
+        recorded = {c.doc_id for c in contexts}
+        others = {d for d, tenant in library.tenants.items() if tenant != sample.tenant and d not in recorded}
+        copied = library.copies.shares(sample.answer or "", allowed, others)
+        found.facts["text_foreign_answered"] = sorted(copied) or None
+        cited = {doc for _, rank, doc in found.citations if rank == 0 and doc in others}
+        found.facts["text_foreign_cited"] = sorted(cited) or None
+
+
+def _banned(contexts: Sequence[Context], patterns: Any) -> float | None:
+    if patterns is None:
+        return None
+    return float(sum(any(fnmatch.fnmatchcase(c.doc_id or "", str(p)) for p in patterns) for c in contexts))
+
+
+# -- figures of the answer ----------------------------------------------------------------------------------------------
+
+
+def _answer_facts(sample: Sample, row: Mapping[str, Any]) -> dict[str, Any]:
+    answer, contexts = sample.answer or "", sample.contexts or ()
+    bare = without_citations(answer)
+    declined = refusal(bare, sample.refusal_phrases)
+    stated = quantities(bare)
+    asked = quantities(sample.question)
+    new = [q for q in stated if not contains_quantity(asked, q)]
+    shown = [q for c in contexts if c.prompted for q in quantities(c.text)]
+    return {
+        "text_declines": 1.0 if declined.declines else declined.probability,
+        "text_residual": 1.0 if declined.residual else 0.0,
+        "text_tokens": len(tokens(answer)),
+        "text_hedges": len(hedges(answer)),
+        "text_absolutes": len(absolutes(answer)),
+        "text_numbers": len(new),
+        "text_numbers_found": sum(contains_quantity(shown, q) for q in new),
+        **_disagreeing(bare),
+        **_entity_facts("text_answer_entities", bare, contexts),
+        "text_format": format_sign(sample, row),
+    }
+
+
+def without_citations(text: str) -> str:
+    """``text`` with citation marks blanked, offsets kept: marks are no part of a claim, its numbers or its entities."""
+    return CITATION_MARK.sub(lambda match: " " * len(match.group()), text)
+
+
+def _disagreeing(text: str) -> dict[str, int]:
+    """Quantities that are given two values: the same words before them in another sentence, the same unit, another value."""
+    slots: dict[tuple[str, str | None], set[tuple[float, float]]] = {}
+    for sentence in sentences(text):
+        for q in quantities(sentence.text):
+            head = " ".join(t.text.casefold() for t in tokens(sentence.text[: q.start])[-3:])
+            slots.setdefault((head, q.unit), set()).add((q.low, q.high))
+    return {
+        "text_quantities": len(slots),
+        "text_quantities_disagreeing": sum(len(values) > 1 for (head, _), values in slots.items() if head),
+    }
+
+
+def _entity_facts(name: str, text: str, contexts: Sequence[Context]) -> dict[str, Any]:
+    """Distinct entities of ``text``, and how many of them stand in the prompted contexts."""
+    wanted = {e.text: e for e in entities(text)}
+    shown = [matcher(c.text) for c in contexts if c.prompted]
+    found = sum(any(m.find(text) is not None for m in shown) for text in wanted)
+    return {name: len(wanted), f"{name}_found": found}
+
+
+def stitched(contexts: Sequence[Context]) -> dict[int, str]:
+    """Text of each context joined with the next chunk of its document, where that is among the contexts."""
+    after = successors(contexts)
+    return {i: stitch(c.text, contexts[after[i]].text) for i, c in enumerate(contexts) if after[i] >= 0}
+
+
+def support_of(point: Point, contexts: Sequence[Context]) -> tuple[np.ndarray, np.ndarray]:
+    """A point's support by each context (T,), alone and stitched with the next chunk: 1 where it stands, else 0."""
+    inside = np.array([float(start >= 0) for start, _ in point.inside], dtype=np.float32)
+    across = np.array([1.0 if there else np.nan for there in point.across], dtype=np.float32)
+    return inside, across

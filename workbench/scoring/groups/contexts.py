@@ -1,0 +1,187 @@
+"""Metrics of the retrieved text: relevance, recall of what the reference says, use of what was retrieved, noise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.scoring.metric import Metric, View
+from workbench.scoring.scored import Floats, Mask, Scored, count, mean_of, ratio, settle
+from workbench.scoring.states import INPUT_ERROR, JUDGE_ERROR, NOT_APPLICABLE, OK, SKIPPED, UNDEFINED
+from workbench.scoring.verdicts import SUPPORTED
+
+_RAGAS = "RAGAS (Es et al. 2024)"
+
+METRICS = (
+    Metric("context_precision", "contexts", "Σ precision@t · v_t / Σ v_t; 0 if no context is relevant", ("contexts",),
+           "no contexts", source=_RAGAS),
+    Metric("context_relevant_share", "contexts", "Σ v_t / T", ("contexts",), "no contexts", default=False),
+    Metric("context_relevance", "contexts", "mean relevance of the contexts", ("contexts",), "no contexts",
+           source="TruLens RAG triad"),
+    Metric("context_sentence_relevance", "contexts", "relevant sentences / sentences", ("contexts",),
+           "no sentences", source="RAGAS context relevancy (Es et al. 2024)", default=False),
+    Metric("context_recall", "contexts", "Σ X / m; 0 with a reference and no contexts", ("reference", "contexts"),
+           "no reference claims", source=_RAGAS),
+    Metric("context_entity_recall", "contexts", "entities of the reference found in the contexts / of the reference",
+           ("reference", "contexts"), "no entities in the reference", source=_RAGAS),
+    Metric("context_utilization", "contexts", "Σ X·A / Σ X", ("answer", "reference", "contexts"),
+           "no reference claim was retrieved", source="RAGChecker (Ru et al. 2024)"),
+    Metric("contexts_used_share", "contexts", "contexts with entail ≥ support for an answer claim / T",
+           ("answer", "contexts"), "no contexts", higher_is_better=None, default=False),
+    Metric("tokens_unused", "contexts", "tokens of contexts that support no answer claim", ("answer", "contexts"),
+           "no contexts", high=float("inf"), higher_is_better=False, default=False),
+    Metric("noise_sensitivity", "contexts", "#(S and not R) / n", ("answer", "reference", "contexts"), "no claims",
+           higher_is_better=False, source="RAGChecker (Ru et al. 2024)"),
+    Metric("noise_sensitivity_relevant", "contexts", "#(S and not R, by a relevant context) / n",
+           ("answer", "reference", "contexts"), "no claims", higher_is_better=False, default=False),
+    Metric("noise_sensitivity_irrelevant", "contexts", "#(S and not R, by an irrelevant context) / n",
+           ("answer", "reference", "contexts"), "no claims", higher_is_better=False, default=False),
+)  # fmt: skip
+
+
+def compute(view: View) -> dict[str, Scored]:
+    """All metrics of this group."""
+    return {**_relevance(view), **_recall(view), **_use(view), **_noise(view)}
+
+
+def _relevance(view: View) -> dict[str, Scored]:
+    facts = view.facts
+    contexts, empty = facts.contexts, facts.n_contexts == 0
+    shown = contexts.prompted
+    code, relevance = contexts.code[shown], contexts.relevance[shown]
+    conditions = (
+        (facts.unreadable("contexts"), INPUT_ERROR),
+        (~facts.recorded, NOT_APPLICABLE),
+        (empty, UNDEFINED),
+        (facts.skipped("relevance"), SKIPPED),
+        (facts.failed("relevance") | (count(code, np.isnan(relevance), view.n) > 0), JUDGE_ERROR),
+    )
+    v = view.relevant[shown].astype(float)
+    relevant = np.bincount(code, weights=v, minlength=view.n)
+    return {
+        "context_precision": settle(_rank_weighted(code, v, view.n), *conditions),
+        "context_relevant_share": settle(ratio(relevant, facts.n_contexts), *conditions),
+        "context_relevance": settle(mean_of(code, relevance, view.n), *conditions),
+        "context_sentence_relevance": _sentences(view, code, shown),
+    }
+
+
+def _rank_weighted(code: np.ndarray, v: Floats, n: int) -> Floats:
+    """Σ precision@t · v_t / Σ v_t; contexts of a sample stand together in their order."""
+    first = np.r_[True, code[1:] != code[:-1]] if len(code) else np.zeros(0, dtype=bool)
+    starts = np.flatnonzero(first)
+    group = np.cumsum(first) - 1
+    running = np.cumsum(v)
+    before = (running - v)[starts][group] if len(code) else running
+    place = np.arange(len(code)) - starts[group] + 1 if len(code) else running
+    precision = (running - before) / place
+    hits = np.bincount(code, weights=v, minlength=n)
+    weighted = np.bincount(code, weights=precision * v, minlength=n)
+    return np.where(hits > 0, ratio(weighted, hits), 0.0)
+
+
+def _sentences(view: View, code: np.ndarray, shown: Mask) -> Scored:
+    facts, frame = view.facts, view.facts.evidence.contexts
+    relevant = frame["relevant_sentences"].to_numpy(dtype=float)[shown]
+    total = frame["n_sentences"].to_numpy(dtype=float)[shown]
+    values = ratio(
+        np.bincount(code, weights=relevant, minlength=view.n), np.bincount(code, weights=total, minlength=view.n)
+    )
+    return settle(
+        values,
+        (facts.unreadable("contexts"), INPUT_ERROR),
+        (~facts.recorded, NOT_APPLICABLE),
+        (facts.n_contexts == 0, UNDEFINED),
+        (facts.skipped("sentences"), SKIPPED),
+        (facts.failed("sentences"), JUDGE_ERROR),
+    )
+
+
+def _recall(view: View) -> dict[str, Scored]:
+    facts, claims = view.facts, view.reference
+    fields = (
+        (facts.unreadable("reference", "contexts"), INPUT_ERROR),
+        (~facts.referenced | ~facts.recorded, NOT_APPLICABLE),
+    )
+    nothing = facts.n_contexts == 0
+    supported = count(claims.code, view.reference_verdicts == SUPPORTED, view.n)
+    total = np.bincount(claims.code, minlength=view.n)
+    judged = (
+        (facts.skipped("claims", "support"), SKIPPED),
+        (facts.failed("claims", "support") | (count(claims.code, claims.incomplete, view.n) > 0), JUDGE_ERROR),
+    )
+    recall = settle(np.where(nothing, 0.0, ratio(supported, total)), *fields, (nothing, OK), *judged)
+    found, entities = facts.evidence.number("text_entities_found"), facts.evidence.number("text_entities")
+    return {"context_recall": recall, "context_entity_recall": settle(ratio(found, entities), *fields)}
+
+
+def _answered(view: View, *fields: str) -> tuple[tuple[Mask, str], ...]:
+    """Conditions of a metric that needs the answer, the contexts and perhaps the reference."""
+    facts = view.facts
+    absent = ~facts.recorded | (~facts.referenced if "reference" in fields else False)
+    return (
+        (facts.unreadable("answer", "contexts", *fields), INPUT_ERROR),
+        (absent, NOT_APPLICABLE),
+        (~facts.answered, UNDEFINED),
+    )
+
+
+def _use(view: View) -> dict[str, Scored]:
+    facts, claims = view.facts, view.reference
+    retrieved = view.reference_verdicts == SUPPORTED
+    used = retrieved & (view.reference_other == SUPPORTED)
+    broken = claims.incomplete | (retrieved & np.isnan(claims.other_entail))
+    utilization = settle(
+        ratio(count(claims.code, used, view.n), count(claims.code, retrieved, view.n)),
+        *_answered(view, "reference"),
+        (facts.skipped("claims", "support", "reference"), SKIPPED),
+        (facts.failed("claims", "support", "reference") | (count(claims.code, broken, view.n) > 0), JUDGE_ERROR),
+    )
+    return {"context_utilization": utilization, **_shares(view)}
+
+
+def _shares(view: View) -> dict[str, Scored]:
+    facts, support, contexts = view.facts, view.facts.support("answer"), view.facts.contexts
+    used = np.zeros(len(contexts.code), dtype=bool)
+    used[support.context[support.entail >= view.t.support]] = True
+    idle = contexts.prompted & ~used
+    tokens = np.where(idle, facts.evidence.contexts["n_tokens"].to_numpy(dtype=float), 0.0)
+    conditions = (
+        *_answered(view),
+        (facts.n_contexts == 0, UNDEFINED),
+        (facts.skipped("claims", "support"), SKIPPED),
+        (
+            facts.failed("claims", "support") | (count(view.answer.code, view.answer.incomplete, view.n) > 0),
+            JUDGE_ERROR,
+        ),
+    )
+    return {
+        "contexts_used_share": settle(ratio(count(contexts.code, used, view.n), facts.n_contexts), *conditions),
+        "tokens_unused": settle(np.bincount(contexts.code, weights=tokens, minlength=view.n), *conditions),
+    }
+
+
+def _noise(view: View) -> dict[str, Scored]:
+    facts, claims = view.facts, view.answer
+    noise = (view.answer_verdicts == SUPPORTED) & (view.answer_other != SUPPORTED)
+    broken = claims.incomplete | np.isnan(claims.other_entail)
+    conditions = (
+        *_answered(view, "reference"),
+        (facts.skipped("claims", "support", "reference"), SKIPPED),
+        (facts.failed("claims", "support", "reference") | (count(claims.code, broken, view.n) > 0), JUDGE_ERROR),
+    )
+    total = np.bincount(claims.code, minlength=view.n)
+    by_relevant = noise & _supported_by_relevant(view)
+    parts = {"": noise, "_relevant": by_relevant, "_irrelevant": noise & ~by_relevant}
+    return {
+        f"noise_sensitivity{name}": settle(ratio(count(claims.code, mask, view.n), total), *conditions)
+        for name, mask in parts.items()
+    }
+
+
+def _supported_by_relevant(view: View) -> Mask:
+    """Answer claims with a supporting context that is relevant."""
+    support = view.facts.support("answer")
+    hit = (np.fmax(support.entail, support.stitched) >= view.t.support) & view.relevant[support.context]
+    mask = np.zeros(len(view.answer), dtype=bool)
+    mask[support.claim[hit]] = True
+    return mask

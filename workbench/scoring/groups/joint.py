@@ -1,0 +1,121 @@
+"""Metrics that join retrieval and generation: right end to end, support from the right documents, the oracle ladder."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.scoring.groups.answer import correctness, key_points
+from workbench.scoring.groups.refusal import leaks, refused
+from workbench.scoring.metric import Metric, View
+from workbench.scoring.scored import Floats, Mask, Scored, count, ratio, settle
+from workbench.scoring.states import INPUT_ERROR, JUDGE_ERROR, NOT_APPLICABLE, OK, SKIPPED, UNDEFINED
+from workbench.scoring.verdicts import CONTRADICTED, SUPPORTED
+
+METRICS = (
+    Metric("end_to_end_correct", "joint",
+           "1 iff answered, no leak, and: refused where expected; else not refused, all key points made, nothing "
+           "forbidden, and with a reference and no key points no claim contradicts it and Σ A / m > point_recall",
+           ("answer", "an expectation"), "no reference claims", binary=True),
+    Metric("retrieval_generation_consistency", "joint",
+           "supported claims with a supporting context that is expected (else relevant) / supported claims",
+           ("answer", "contexts"), "no answer, or no supported claim"),
+    Metric("evidence_retrieved", "joint", "1 iff all key points (else reference claims) stand in the contexts",
+           ("contexts", "key points or reference"), "no reference claims", binary=True, default=False),
+)  # fmt: skip
+
+
+def compute(view: View) -> dict[str, Scored]:
+    """All metrics of this group."""
+    return {
+        "end_to_end_correct": end_to_end(view),
+        "retrieval_generation_consistency": _consistency(view),
+        "evidence_retrieved": evidence_retrieved(view),
+    }
+
+
+def expectation(view: View) -> Mask:
+    """There is a content expectation: key points, forbidden content, an expected refusal or a reference."""
+    facts = view.facts
+    points = np.bincount(view.points.code, minlength=view.n) > 0
+    forbidden = np.bincount(facts.claims("forbidden").code, minlength=view.n) > 0
+    return points | forbidden | (facts.expect_refusal == 1) | facts.referenced
+
+
+def by_reference(view: View) -> Mask:
+    """The reference decides: there is one, no key points, and no refusal is expected."""
+    points = np.bincount(view.points.code, minlength=view.n) > 0
+    return view.facts.referenced & ~points & (view.facts.expect_refusal != 1)
+
+
+def any_answers(view: View) -> bool:
+    """The set holds answers (or errors instead of them), so that a missing one is a failure of its sample."""
+    return bool(view.facts.answered.any() or view.facts.errors.any())
+
+
+def end_to_end(view: View) -> Scored:
+    """Right from question to answer, as a user would see it."""
+    facts, n = view.facts, view.n
+    scores = view.once(key_points)
+    leaked = np.nan_to_num(view.once(leaks)["leaks"].values) > 0
+    declined = refused(view).values == 1
+    wants_refusal = facts.expect_refusal == 1
+    dropped = np.nan_to_num(scores["key_point_coverage"].values, nan=1.0) < 1
+    banned = np.nan_to_num(scores["forbidden_hits"].values) > 0
+    settled_wrong = ~facts.answered | leaked | np.where(wants_refusal, ~declined, declined | dropped | banned)
+    judged = by_reference(view) & ~settled_wrong
+    contradicts = count(view.answer.code, view.answer_other == CONTRADICTED, n) > 0
+    recall = view.once(correctness)["answer_correctness_recall"]
+    agrees = ~contradicts & (np.nan_to_num(recall.values) > view.t.point_recall)
+    values = np.where(settled_wrong, 0.0, np.where(judged, agrees, 1.0))
+    absent = ~expectation(view) | (np.zeros(n, dtype=bool) if any_answers(view) else np.ones(n, dtype=bool))
+    return settle(
+        values,
+        (facts.unreadable("answer", "reference", "must_include", "must_not_include", "expect_refusal"), INPUT_ERROR),
+        (absent, NOT_APPLICABLE),
+        (~judged, OK),
+        (facts.skipped("claims", "reference"), SKIPPED),
+        (facts.failed("claims", "reference") | _unjudged(view), JUDGE_ERROR),
+        (np.bincount(view.reference.code, minlength=n) == 0, UNDEFINED),
+    )
+
+
+def _unjudged(view: View) -> Mask:
+    answer, reference = view.answer, view.reference
+    missing = count(answer.code, np.isnan(answer.other_entail), view.n)
+    return missing + count(reference.code, np.isnan(reference.other_entail), view.n) > 0
+
+
+def _consistency(view: View) -> Scored:
+    facts, claims, support = view.facts, view.answer, view.facts.support("answer")
+    supported = view.answer_verdicts == SUPPORTED
+    wanted = np.where(facts.judged[facts.contexts.code], view.expected, view.relevant)
+    hit = (np.fmax(support.entail, support.stitched) >= view.t.support) & wanted[support.context]
+    right = np.zeros(len(claims), dtype=bool)
+    right[support.claim[hit]] = True
+    return settle(
+        ratio(count(claims.code, supported & right, view.n), count(claims.code, supported, view.n)),
+        (facts.unreadable("answer", "contexts"), INPUT_ERROR),
+        (~facts.recorded, NOT_APPLICABLE),
+        (~facts.answered, UNDEFINED),
+        (facts.skipped("claims", "support"), SKIPPED),
+        (facts.failed("claims", "support") | (count(claims.code, claims.incomplete, view.n) > 0), JUDGE_ERROR),
+    )
+
+
+def evidence_retrieved(view: View) -> Scored:
+    """1 where everything the answer needs stands in the contexts: key points, else reference claims."""
+    facts, points, n = view.facts, view.points, view.n
+    has_points = np.bincount(points.code, minlength=n) > 0
+    point_there = count(points.code, points.entail < 0.5, n) == 0
+    claims = view.reference
+    claim_there = count(claims.code, view.reference_verdicts != SUPPORTED, n) == 0
+    values: Floats = np.where(has_points, point_there, claim_there).astype(float)
+    by_claims = ~has_points
+    return settle(
+        values,
+        (facts.unreadable("contexts", "must_include", "reference"), INPUT_ERROR),
+        (~facts.recorded | ~(has_points | facts.referenced) | (facts.expect_refusal == 1), NOT_APPLICABLE),
+        (by_claims & facts.skipped("claims", "support"), SKIPPED),
+        (by_claims & (facts.failed("claims", "support") | (count(claims.code, claims.incomplete, n) > 0)), JUDGE_ERROR),
+        (by_claims & (np.bincount(claims.code, minlength=n) == 0), UNDEFINED),
+    )

@@ -1,0 +1,83 @@
+"""Ranking metrics of the recorded lists against relevance judgements; the order of the list decides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from workbench.scoring.metric import Metric, View
+from workbench.scoring.ranking_lists import list_metrics
+from workbench.scoring.scored import Mask, Scored, settle
+from workbench.scoring.states import INPUT_ERROR, NOT_APPLICABLE, UNDEFINED
+
+_NEEDS = ("expected_docs", "contexts")
+_TREC = "trec_eval 10"
+
+METRICS = (
+    Metric("precision@{k}", "ranking", "relevant in the first k / k", _NEEDS, source=_TREC),
+    Metric("precision_returned@{k}", "ranking", "relevant in the first k / returned in the first k", _NEEDS,
+           "nothing returned", default=False),
+    Metric("recall@{k}", "ranking", "relevant in the first k / relevant", _NEEDS, source=_TREC),
+    Metric("hit@{k}", "ranking", "1 if a relevant document is in the first k", _NEEDS, binary=True, source=_TREC),
+    Metric("reciprocal_rank@{k}", "ranking", "1 / rank of the first relevant document in the first k, else 0", _NEEDS,
+           source=_TREC),
+    Metric("ndcg@{k}", "ranking", "Σ grade / log2(rank + 1) over the first k / the same of the ideal order", _NEEDS,
+           source="Järvelin & Kekäläinen 2002; " + _TREC),
+    Metric("average_precision@{k}", "ranking", "Σ precision at each relevant document in the first k / relevant", _NEEDS,
+           source=_TREC),
+    Metric("duplicate_rate", "ranking", "repeated documents / returned", ("contexts",), "nothing returned",
+           higher_is_better=False, default=False),
+    Metric("holes@{k}", "ranking", "documents in the first k without any judgement / k", _NEEDS,
+           higher_is_better=False, default=False),
+)  # fmt: skip
+
+
+def compute(view: View) -> dict[str, Scored]:
+    """All metrics of this group at the depth in force."""
+    facts, k = view.facts, view.t.k
+    names = [metric.name.format(k=k) for metric in METRICS]
+    values = list_metrics(names, n_samples=view.n, **_arrays(view))
+    unreadable = (facts.unreadable("expected_docs", "contexts"), INPUT_ERROR)
+    absent = (~facts.recorded | ~facts.judged | _without_ids(view), NOT_APPLICABLE)
+    scores = {name: settle(values[name], unreadable, absent) for name in names}
+    scores["duplicate_rate"] = settle(
+        values["duplicate_rate"],
+        (facts.unreadable("contexts"), INPUT_ERROR),
+        (~facts.recorded | _without_ids(view), NOT_APPLICABLE),
+        (np.bincount(facts.contexts.code, minlength=view.n) == 0, UNDEFINED),
+    )
+    return scores
+
+
+def _without_ids(view: View) -> Mask:
+    """Contexts were recorded as texts alone, so that nothing can be matched."""
+    contexts = view.facts.contexts
+    total = np.bincount(contexts.code, minlength=view.n)
+    named = (
+        view.facts.evidence.contexts["doc_id"].notna().to_numpy()
+        | view.facts.evidence.contexts["source"].notna().to_numpy()
+    )
+    return (total > 0) & (np.bincount(contexts.code, weights=named, minlength=view.n) == 0)
+
+
+def _arrays(view: View) -> dict[str, np.ndarray]:
+    contexts = view.facts.contexts
+    documents = view.facts.evidence.contexts["doc_id"].astype(object)
+    unnamed = documents.isna().to_numpy()
+    codes = pd.factorize(documents)[0]
+    # Texts without an id are no duplicates of each other.
+    codes = np.where(unnamed, np.arange(len(codes)) + int(codes.max(initial=0)) + 1, codes)
+    found = view.facts.matches(view.t.match)
+    rows = found["context"].to_numpy(dtype=np.int64)
+    plain = np.setdiff1d(np.arange(len(codes)), rows)
+    every = np.concatenate([rows, plain])
+    entry = np.concatenate([found["entry"].to_numpy(dtype=np.int64), np.full(len(plain), -1, dtype=np.int64)])
+    entries = view.facts.entries.drop_duplicates("entry").sort_values("entry")
+    return {
+        "sample": contexts.code[every],
+        "rank": contexts.rank[every],
+        "document": codes[every],
+        "entry": entry,
+        "entry_sample": entries["code"].to_numpy(dtype=np.int64),
+        "entry_grade": entries["grade"].to_numpy(dtype=float),
+    }
