@@ -1,0 +1,1 @@
+"""Other libraries' judgements shown beside ours."""

@@ -1,0 +1,157 @@
+"""Many samples at once: bounded workers, an outcome for each sample, and a stop where going on is pointless."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.data.schema import Sample
+from workbench.errors import JudgeError
+from workbench.evidence.cache import Cache
+from workbench.evidence.judge import SampleEvidence, failed
+from workbench.evidence.llm.asking import Asker, BudgetSpent, Repairs, ReplyCache
+from workbench.evidence.llm.assemble import assemble
+from workbench.evidence.llm.budget import Spending
+from workbench.evidence.llm.client import CallError, Endpoint, EndpointOptions
+from workbench.evidence.llm.estimate import expected_tokens
+from workbench.evidence.llm.pace import Pace
+from workbench.evidence.llm.parse import Reply
+from workbench.evidence.llm.readers import part_reader, questions_reader, verify_reader
+from workbench.evidence.llm.runner import Put
+from workbench.evidence.llm.settings import Settings
+from workbench.evidence.llm.tasks import Task, make_task, part_call, questions_call, verify_call
+
+#: So many errors in a row that every other call would meet too stop the batch.
+FATAL_IN_A_ROW = 3
+
+_REMEDIES = {
+    "authentication": "set OPENAI_API_KEY to a key that this endpoint accepts",
+    "quota": "top up the account or use another key",
+    "unknown_model": "check the name of the model and OPENAI_BASE_URL",
+    "unreachable": "check OPENAI_BASE_URL and that the server runs",
+}
+
+
+@dataclass
+class Batch:
+    """One run of the judge. ``run`` is a coroutine for a loop of its own."""
+
+    settings: Settings
+    options: EndpointOptions
+    cache: Cache | None
+    spending: Spending
+    cancelled: threading.Event
+    method: str
+
+    async def run(self, samples: Sequence[Sample], put: Put) -> None:
+        """Put the evidence of every sample as it completes.
+
+        Raises
+        ------
+        JudgeError
+            After :data:`FATAL_IN_A_ROW` errors that every call would meet; what was judged is in the cache.
+        """
+        await self.work(samples, self._one, put)
+
+    async def work(self, samples: Sequence[Sample], one: Any, put: Put) -> None:
+        """Run ``one(asker, sample)`` for every sample with bounded workers and put what it returns."""
+        settings = self.settings
+        pace = Pace(settings.workers, settings.requests_per_minute, settings.tokens_per_minute)
+        endpoint = Endpoint(self.options, pace, self.spending, self.cache)
+        endpoint.open()
+        asker = Asker(endpoint, ReplyCache(self.cache, self.options), self.spending)
+        guard = _Guard(len(samples), self.options)
+        waiting = iter(samples)
+        workers = [asyncio.create_task(self._worker(waiting, asker, one, guard, put)) for _ in range(settings.workers)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            await endpoint.close()
+
+    async def _worker(self, waiting: Iterator[Sample], asker: Asker, one: Any, guard: _Guard, put: Put) -> None:
+        for sample in waiting:
+            if self.cancelled.is_set():
+                put(failed(sample.sample_id, "cancelled", state="skipped"))
+                continue
+            try:
+                put(await one(asker, sample))
+                guard.succeeded()
+            except BudgetSpent as spent:
+                put(failed(sample.sample_id, f"budget: {spent}", state="skipped"))
+            except CallError as error:
+                put(failed(sample.sample_id, str(error)))
+                guard.failed(error)
+
+    # ------------------------------------------------------------ one sample
+
+    async def _one(self, asker: Asker, sample: Sample) -> SampleEvidence:
+        task = make_task(sample, self.settings.context_tokens, self.settings.language)
+        repairs = Repairs()
+        first, parts = await self._verified(asker, task, repairs)
+        questions, missing = await self._questions(asker, task, first, repairs)
+        evidence = assemble(task, first, parts, questions, self.method)
+        evidence.missing.update(missing)
+        return evidence
+
+    async def _verified(self, asker: Asker, task: Task, repairs: Repairs) -> tuple[Reply, list[Reply]]:
+        if not task.flags:
+            return Reply(), []
+        expected = expected_tokens(task, 0)
+        first = await asker.ask(verify_call(task), verify_reader(task), repairs, task.language, expected)
+        claims = [claim.text for claim in (*(first.answer_claims or ()), *(first.reference_claims or ()))]
+        parts = []
+        for n in range(1, len(task.parts)):
+            reader = part_reader(task, n, len(claims))
+            parts.append(await asker.ask(part_call(task, n, claims), reader, repairs, task.language, expected))
+        return first, parts
+
+    async def _questions(
+        self, asker: Asker, task: Task, first: Reply, repairs: Repairs
+    ) -> tuple[list[str], dict[str, tuple[str, str]]]:
+        """Reverse questions, or why there are none."""
+        n = self.settings.questions
+        if not task.answer:
+            return [], {}
+        if n == 0:
+            return [], {"relevancy": ("skipped", "no reverse questions were asked for")}
+        if first.refusal == (True, False):
+            return [], {"relevancy": ("undefined", "the answer declines")}
+        try:
+            call = questions_call(task, n)
+            reply = await asker.ask(call, questions_reader(task, n), repairs, task.language, 30 * n)
+        except CallError as error:
+            if error.final:
+                raise
+            return [], {"relevancy": ("judge_error", str(error))}
+        return reply.questions, {}
+
+
+class _Guard:
+    """Stops a batch whose every call would fail."""
+
+    def __init__(self, n_samples: int, options: EndpointOptions) -> None:
+        self._limit = min(FATAL_IN_A_ROW, n_samples)
+        self._options = options
+        self._in_a_row = 0
+        self._judged = 0
+
+    def succeeded(self) -> None:
+        """A sample was judged."""
+        self._in_a_row = 0
+        self._judged += 1
+
+    def failed(self, error: CallError) -> None:
+        """Count an error; raise ``JudgeError`` when it is one too many."""
+        lasting = error.final and (self._judged == 0 or error.code in ("authentication", "quota"))
+        self._in_a_row = self._in_a_row + 1 if lasting else 0
+        if lasting and self._in_a_row >= self._limit:
+            raise JudgeError(
+                f"llm:{self._options.model} at {self._options.address} stopped: {error.code}: {error.detail}; "
+                f"{_REMEDIES[error.code]}. What was judged before is kept."
+            ) from None

@@ -1,0 +1,381 @@
+"""One OpenAI-compatible endpoint: what it can do, what it says, what went wrong.
+
+Transport retries (429 with ``Retry-After``, 5xx, closed connections, time-outs) are the openai client's own and are not
+repeated here. The looseness of the reply format is found out once per endpoint and model, remembered in the cache:
+``json_schema``, then ``json_object`` with the schema, then ``json_object``, then plain text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import JudgeError
+from workbench.evidence.cache import Cache, content_key
+from workbench.evidence.llm.budget import Spending, estimate_tokens, message_tokens
+from workbench.evidence.llm.pace import Pace
+from workbench.evidence.llm.redact import Secret, guard_client_loggers, public_url, redacted
+
+NAMESPACE = "llm-formats"
+FORMATS = ("json_schema", "json_object_schema", "json_object", "text")
+#: Seconds that other calls wait for the first one to find out the format.
+PROBE_SECONDS = 20.0
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+
+_QUOTA_WORDS = ("insufficient_quota", "quota", "billing", "balance", "credit", "余额", "欠费", "额度")
+_LENGTH_WORDS = (
+    "context length",
+    "context_length",
+    "maximum context",
+    "too long",
+    "too many tokens",
+    "max_model_len",
+    "context size",
+)
+
+
+class CallError(Exception):
+    """A call that gave no reply. ``code`` is its reason; ``final``: every other call will fail in the same way."""
+
+    def __init__(self, code: str, detail: str, *, final: bool = False) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.detail = detail
+        self.final = final
+
+
+class _FormatRefused(Exception):
+    """The endpoint may not know the format that was asked for."""
+
+    def __init__(self, error: CallError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A completed call. ``problem`` says what was wrong with the envelope when ``text`` could not be found in it."""
+
+    text: str
+    finish: str = ""
+    sent: int = 0
+    received: int = 0
+    problem: str = ""
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the endpoint stopped at its length limit."""
+        return self.finish in ("length", "max_tokens")
+
+
+@dataclass(frozen=True)
+class EndpointOptions:
+    """Where the model is and how it is asked.
+
+    Attributes
+    ----------
+    timeout
+        Seconds for one attempt.
+    retries
+        Further attempts after the first on 429, 5xx, closed connections and time-outs.
+    temperature
+        None leaves it to the endpoint (some models refuse any).
+    max_output_tokens
+        Sent only when given; ``max_tokens_name`` is the name of the field.
+    query, headers
+        Added to each request (Azure's ``api-version``, a gateway's own header).
+    extra
+        Added to the request body as it is (``{"seed": 1}``, a server's own switches).
+    """
+
+    model: str
+    base_url: str = DEFAULT_BASE_URL
+    api_key: Secret = field(default_factory=lambda: Secret(""))
+    timeout: float = 60.0
+    retries: int = 3
+    temperature: float | None = 0.0
+    max_output_tokens: int | None = None
+    max_tokens_name: str = "max_tokens"
+    query: Mapping[str, str] | None = None
+    headers: Mapping[str, str] | None = None
+    extra: Mapping[str, Any] | None = None
+
+    @property
+    def address(self) -> str:
+        """The endpoint without credentials."""
+        return public_url(self.base_url)
+
+    def secrets(self) -> list[str]:
+        """Everything that must never be shown."""
+        values = [self.api_key.value, *(self.headers or {}).values(), *(self.query or {}).values()]
+        return [value for value in values if value]
+
+
+class Endpoint:
+    """Asks one model. To be used inside one event loop, between :meth:`open` and :meth:`close`."""
+
+    def __init__(self, options: EndpointOptions, pace: Pace, spending: Spending, cache: Cache | None) -> None:
+        self.options = options
+        self._pace = pace
+        self._spending = spending
+        self._cache = cache
+        self._key = content_key("format", options.address, options.model)
+        self._floor = 0
+        self._known: str | None = None
+        self._temperature = options.temperature
+        self._first: asyncio.Event | None = None
+        self._client: Any = None
+        self._http: Any = None
+        self._recall()
+
+    # ------------------------------------------------------------ opening and closing
+
+    def open(self) -> None:
+        """Make the client. Needs the optional package ``openai``.
+
+        Raises
+        ------
+        JudgeError
+            When the package is not installed, or OpenAI itself is asked without a key.
+        """
+        try:
+            import openai
+        except ImportError as error:
+            raise JudgeError(
+                "a language model as judge needs the package openai: pip install 'workbench[llm]'"
+            ) from error
+        options = self.options
+        if not options.api_key and options.address == DEFAULT_BASE_URL:
+            raise JudgeError("no key for api.openai.com: set OPENAI_API_KEY, or OPENAI_BASE_URL for another endpoint")
+        guard_client_loggers(options.secrets())
+        maker = getattr(openai, "DefaultAsyncHttpx2Client", openai.DefaultAsyncHttpxClient)
+        self._http = maker(
+            event_hooks={"request": [self._sending], "response": [self._answered]}, timeout=options.timeout
+        )
+        self._client = openai.AsyncOpenAI(
+            api_key=options.api_key.value or "none",
+            base_url=options.base_url,
+            timeout=options.timeout,
+            max_retries=options.retries,
+            default_headers=self._headers(),
+            default_query=dict(options.query or {}),
+            http_client=self._http,
+        )
+
+    def _headers(self) -> dict[str, str]:
+        headers = dict(self.options.headers or {})
+        if ".azure." in self.options.address and self.options.api_key:
+            headers.setdefault("api-key", self.options.api_key.value)
+        return headers
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+
+    async def _sending(self, request: Any) -> None:
+        self._spending.requests += 1
+
+    async def _answered(self, response: Any) -> None:
+        if response.status_code in (429, 503):
+            self._pace.pushed_back(_retry_after(response.headers))
+
+    # ------------------------------------------------------------ one call
+
+    async def complete(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str) -> Completion:
+        """The model's reply to ``messages``, asked to follow ``schema``.
+
+        Raises
+        ------
+        CallError
+            When there is no reply after all retries, or the endpoint refuses.
+        """
+        if self._known is None:
+            if self._first is not None:
+                await self._wait_for_first()
+            else:
+                return await self._first_probe(messages, schema, name)
+        if self._known is None:
+            return await self._probe(messages, schema, name)
+        try:
+            return await self._send(messages, schema, name, self._known)
+        except _FormatRefused as refused:
+            if not _about_format(refused.error.detail):
+                raise refused.error from None
+            self._known, self._floor = None, FORMATS.index(self._known) + 1
+            return await self._probe(messages, schema, name)
+
+    async def _first_probe(
+        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str
+    ) -> Completion:
+        self._first = asyncio.Event()
+        try:
+            return await self._probe(messages, schema, name)
+        finally:
+            self._first.set()
+
+    async def _wait_for_first(self) -> None:
+        """Let the first call find out the format; go on without it when it takes long."""
+        assert self._first is not None
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                await self._first.wait()
+        except TimeoutError:
+            return
+
+    async def _probe(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str) -> Completion:
+        """Try the formats from the strictest on that was not refused yet."""
+        refusals: list[CallError] = []
+        for level in range(self._floor, len(FORMATS)):
+            try:
+                completion = await self._send(messages, schema, name, FORMATS[level])
+            except _FormatRefused as refused:
+                refusals.append(refused.error)
+                continue
+            self._remember(FORMATS[level])
+            return completion
+        raise refusals[0] if refusals else CallError("bad_request", "the endpoint refuses every reply format")
+
+    async def _send(
+        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str, kind: str
+    ) -> Completion:
+        import openai
+
+        body = self._body(messages, schema, name, kind)
+        async with self._pace.slot(message_tokens(messages)):
+            started = time.monotonic()
+            try:
+                raw = await self._client.chat.completions.with_raw_response.create(**body)
+            except openai.APITimeoutError:
+                self._pace.timed_out()
+                raise self._error("timeout", f"no reply within {self.options.timeout:g} s, {self._tries()}") from None
+            except openai.APIConnectionError as error:
+                raise self._connection_error(error) from None
+            except openai.APIStatusError as error:
+                failure = self._status_error(error)
+            else:
+                self._pace.succeeded(time.monotonic() - started)
+                return self._completed(_envelope(raw.content), messages)
+        if failure.code == "bad_request" and self._temperature is not None and "temperature" in failure.detail.lower():
+            self._temperature = None
+            return await self._send(messages, schema, name, kind)
+        if kind != "text" and not failure.final and failure.code in ("bad_request", "server_error"):
+            raise _FormatRefused(failure)
+        raise failure
+
+    def _body(
+        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str, kind: str
+    ) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self.options.model, "messages": list(messages)}
+        if kind == "json_schema":
+            wrapped = {"name": name, "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": wrapped}
+        elif kind != "text":
+            body["response_format"] = {"type": "json_object"} | ({"schema": schema} if kind.endswith("schema") else {})
+        if self._temperature is not None:
+            body["temperature"] = self._temperature
+        if self.options.max_output_tokens is not None:
+            body[self.options.max_tokens_name] = self.options.max_output_tokens
+        if self.options.extra:
+            body["extra_body"] = dict(self.options.extra)
+        return body
+
+    def _completed(self, completion: Completion, messages: Sequence[Mapping[str, str]]) -> Completion:
+        sent = completion.sent or message_tokens(messages)
+        self._spending.completed(sent, completion.received or estimate_tokens(completion.text))
+        return completion
+
+    # ------------------------------------------------------------ what went wrong
+
+    def _error(self, code: str, detail: str, final: bool = False) -> CallError:
+        line = " ".join(redacted(detail, self.options.secrets()).split())
+        return CallError(code, line[:300], final=final)
+
+    def _tries(self) -> str:
+        return f"{self.options.retries + 1} tries"
+
+    def _connection_error(self, error: Exception) -> CallError:
+        cause = error.__cause__
+        if type(cause).__name__ in ("ConnectError", "UnsupportedProtocol"):
+            return self._error("unreachable", f"{self.options.address}: {cause}", final=True)
+        return self._error("connection_closed", f"{type(cause).__name__}: {cause}, {self._tries()}")
+
+    def _status_error(self, error: Any) -> CallError:
+        status = error.status_code
+        detail = f"HTTP {status}: {_message(error)}"
+        words = f"{error.code} {error.type} {detail}".lower()
+        if status in (401, 403):
+            return self._error("authentication", detail, final=True)
+        if status == 402 or (status == 429 and any(word in words for word in _QUOTA_WORDS)):
+            return self._error("quota", detail, final=True)
+        if status == 404:
+            return self._error("unknown_model", f"{detail} ({self.options.address}, {self.options.model})", final=True)
+        if status == 429:
+            return self._error("rate_limited", f"{detail}, {self._tries()}")
+        if status >= 500 or status in (408, 409):
+            return self._error("server_error", f"{detail}, {self._tries()}")
+        too_long = status == 413 or any(word in words for word in _LENGTH_WORDS)
+        return self._error("too_long" if too_long else "bad_request", detail)
+
+    # ------------------------------------------------------------ memory of formats
+
+    def _recall(self) -> None:
+        text = self._cache.get(NAMESPACE, self._key) if self._cache is not None else None
+        known = json.loads(text) if text else {}
+        if known.get("format") in FORMATS:
+            self._known = known["format"]
+            self._temperature = self._temperature if known.get("temperature", True) else None
+
+    def _remember(self, kind: str) -> None:
+        self._known = kind
+        if self._cache is not None:
+            temperature = self._temperature is not None or self.options.temperature is None
+            self._cache.put(NAMESPACE, self._key, json.dumps({"format": kind, "temperature": temperature}))
+
+
+def _about_format(detail: str) -> bool:
+    words = detail.lower()
+    return any(word in words for word in ("response_format", "json_schema", "json_object", "schema", "grammar"))
+
+
+def _message(error: Any) -> str:
+    body = error.body
+    if isinstance(body, dict) and isinstance(body.get("message"), str):
+        return str(body["message"])
+    return str(body if body is not None else error.message)[:300]
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            return float(headers[name]) / unit
+        except (KeyError, ValueError):
+            continue
+    return None
+
+
+def _envelope(content: bytes) -> Completion:
+    """What stands in the body of a chat completion. Never raises."""
+    try:
+        body = json.loads(content)
+        choice = body["choices"][0]
+        message = choice["message"]
+        usage = body.get("usage") or {}
+        text = message.get("content")
+        refusal = message.get("refusal")
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        return Completion("", problem="the endpoint's reply is no chat completion")
+    if isinstance(text, list):
+        text = "".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
+    finish = str(choice.get("finish_reason") or "")
+    problem = f"the model declined: {refusal}"[:200] if refusal and not text else ""
+    sent, received = (_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+    return Completion(text if isinstance(text, str) else "", finish, sent, received, problem)
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -1,0 +1,195 @@
+"""A language model as judge: any OpenAI-compatible endpoint, at most three calls a sample for the whole metric set.
+
+One structured reply holds the claims of answer and reference, the verdict of every numbered context on each, each
+context's relevance and whether the answer declines; a second call, which sees the answer alone, makes reverse
+questions; at most one call repairs. Contexts over the token budget add one call for each further part.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.data.schema import Sample
+from workbench.errors import InputError
+from workbench.evidence.cache import Cache
+from workbench.evidence.judge import SampleEvidence
+from workbench.evidence.llm.asking import ReplyCache
+from workbench.evidence.llm.batch import Batch
+from workbench.evidence.llm.budget import Budget, Plan, Spending, price_of
+from workbench.evidence.llm.estimate import make_plan
+from workbench.evidence.llm.family import family_warning
+from workbench.evidence.llm.outcomes import Outcomes
+from workbench.evidence.llm.prompts import PROMPT_VERSION, prompt_hash
+from workbench.evidence.llm.redact import redacted
+from workbench.evidence.llm.relevancy import compare_questions
+from workbench.evidence.llm.runner import iterate
+from workbench.evidence.llm.settings import Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workbench.evidence.embed import Encoder
+
+
+class LLMJudge:
+    """Judges with a language model behind an OpenAI-compatible endpoint.
+
+    Parameters
+    ----------
+    model
+        The name that the endpoint knows.
+    base_url, api_key
+        Default ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``. The key is never shown, logged, pickled or written.
+    language
+        ``"en"`` or ``"zh"`` for all prompts; None: the language of each question.
+    cache
+        Where replies and the endpoint's reply format are kept; None for the default cache, False for none.
+    timeout, retries
+        Seconds for one attempt; further attempts on 429, 5xx, closed connections and time-outs.
+    workers
+        Most requests at once; fewer while the endpoint pushes back.
+    budget
+        Dollars, or ``{"calls": …, "tokens": …, "cost": …}``. When spent, the samples left are ``skipped``.
+    context_tokens
+        Most estimated tokens of contexts in one call; longer ones are judged in parts.
+    questions
+        Reverse questions a sample, 0 for none (then answer relevancy is ``skipped``).
+    encoder
+        Compares reverse questions with the real one; default the character n-gram encoder.
+    generator
+        The model that wrote the answers; one of the judge's own family gives a warning.
+    requests_per_minute, tokens_per_minute
+        The endpoint's allowances, when there are any.
+    prices
+        A price table (see ``prices.toml``); default the package's own.
+    options_file
+        TOML file whose ``[llm]`` table gives any of these but the key; arguments given here win.
+    temperature, max_output_tokens, max_tokens_name, query, headers, extra
+        See :class:`~workbench.evidence.llm.client.EndpointOptions`.
+
+    Attributes
+    ----------
+    warnings
+        Things to know before trusting the verdicts.
+    spending
+        Requests, calls, tokens and dollars so far.
+    outcomes
+        How each sample ended; ``outcomes.frame()`` counts them by cause.
+
+    Raises
+    ------
+    InputError
+        For an option that is not known or out of range, or a budget in dollars with an unknown price.
+    """
+
+    def __init__(
+        self, model: str, *, cache: Cache | bool | None = None, encoder: Encoder | None = None, **options: Any
+    ) -> None:
+        self.model = model
+        self.settings = Settings.of(options)
+        self.endpoint = self.settings.endpoint(model)
+        self.price = price_of(model, self.settings.prices)
+        budget = Budget.of(self.settings.budget)
+        if budget.cost is not None and self.price is None:
+            raise InputError(f"budget: the price of {model} is unknown; give a price table (prices=) or bound tokens")
+        self.spending = Spending(budget, self.price)
+        self.warnings = family_warning(model, self.settings.generator)
+        self.outcomes = Outcomes()
+        self.cache: Cache | None = Cache() if cache is None or cache is True else cache or None
+        self.encoder = encoder if encoder is not None else _ngrams()
+        self._cancelled = _Flag()
+
+    @classmethod
+    def from_spec(cls, spec: str, options: Mapping[str, Any] | str | Path | None = None, **more: Any) -> LLMJudge:
+        """A judge from ``"llm:MODEL"`` and options: a mapping, a TOML file with a ``[llm]`` table, or nothing.
+
+        Raises
+        ------
+        InputError
+            When ``spec`` names no model, and for what the constructor refuses.
+        """
+        kind, _, model = spec.partition(":")
+        if kind != "llm" or not model.strip():
+            raise InputError(f"judge {spec!r}: write llm:MODEL, for example llm:gpt-4.1-mini")
+        given = {"options_file": options} if isinstance(options, str | Path) else dict(options or {})
+        return cls(model.strip(), **{**given, **more})
+
+    def __repr__(self) -> str:
+        return f"LLMJudge({self.model!r}, endpoint={self.endpoint.address!r})"
+
+    @property
+    def method(self) -> str:
+        """Which judge this is, as scores say it."""
+        return f"llm:{self.model}"
+
+    @property
+    def name(self) -> str:
+        """Model, endpoint, prompts and every option that can change a verdict; never the key."""
+        from workbench.evidence.embed import encoder_identity
+
+        s = self.settings
+        name = " ".join((
+            self.method, f"at={self.endpoint.address}", f"prompts={PROMPT_VERSION}.{prompt_hash()}",
+            f"language={s.language or 'auto'}", f"context_tokens={s.context_tokens}", f"questions={s.questions}",
+            f"temperature={s.temperature}", f"max_output={s.max_output_tokens}",
+            f"extra={sorted((s.extra or {}).items())}", f"encoder={encoder_identity(self.encoder)}",
+        ))  # fmt: skip
+        return redacted(name, self.endpoint.secrets())
+
+    def plan(self, samples: Sequence[Sample]) -> Plan:
+        """Calls, tokens, time and price of judging ``samples``, without sending anything; kept replies cost nothing."""
+        kept = ReplyCache(self.cache, self.endpoint)
+        return make_plan(samples, self.settings, kept, self.model, self.price, self.warnings)
+
+    def examine(self, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
+        """Yield evidence as it completes, one item a sample; see :class:`~workbench.evidence.judge.Judge`.
+
+        Raises
+        ------
+        JudgeError
+            After repeated rejection of the key, an exhausted quota, an unknown model or an unreachable endpoint, and
+            when the package ``openai`` is missing. Replies that came before are kept.
+        """
+        questions = {sample.sample_id: sample.question for sample in samples}
+        self._cancelled.clear()
+        self.outcomes.start(len(samples))
+        for evidence in iterate(lambda put: self.batch().run(samples, put)):
+            compare_questions(evidence, questions[evidence.sample_id], self.encoder)
+            self.outcomes.add(evidence)
+            yield evidence
+
+    def batch(self) -> Batch:
+        """A run over this judge's endpoint, cache and budget; what other ways of judging are built on."""
+        return Batch(self.settings, self.endpoint, self.cache, self.spending, self._cancelled.event, self.method)
+
+    def cancel(self) -> None:
+        """Stop once the calls that are running are done; samples left are ``skipped``. Safe from any thread."""
+        self._cancelled.set()
+
+    def status(self) -> str:
+        """Progress in one line: samples done, rate, calls, cost so far."""
+        return self.outcomes.line(self.spending)
+
+    def outcome_frame(self) -> pd.DataFrame:
+        """How the samples of all runs ended: ``outcome, n, sample_ids``, the most frequent first."""
+        return self.outcomes.frame()
+
+
+class _Flag:
+    """A cancel flag that can be pickled (cleared) with its judge."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+        self.set, self.clear = self.event.set, self.event.clear
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_Flag, ())
+
+
+def _ngrams() -> Encoder:
+    from workbench.evidence.encoders.ngram import NgramEncoder
+
+    return NgramEncoder()
