@@ -1,0 +1,1 @@
+"""The steps that make the sample data, standard library only."""
