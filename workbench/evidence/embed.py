@@ -299,7 +299,7 @@ def unit_rows(rows: np.ndarray) -> np.ndarray:
 
 def is_folder(name: str) -> bool:
     """Whether ``name`` is the path of an existing folder."""
-    return Path(name).expanduser().is_dir()
+    return bool(name) and Path(name).expanduser().is_dir()
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:

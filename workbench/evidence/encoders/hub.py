@@ -13,6 +13,15 @@ from workbench.errors import EncoderError
 TIMEOUT = 5.0
 
 
+def has_local_copy(name: str) -> bool:
+    """Whether the hub's library keeps a copy of model ``name`` on this machine."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+    except ImportError:
+        return False
+    return isinstance(try_to_load_from_cache(_repository(name), "config.json"), str)
+
+
 def require_reachable(name: str) -> None:
     """Return when the hub answers for model ``name``.
 
@@ -41,8 +50,7 @@ def _ask(name: str) -> str | None:
 
 def _request(name: str) -> str | None:
     endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-    path = name if "/" in name else f"sentence-transformers/{name}"
-    request = urllib.request.Request(f"{endpoint}/{path}/resolve/main/config.json", method="HEAD")
+    request = urllib.request.Request(f"{endpoint}/{_repository(name)}/resolve/main/config.json", method="HEAD")
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT):
             return None
@@ -51,3 +59,8 @@ def _request(name: str) -> str | None:
         return f"the hub knows no such model (HTTP {error.code})" if error.code in {401, 404} else None
     except (OSError, ValueError) as error:
         return f"the model hub cannot be reached ({getattr(error, 'reason', error)})"
+
+
+def _repository(name: str) -> str:
+    """A name without an owner is one of sentence-transformers' own."""
+    return name if "/" in name else f"sentence-transformers/{name}"

@@ -99,7 +99,7 @@ def _client(key: str, timeout: float) -> Any:
     try:
         import openai
     except ImportError as error:
-        raise EncoderError("package openai is missing; run `pip install 'workbench[llm]'` or `pip install openai`") from error
+        raise EncoderError("package openai is missing; run `pip install openai`") from error
     if not key and not os.environ.get("OPENAI_BASE_URL"):
         raise EncoderError("set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint of your own")
     # A local server asks for no key, but the client insists on one.

@@ -19,7 +19,7 @@ import numpy as np
 
 from workbench.errors import EncoderError
 from workbench.evidence.embed import Kind, TokenVectors, clean_text, is_folder, unit_rows
-from workbench.evidence.encoders.hub import require_reachable
+from workbench.evidence.encoders.hub import has_local_copy, require_reachable
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +33,7 @@ CHARACTERS_PER_TOKEN = 32
 
 _PROBE_CHINESE = "今天天气怎么样？请问如何申请退款，客服电话是多少。"
 _PROBE_ENGLISH = "The quick brown fox asks how to apply for a refund."
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _E5 = re.compile(r"(^|[/_-])e5-(?!.*instruct)", re.IGNORECASE)
 
 
@@ -178,15 +179,21 @@ def load_sentence_transformer(name: str) -> SentenceTransformerEncoder:
     if is_folder(name):
         folder = Path(name).expanduser()
         return SentenceTransformerEncoder(open_model(str(folder)), folder.resolve().name)
-    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name):
+    if not _HUB_NAME.fullmatch(name):
         raise EncoderError(f"encoder {name!r} is neither a folder nor a name such as intfloat/multilingual-e5-small")
-    try:
-        model = open_model(name)
-    except EncoderError:
-        require_reachable(name)
-        logger.info("fetching encoder %s from the hub", name)
-        model = open_model(name, local_files_only=False)
-    return SentenceTransformerEncoder(model, name)
+    return SentenceTransformerEncoder(_hub_model(name), name)
+
+
+def _hub_model(name: str) -> Any:
+    """From the local copy if there is one; else the network is asked before the 5 s import of the library."""
+    if has_local_copy(name):
+        try:
+            return open_model(name)
+        except EncoderError as error:
+            logger.warning("the local copy of encoder %s is incomplete (%s)", name, error)
+    require_reachable(name)
+    logger.info("fetching encoder %s from the hub", name)
+    return open_model(name, local_files_only=False)
 
 
 def open_model(name: str, *, local_files_only: bool = True) -> Any:
