@@ -1,0 +1,238 @@
+"""The judge that needs no language model: embeddings, lexical evidence and a small trained logistic model.
+
+What it cannot see: who did what to whom inside one sentence, knowledge added in plausible words, a faithful paraphrase
+that shares no words, negations and opposites outside its list. Probabilities are calibrated, so that such claims lie in
+the unsure band rather than at either end. Judgements depend on the sample alone, never on what it is examined with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.markers import refusal
+from workbench.data.schema import Sample
+from workbench.data.text import Span
+from workbench.evidence import relevance
+from workbench.evidence.analysis import Analysis, analyse
+from workbench.evidence.cache import Cache
+from workbench.evidence.contradiction import conflicts
+from workbench.evidence.embed import CachedEncoder, Encoder, encoder_identity, resolve_encoder
+from workbench.evidence.examination import Examination, joints
+from workbench.evidence.features import claim_negations
+from workbench.evidence.judge import MAX_CLAIMS, Claim, SampleEvidence
+from workbench.evidence.parts import SPAN, claim_parts, serious_kinds, span_features
+from workbench.evidence.support import Coefficients, excess, load_coefficients, percentile
+from workbench.evidence.vectors import TextVectors, VectorStore
+
+Floats = NDArray[np.float32]
+
+#: Samples whose texts are encoded together.
+BATCH = 64
+#: Raised when a change of code changes verdicts.
+VERSION = "1"
+#: Probability that an answer with a declining sentence declines, whatever else it says.
+DECLINES = 0.95
+
+
+class OfflineJudge:
+    """A judge without a language model and without a network.
+
+    Parameters
+    ----------
+    encoder
+        A name that :func:`~workbench.evidence.embed.resolve_encoder` knows, an encoder, or ``"none"`` (or None) for
+        words alone. Encoders without coefficients of their own give similarities; support is then judged by the
+        lexical model (method ``offline-lexical``).
+    cache
+        Where vectors of texts are kept between runs for encoders without token vectors; None = in memory only.
+    """
+
+    def __init__(self, encoder: str | Encoder | None = "auto", cache: Cache | None = None) -> None:
+        self._wanted, self._cache = encoder, cache
+
+    @cached_property
+    def encoder(self) -> Encoder | None:
+        """The encoder, loaded when it is first needed; None for words alone."""
+        if self._wanted is None or self._wanted == "none":
+            return None
+        found = resolve_encoder(self._wanted)
+        return found if self._cache is None else CachedEncoder(found, self._cache)
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """The models in use."""
+        found = load_coefficients(None if self.encoder is None else self.encoder.name)
+        able = hasattr(self.encoder, "encode_with_tokens") or hasattr(self.encoder, "token_vectors")
+        return found if able or not found.uses_tokens else load_coefficients(None)
+
+    @property
+    def method(self) -> str:
+        """``offline-e5``, or ``offline-lexical`` without an encoder that has coefficients."""
+        return self.coefficients.method
+
+    @cached_property
+    def name(self) -> str:
+        """Goes into cache keys: the code's version, the coefficients' version, the encoder."""
+        encoder = "none" if self.encoder is None else encoder_identity(self.encoder)
+        return f"{self.method}/{VERSION}-{self.coefficients.version}/{encoder}"
+
+    @cached_property
+    def _store(self) -> VectorStore | None:
+        return None if self.encoder is None else VectorStore(self.encoder, tokens=self.coefficients.uses_tokens)
+
+    def examine(self, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
+        """Yield the evidence of each sample in order; texts are encoded in batches of :data:`BATCH` samples.
+
+        Raises
+        ------
+        EncoderError
+            When the encoder cannot be loaded or returns what is no vector.
+        """
+        for start in range(0, len(samples), BATCH):
+            batch = samples[start : start + BATCH]
+            passages, queries = self._vectors(batch)
+            for sample in batch:
+                yield self._evidence(Examination(sample, self.coefficients, passages, queries))
+
+    def _vectors(self, batch: Sequence[Sample]) -> tuple[dict[str, TextVectors], dict[str, TextVectors]]:
+        if self._store is None:
+            return {}, {}
+        passages = [text for sample in batch for text in _passages(sample, self.coefficients.uses_tokens)]
+        return self._store.get(passages, "passage"), self._store.get([s.question for s in batch], "query")
+
+    # -- one sample ------------------------------------------------------------------------------------------
+
+    def _evidence(self, seen: Examination) -> SampleEvidence:
+        evidence = SampleEvidence(sample_id=seen.sample.sample_id, method=self.method)
+        entail, contradict = seen.by_text
+        t = seen.n_contexts
+        evidence.entail, evidence.contradict = entail[:, :t].copy(), contradict[:, :t].copy()
+        evidence.stitched_entail, evidence.stitched_contradict = _stitched(seen, entail, contradict)
+        evidence.spans = seen.evidence_spans()
+        evidence.claims = self._claims(seen, entail, contradict)
+        self._relevance(seen, evidence)
+        self._answer(seen, evidence)
+        evidence.conflicts = _conflicts(seen)
+        _say_caps(seen, evidence)
+        return evidence
+
+    def _claims(self, seen: Examination, entail: Floats, contradict: Floats) -> list[Claim]:
+        made = []
+        for number, (span, words) in enumerate(zip(seen.spans, seen.claims, strict=True)):
+            parts = self._parts(seen, number)
+            other = seen.reference_at if span.side == "answer" else seen.answer_at
+            claim = Claim(span.side, words.source.text[span.start : span.end], span.start, span.end, span.sentence)
+            if other >= 0:
+                claim.other_entail = float(entail[number, other])
+                claim.other_contradict = float(contradict[number, other])
+            claim.spans, claim.kinds = parts, serious_kinds(words, parts)
+            claim.reason = _signs(seen, number)
+            made.append(claim)
+        return made
+
+    def _parts(self, seen: Examination, number: int) -> list[dict[str, Any]]:
+        claim, window = seen.claims[number], int(seen.best_windows[number])
+        n = claim.n_words
+        if window < 0:
+            return claim_parts(claim, np.zeros(n, dtype=np.float32), 0.0)
+        cover = seen.sentence_scores(number)
+        features = span_features(seen.grid, seen.alignment, number, seen.windows, window, cover)
+        first, last = int(seen.windows.first[window]), int(seen.windows.last[window])
+        best = first + int(np.argmax(cover[first:last]))
+        same = seen.grid.negations[best] % 2 == claim_negations(claim) % 2
+        support = self.coefficients.models["span"].probability(features, SPAN)
+        return claim_parts(claim, support, 0.9 if same else 0.2)
+
+    # -- relevance -------------------------------------------------------------------------------------------
+
+    def _relevance(self, seen: Examination, evidence: SampleEvidence) -> None:
+        evidence.relevance_basis = "reference" if seen.reference is not None else "question"
+        evidence.similarity = seen.similarities()
+        if self.encoder is None:
+            evidence.missing["similarity"] = ("skipped", "the judge runs without an encoder")
+        model = self.coefficients.models[f"relevance_{evidence.relevance_basis}"]
+        features = relevance.features_of(seen, self._excess(evidence.similarity, "question_passage"))
+        evidence.relevance = model.probability(features, relevance.REFERENCE)
+        evidence.n_sentences = np.diff(seen.grid.offsets)[: seen.n_contexts].astype(np.float32)
+        evidence.relevant_sentences = self._relevant_sentences(seen, evidence.relevance_basis)
+
+    def _relevant_sentences(self, seen: Examination, basis: str) -> Floats:
+        """(T,) number of sentences of each context with probability ≥ .5 of being relevant."""
+        similarity = self._excess(seen.sentence_similarities(), "question_sentence")
+        features = relevance.sentence_features_of(seen, similarity)
+        model = self.coefficients.models[f"sentence_{basis}"]
+        relevant = model.probability(features, relevance.SENTENCE) >= 0.5
+        total = np.concatenate([[0], np.cumsum(relevant)])
+        offsets = seen.grid.offsets[: seen.n_contexts + 1]
+        return (total[offsets[1:]] - total[offsets[:-1]]).astype(np.float32)
+
+    def _excess(self, cosines: Floats, pairs: str) -> Floats:
+        return excess(cosines, self.coefficients.random_pairs.get(pairs))
+
+    # -- the answer as a whole -------------------------------------------------------------------------------
+
+    def _answer(self, seen: Examination, evidence: SampleEvidence) -> None:
+        if seen.answer is None:
+            return
+        evidence.relevancy = self._relevancy(seen, seen.answer, seen.answer_cosine(0, len(seen.answer.text)))
+        evidence.answer_similarity = self._answer_similarity(seen)
+        found = refusal(seen.answer.text, seen.sample.refusal_phrases)
+        evidence.declines = DECLINES if found.declines else found.probability
+        evidence.residual = max((self._residual(seen, span) for span in found.residual), default=0.0)
+
+    def _relevancy(self, seen: Examination, answer: Analysis, cosine: float) -> float:
+        """Calibrated probability that ``answer`` addresses the question."""
+        similarity = self._excess(np.array([cosine], dtype=np.float32), "question_answer")
+        features = relevance.relevancy_features(seen.rows[len(seen.claims)], answer, float(similarity[0]))
+        return float(self.coefficients.models["relevancy"].probability(features[None], relevance.RELEVANCY)[0])
+
+    def _residual(self, seen: Examination, span: Span) -> float:
+        """Probability that a claim which is left beside a refusal answers the question."""
+        return self._relevancy(seen, analyse(span.text), seen.answer_cosine(span.start, span.end))
+
+    def _answer_similarity(self, seen: Examination) -> float:
+        if self.encoder is None or seen.answer is None or seen.reference is None:
+            return float("nan")
+        cosine = float(seen.passages[seen.answer.text].text @ seen.passages[seen.reference.text].text)
+        background = self.coefficients.random_pairs.get("answer_reference")
+        return float("nan") if background is None else float(percentile(np.array(cosine), background))
+
+
+def _passages(sample: Sample, tokens: bool) -> list[str]:
+    """The texts of a sample that are encoded as passages."""
+    contexts = sample.contexts or ()
+    found = [context.text for context in contexts] + [text for text in (sample.answer, sample.reference) if text]
+    return found + ([joint.text for joint in joints(contexts)] if tokens else [])
+
+
+def _stitched(seen: Examination, entail: Floats, contradict: Floats) -> tuple[Floats, Floats]:
+    """(n, T) for context t joined with the next chunk of its document, NaN where there is none."""
+    shape = (len(seen.claims), seen.n_contexts)
+    both = [np.full(shape, np.nan, dtype=np.float32) for _ in range(2)]
+    for at, joint in enumerate(seen.joints):
+        for target, source in zip(both, (entail, contradict), strict=True):
+            target[:, joint.left] = source[:, seen.n_contexts + at]
+    return both[0], both[1]
+
+
+def _signs(seen: Examination, number: int) -> str:
+    """What the signs of contradiction against a claim are, for people: ``2014 ≠ 2015``; empty without any."""
+    found = [sign.text for (claim, text), sign in seen.signs.items() if claim == number and text < seen.n_contexts]
+    return "; ".join(dict.fromkeys(found))
+
+
+def _conflicts(seen: Examination) -> list[tuple[int, int, float]]:
+    """Pairs of answer claims that contradict each other by one of the narrow signs."""
+    mine = [at for at, span in enumerate(seen.spans) if span.side == "answer" and not span.value]
+    return conflicts(seen.grid, seen.answer_at, mine) if len(mine) > 1 else []
+
+
+def _say_caps(seen: Examination, evidence: SampleEvidence) -> None:
+    sides = [("answer", seen.answer_capped), ("reference", seen.reference_capped)]
+    capped = [side for side, cut in sides if cut]
+    evidence.reason = "; ".join(f"more than {MAX_CLAIMS} claims in the {side}: the rest is left out" for side in capped)

@@ -1,0 +1,193 @@
+"""Train the offline judge's coefficients on labelled sets: ``python -m workbench.evidence.train --data FOLDER``.
+
+Writes ``coefficients/e5.toml`` and ``coefficients/lexical.toml`` and reports, for each set and language, how the models
+do on folds they were not trained on. Real data and perturbations are weighted 20 : 1: perturbations alone teach a
+model the generator. Run it again whenever a feature changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.evidence import labelled, relevance
+from workbench.evidence.embed import resolve_encoder
+from workbench.evidence.evaluate_fit import Report, calibration_plot, report
+from workbench.evidence.labelled import Example
+from workbench.evidence.support import Logistic, write_table
+from workbench.evidence.training_rows import AskedRows, Features, Table, joined, span_table, support_table
+
+_log = logging.getLogger("workbench.train")
+
+Floats = NDArray[np.float32]
+
+FOLDS = 10
+#: Inverse strength of the penalty on standardised weights.
+PENALTY = 0.1
+#: Encoders that the coefficients of the embedded e5 hold for.
+E5_NAMES = ("multilingual-e5-small-q4",)
+#: Questions of XQuAD used for the models of relevance, in each language.
+ASKED = 300
+
+
+def fit(values: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64], names: Sequence[str]) -> Logistic:
+    """A logistic regression on standardised features with an L2 penalty."""
+    from sklearn.linear_model import LogisticRegression
+
+    center = np.average(values, axis=0, weights=weights)
+    scale = np.sqrt(np.average((values - center) ** 2, axis=0, weights=weights))
+    scale = np.where(scale > 1e-9, scale, 1.0)
+    model = LogisticRegression(C=PENALTY, max_iter=5000)
+    model.fit((values - center) / scale, labels, sample_weight=weights)
+    return Logistic(tuple(names), model.coef_[0].astype(np.float64), center, scale, float(model.intercept_[0]))
+
+
+def fit_table(table: Table, names: Sequence[str] | None = None) -> Logistic:
+    """A model on all rows of a table, on some of its features where ``names`` are given."""
+    chosen = tuple(names or table.names)
+    values = table.values[:, [table.names.index(name) for name in chosen]]
+    return fit(values, table.labels, table.weights, chosen)
+
+
+def cross_validated(table: Table, names: Sequence[str] | None = None) -> NDArray[np.float64]:
+    """(n,) probabilities, each from a model that saw no row of the same group."""
+    chosen = tuple(names or table.names)
+    values = table.values[:, [table.names.index(name) for name in chosen]]
+    folds = np.array([fold_of(group) for group in table.groups])
+    result = np.full(len(table.labels), np.nan)
+    for fold in np.unique(folds):
+        test = folds == fold
+        model = fit(values[~test], table.labels[~test], table.weights[~test], chosen)
+        result[test] = model.probability(values[test], chosen)
+    return result
+
+
+def fold_of(group: str) -> int:
+    """The fold of a group, the same in every run."""
+    return int.from_bytes(hashlib.blake2b(str(group).encode(), digest_size=4).digest(), "little") % FOLDS
+
+
+def word_overlap(example: Example) -> float:
+    """The floor: share of the distinct words of the claim that stand in the text."""
+    from workbench.data.text import words
+
+    mine = set(words(example.claim))
+    return len(mine & set(words(example.evidence))) / max(len(mine), 1)
+
+
+# ---------------------------------------------------------------- one file of coefficients
+
+
+def train(folder: Path, encoder: str, out: Path, plot: Path | None = None) -> list[Report]:
+    """Train all models for one encoder (``e5`` or ``none``), write their file, and return the report of support."""
+    features = Features(None if encoder == "none" else resolve_encoder(encoder))
+    examples = [
+        *labelled.wice(folder),
+        *labelled.begin(folder),
+        *labelled.own_and_other(labelled.clapnq(folder)),
+        *labelled.perturbed(folder, "en"),
+        *labelled.perturbed(folder, "zh"),
+    ]
+    table, words = support_table(examples, features)
+    held_out = cross_validated(table)
+    reports = _reports(table, held_out, np.array([word_overlap(example) for example in examples]))
+    features.models["support"] = fit_table(table)
+    spans = span_table(examples, words)
+    features.models["span"] = fit_table(spans)
+    reports += _reports(spans, cross_validated(spans), spans.values[:, 0].astype(np.float64), "words ")
+    if encoder != "none":
+        features.models["support_across"] = _across(folder, features)
+    pairs = _relevance(folder, features, reports)
+    _write(out, encoder, features.models, pairs)
+    if plot is not None:
+        calibration_plot(plot, [(s, table.labels[table.sources == s], held_out[table.sources == s]) for s in np.unique(table.sources)])
+    return reports
+
+
+def _reports(table: Table, held_out: NDArray[np.float64], floor: NDArray[np.float64], prefix: str = "") -> list[Report]:
+    found = []
+    for source in dict.fromkeys(table.sources.tolist()):
+        mine = table.sources == source
+        found.append(report(prefix + source, table.labels[mine], held_out[mine], floor[mine], table.groups[mine]))
+    return found
+
+
+def _across(folder: Path, features: Features) -> Logistic:
+    """Claims of one language over paragraphs of the other: the own paragraph supports, the next one does not."""
+    english, chinese = (labelled.paragraphs(folder, language) for language in ("en", "zh"))
+    table, _ = support_table(labelled.across(english, chinese), features)
+    from workbench.evidence.alignment import ALIGNMENT
+
+    names = [*ALIGNMENT, "number_missing"]
+    for one in _reports(table, cross_validated(table, names), np.zeros(len(table.labels)), "across "):
+        _log.info("%s", one.line())
+    return fit_table(table, names)
+
+
+def _relevance(folder: Path, features: Features, reports: list[Report]) -> dict[str, NDArray[np.float64]]:
+    """Train the models of relevance into ``features.models``; returns the cosines of random pairs."""
+    sets = [labelled.clapnq(folder)] + [labelled.some(labelled.xquad(folder, code), ASKED) for code in ("en", "zh")]
+    rows = [AskedRows(features, asked) for asked in sets]
+    found = [row.random_pairs() for row in rows]
+    pairs = {key: np.mean([one[key] for one in found], axis=0) for key in found[0]}
+    tables = {
+        "relevance": joined([row.contexts(pairs) for row in rows]),
+        "sentence": joined([row.sentences(pairs) for row in rows]),
+        "relevancy": joined([row.answers_table(pairs) for row in rows]),
+    }
+    question = {"relevance": relevance.QUESTION, "sentence": ("question_cover", "question_similarity", "length")}
+    for name, table in tables.items():
+        variants = {name: None} if name == "relevancy" else {f"{name}_question": question[name], f"{name}_reference": None}
+        for variant, names in variants.items():
+            features.models[variant] = fit_table(table, names)
+            reports += _reports(table, cross_validated(table, names), table.values[:, 0].astype(np.float64), f"{variant} ")
+    return pairs
+
+
+def _write(out: Path, encoder: str, models: dict[str, Logistic], pairs: dict[str, NDArray[np.float64]]) -> None:
+    method = "offline-lexical" if encoder == "none" else f"offline-{encoder}"
+    body = "\n".join(write_table(name, models[name]) for name in sorted(models))
+    cosines = [f"{key} = {[round(float(value), 4) for value in values]}" for key, values in sorted(pairs.items())]
+    version = hashlib.blake2b(body.encode(), digest_size=4).hexdigest()
+    head = [
+        "# Coefficients of the offline judge, written by `python -m workbench.evidence.train`; see support.py.",
+        "# p = 1 / (1 + exp(-(intercept + sum of weight * (value - center) / scale)))",
+        "",
+        f'method = "{method}"',
+        f'version = "{version}"',
+        f"uses_tokens = {'false' if encoder == 'none' else 'true'}",
+        f"encoders = {list(E5_NAMES) if encoder == 'e5' else []}".replace("'", '"'),
+        "",
+        *(["# Quantiles (0 %, 5 %, ... 100 %) of the cosines of unrelated pairs.", "[random_pairs]", *cosines, ""] if pairs else []),
+    ]
+    out.write_text("\n".join(head) + "\n" + body, encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; the report goes to the log (standard error)."""
+    parser = argparse.ArgumentParser(prog="python -m workbench.evidence.train", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with wice/, begin_wow/, clapnq/, xquad/")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "coefficients", help="where the files go")
+    parser.add_argument("--encoders", nargs="+", default=["none", "e5"], choices=["none", "e5"])
+    parser.add_argument("--plot", type=Path, help="folder for calibration plots (PNG)")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    for encoder in options.encoders:
+        name = "lexical" if encoder == "none" else encoder
+        plot = None if options.plot is None else options.plot / f"calibration-{name}.png"
+        reports = train(options.data, encoder, options.out / f"{name}.toml", plot)
+        _log.info("%s\n%s", name, Report.HEADER)
+        for one in reports:
+            _log.info("%s", one.line())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
