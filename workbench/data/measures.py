@@ -203,8 +203,17 @@ _AFTER_MOST = re.compile(r"\s*(?:以内|之内|以下|内\b|or less|or fewer|max
 _AFTER_LEAST = re.compile(r"\s*(?:以上|及以上|起|or more|or above|minimum|\+)")
 
 
+def quantities(text: str) -> list[Quantity]:
+    """The quantities of ``text`` in order, without overlaps."""
+    return list(_quantities_cached(text) if len(text) <= 2000 else _quantities(text))
+
+
 @lru_cache(maxsize=32768)
 def _quantities_cached(text: str) -> tuple[Quantity, ...]:
+    return _quantities(text)
+
+
+def _quantities(text: str) -> tuple[Quantity, ...]:
     folded, offsets = normalise_with_map(text)
     found = []
     for match in _matches(folded):
@@ -215,11 +224,6 @@ def _quantities_cached(text: str) -> tuple[Quantity, ...]:
         start, end = offsets.span(begin, stop)
         found.append(Quantity(start, end, text[start:end], value, low, high, unit, kind))
     return tuple(found)
-
-
-def quantities(text: str) -> list[Quantity]:
-    """The quantities of ``text`` in order, without overlaps."""
-    return list(_quantities_cached(text))
 
 
 _Parts = tuple[float | None, float, float, str | None, str, int, int]
@@ -263,11 +267,10 @@ def _time(match: re.Match[str], hour: str, minute: str | None, half: str | None)
     return _exact(match, float(hours * 60 + int(minute or 0)), "hm", "time")
 
 
-def _version(match: re.Match[str]) -> _Parts:
-    named = match["ver"]
-    text = named or match[0].removeprefix("v")
-    begin = match.start("ver") if named else match.start()
-    return None, math.nan, math.nan, text, "version", begin, match.end()
+def _version(match: re.Match[str], number: str) -> _Parts:
+    """A version as written, without its leading v; the words before a bare number are no part of the span."""
+    begin = match.start() if number.startswith("v") else match.end() - len(number)
+    return None, math.nan, math.nan, number.removeprefix("v"), "version", begin, match.end()
 
 
 def _percent_words(match: re.Match[str]) -> _Parts | None:
@@ -387,8 +390,8 @@ _READERS = {
     "my": lambda m: _date(m, m["y6"], m["m6"], None),
     "time": lambda m: _time(m, m["hh"], m["mm"], m["half"]),
     "ampm": lambda m: _time(m, m["h2"], None, m["half2"]),
-    "version": _version,
-    "named": _version,
+    "version": lambda m: _version(m, m[0]),
+    "named": lambda m: _version(m, m["ver"]),
     "cpercent": _percent_words,
     "o1_": lambda m: _ordinal(m, _number(m["o1"])),
     "o2_": lambda m: _ordinal(m, _number(m["o2"])),
