@@ -7,13 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from workbench.data.files import replacing_folder
 from workbench.data.schema import SampleSet
 from workbench.data.tables import write_csv
 from workbench.diagnosis.attribution import Causes, attribute
 from workbench.diagnosis.explain import failure_rows
+from workbench.diagnosis.summary import summarise
 from workbench.errors import InputError
 from workbench.evidence.frames import Evidence
 from workbench.evidence.restore import restore
@@ -23,9 +22,8 @@ from workbench.scoring.metric import View
 from workbench.scoring.metrics import chosen, definitions, score
 from workbench.scoring.scored import Scored
 from workbench.scoring.states import JUDGE_ERROR, names
-from workbench.scoring.thresholds import Thresholds
-from workbench.diagnosis.summary import summarise
 from workbench.scoring.tables import claim_rows, context_rows, error_rows, span_rows, support_rows
+from workbench.scoring.thresholds import Thresholds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -178,7 +176,7 @@ class Evaluation:
             When ``folder`` is something else than an evaluation or an empty folder, or cannot be written.
         """
         target = Path(folder)
-        _check_target(target)
+        check_target(target)
         with replacing_folder(target, keep=(SESSION,)) as temporary:
             write_frames(self.evidence, temporary)
             self.thresholds.to_toml(temporary / THRESHOLDS)
@@ -226,7 +224,9 @@ def load_evaluation(
     return Evaluation(evidence, thresholds, name=str(title), metrics=chosen_metrics, path=path)
 
 
-def _check_target(target: Path) -> None:
+def check_target(folder: str | Path) -> None:
+    """Raise ``InputError`` unless an evaluation may be written to ``folder``: new, empty, or an evaluation."""
+    target = Path(folder)
     if target.is_file():
         raise InputError(f"{target}: is a file; choose a folder to write the evaluation to")
     if target.is_dir() and any(target.iterdir()) and not (target / "samples.parquet").is_file():

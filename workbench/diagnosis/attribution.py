@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from workbench.diagnosis.failing import Failing, failing, format_signs, no_answer, serious
+from workbench.diagnosis.failing import Failing, failing, no_answer, serious
 from workbench.scoring.facts import Claims
 from workbench.scoring.groups.answer import cited_support
 from workbench.scoring.groups.joint import any_answers
@@ -347,7 +347,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("off_topic", ("answer", "claims"), lambda c: c.is_off_topic, _off_topic_confidence),
     Rule("bad_citation", ("contexts", "citations"), lambda c: c.bad_citations),
-    Rule("format", ("answer",), lambda c: format_signs(c.view)),
+    Rule("format", ("answer",), lambda c: c.facts.format_signs),
 )
 
 #: Cause names in the order of the chain; ``unexplained`` closes it.
@@ -400,18 +400,22 @@ def _confidence(chain: Chain, primary: np.ndarray) -> Floats:
     return values
 
 
-def unchecked(chain: Chain, code: int) -> list[str]:
-    """What is missing of one sample, so that some rules could not be checked: names of fields and evidence."""
+def unchecked(chain: Chain) -> list[list[str]]:
+    """What each sample lacks, so that some rules could not be checked: names of fields and evidence."""
     facts = chain.facts
+    everywhere = np.ones(chain.n, dtype=bool)
     lacks = {
-        "contexts": not facts.recorded[code],
-        "expected_docs": not (facts.judged[code] or facts.expects_nothing[code]),
-        "reference": not facts.referenced[code],
-        "must_include": not chain.has_points[code],
-        "tenant": not facts.has_tenants[code],
-        "claims": bool((facts.skipped("claims", "support") | facts.failed("claims", "support"))[code]),
-        "corpus": facts.evidence.nested("not_in_corpus")[code] is None,
-        "answers": not any_answers(chain.view),
-        "expectation": bool(np.isnan(answerable(chain.view)[code])),
+        "contexts": ~facts.recorded,
+        "expected_docs": ~(facts.judged | facts.expects_nothing),
+        "reference": ~facts.referenced,
+        "must_include": ~chain.has_points,
+        "tenant": ~facts.has_tenants,
+        "claims": facts.skipped("claims", "support") | facts.failed("claims", "support"),
+        "corpus": np.array([value is None for value in facts.evidence.nested("not_in_corpus")], dtype=bool),
+        "answers": everywhere & (not any_answers(chain.view)),
+        "expectation": np.isnan(answerable(chain.view)),
     }
-    return [name for name, missing in lacks.items() if missing]
+    names = np.array(list(lacks), dtype=object)
+    patterns, which = np.unique(np.stack(list(lacks.values()), axis=1), axis=0, return_inverse=True)
+    lists = [names[pattern].tolist() for pattern in patterns]
+    return [lists[place] for place in which.ravel()]

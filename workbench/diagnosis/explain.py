@@ -35,6 +35,7 @@ def failure_rows(causes: Causes) -> pd.DataFrame:
     passed = np.where(causes.primary == -2, None, causes.primary == -1)
     names = np.array(CAUSES, dtype=object)
     failing = causes.primary >= 0
+    advices = {cause: "" if cause == "pass" else advice(cause) for cause in set(primary.tolist())}
     rows = {
         "passed": passed,
         "primary_cause": primary,
@@ -42,9 +43,9 @@ def failure_rows(causes: Causes) -> pd.DataFrame:
         "causes": [names[row].tolist() for row in causes.holds],
         "confidence": causes.confidence,
         "evidence": [explainer.evidence(primary[c], c) if failing[c] else "" for c in range(chain.n)],
-        "advice": [advice(primary[c]) if failing[c] else "" for c in range(chain.n)],
+        "advice": [advices[cause] for cause in primary],
         "refusal_outcome": chain.outcome,
-        "unchecked": [unchecked(chain, c) if primary[c] != "pass" else [] for c in range(chain.n)],
+        "unchecked": unchecked(chain),
     }
     frame = pd.DataFrame(rows, index=chain.facts.evidence.ids)
     return frame.astype({"primary_cause": "str"})

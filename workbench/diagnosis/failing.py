@@ -34,7 +34,7 @@ def failing(view: View) -> Failing:
     unanswered = no_answer(view)
     failed = np.logical_or.reduce([
         end_to_end.values == 0, leaks.values > 0, banned.values > 0, unanswered, serious_claims(view), *low,
-        format_signs(view),
+        facts.format_signs,
     ])  # fmt: skip
     judged = [score(view, name).ok for name in LOW_FAILS]
     scored = np.logical_or.reduce([end_to_end.ok, leaks.ok, banned.ok, *judged])
@@ -69,8 +69,3 @@ def serious(view: View) -> Mask:
     known = view.facts.recorded[view.answer.code] & ~view.answer.incomplete
     bad = (verdicts == CONTRADICTED) | ((verdicts == NOT_MENTIONED) & (severity(view.answer, verdicts) >= 1))
     return bad & known
-
-
-def format_signs(view: View) -> Mask:
-    """The answer shows a sign of a broken format."""
-    return np.array([isinstance(sign, str) for sign in view.facts.evidence.plain("text_format")], dtype=bool)

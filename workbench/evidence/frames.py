@@ -16,7 +16,7 @@ so that a frame in memory is the frame on disk.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -74,7 +74,7 @@ class Evidence:
     questions: pd.DataFrame
     rejected: pd.DataFrame
     manifest: dict[str, Any] = field(default_factory=dict)
-    _nested: dict[str, list[Any]] = field(default_factory=dict, repr=False)
+    _read: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -98,25 +98,36 @@ class Evidence:
 
     def nested(self, name: str) -> list[Any]:
         """A nested column of ``samples``, decoded; None where nothing was recorded or the column is absent."""
-        if name not in self._nested:
-            column = self.samples[name].tolist() if name in self.samples else [None] * len(self.samples)
-            self._nested[name] = [json.loads(item) if isinstance(item, str) else None for item in column]
-        return self._nested[name]
+        return self._once("nested", name, self._decoded)
 
     def plain(self, name: str) -> np.ndarray:
-        """A plain column of ``samples`` as objects, missing values None."""
-        if name not in self.samples:
-            return np.full(len(self.samples), None, dtype=object)
-        column = self.samples[name]
-        values = column.to_numpy(dtype=object, copy=True)
-        values[column.isna().to_numpy()] = None
-        return values
+        """A plain column of ``samples`` as objects, missing values None. Not to be written to."""
+        return self._once("plain", name, self._objects)
 
     def number(self, name: str) -> np.ndarray:
-        """A numeric column of ``samples`` as float64, NaN where missing or absent."""
+        """A numeric column of ``samples`` as float64, NaN where missing or absent. Not to be written to."""
+        return self._once("number", name, self._floats)
+
+    def _once(self, kind: str, name: str, read: Callable[[str], Any]) -> Any:
+        if (kind, name) not in self._read:
+            self._read[kind, name] = read(name) if name in self.samples else read("")
+        return self._read[kind, name]
+
+    def _decoded(self, name: str) -> list[Any]:
+        column = self.samples[name].tolist() if name else [None] * len(self.samples)
+        return [json.loads(item) if isinstance(item, str) else None for item in column]
+
+    def _objects(self, name: str) -> np.ndarray:
+        if not name:
+            return np.full(len(self.samples), None, dtype=object)
+        values = self.samples[name].to_numpy(dtype=object, copy=True)
+        values[self.samples[name].isna().to_numpy()] = None
+        return values
+
+    def _floats(self, name: str) -> np.ndarray:
         import pandas as pd
 
-        if name not in self.samples:
+        if not name:
             return np.full(len(self.samples), np.nan)
         return pd.to_numeric(self.samples[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
 

@@ -78,7 +78,11 @@ def is_custom(name: str) -> bool:
 
 
 def compute_custom(view: View, name: str) -> Scored:
-    """A registered metric over all samples."""
+    """A registered metric over all samples; no threshold changes it."""
+    return view.facts.once(("own", name, _custom[name][1]), lambda: _compute(view, name))
+
+
+def _compute(view: View, name: str) -> Scored:
     definition, function = _custom[name]
     rows = view.facts.rows()
     values, wrong, absent = np.full(view.n, np.nan), np.zeros(view.n, dtype=bool), np.zeros(view.n, dtype=bool)

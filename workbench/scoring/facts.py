@@ -6,8 +6,10 @@ sample, so that every per-sample figure is one ``bincount``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,7 @@ from workbench.scoring.states import INPUT_ERROR, JUDGE_ERROR, OK, SKIPPED
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Result = TypeVar("Result")
 
 #: Parts of the evidence that a judge may lack; see ``SampleEvidence.missing``.
 PARTS = ("claims", "support", "reference", "relevance", "sentences", "refusal", "relevancy", "similarity", "conflicts")
@@ -81,7 +84,7 @@ class Facts:
         self.evidence = evidence
         self.n = len(evidence)
         self._sides: dict[str, tuple[Claims, Support]] = {}
-        self._judged: dict[str, pd.DataFrame] = {}
+        self._kept: dict[Any, Any] = {}
 
     # -- what was recorded ------------------------------------------------------------------------------------------
 
@@ -117,6 +120,11 @@ class Facts:
         return self.evidence.plain("tenant")
 
     @cached_property
+    def format_signs(self) -> Mask:
+        """The answer shows a sign of a broken format."""
+        return np.array([isinstance(sign, str) for sign in self.evidence.plain("text_format")], dtype=bool)
+
+    @cached_property
     def _input_errors(self) -> dict[str, Mask]:
         masks: dict[str, Mask] = {}
         for code, problems in enumerate(self.evidence.nested("input_errors")):
@@ -129,26 +137,40 @@ class Facts:
         masks = [self._input_errors[name] for name in fields if name in self._input_errors]
         return np.logical_or.reduce(masks) if masks else np.zeros(self.n, dtype=bool)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Each sample as a mapping of its fields, for metrics of the user's own."""
+        from workbench.evidence.restore import restore
+
+        return self.once("rows", lambda: restore(self.evidence, "samples").frame.to_dict("records"))
+
     # -- states of the judge's parts --------------------------------------------------------------------------------
 
     @cached_property
-    def _parts(self) -> dict[str, NDArray[np.object_]]:
+    def _parts(self) -> dict[str, tuple[Mask, Mask]]:
+        """Of each part, where it was skipped and where it failed."""
         base = self.evidence.plain("judge_state")
-        base[[state is None for state in base]] = SKIPPED
-        parts = {part: base.copy() for part in PARTS}
+        skipped = np.array([state is None or state == SKIPPED for state in base], dtype=bool)
+        failed = np.isin(base, (JUDGE_ERROR, INPUT_ERROR))
+        parts = {part: (skipped.copy(), failed.copy()) for part in PARTS}
         for code, missing in enumerate(self.evidence.nested("judge_missing")):
             for part, (state, _) in (missing or {}).items():
                 if base[code] == OK and part in parts:
-                    parts[part][code] = state
+                    parts[part][state != SKIPPED][code] = True
         return parts
 
     def skipped(self, *parts: str) -> Mask:
         """Evidence of one of ``parts`` was never collected."""
-        return np.logical_or.reduce([self._parts[part] == SKIPPED for part in parts])
+        return np.logical_or.reduce([self._parts[part][0] for part in parts])
 
     def failed(self, *parts: str) -> Mask:
         """Evidence of one of ``parts`` was asked for and failed."""
-        return np.logical_or.reduce([np.isin(self._parts[part], (JUDGE_ERROR, INPUT_ERROR)) for part in parts])
+        return np.logical_or.reduce([self._parts[part][1] for part in parts])
+
+    def once(self, key: Any, compute: Callable[[], Result]) -> Result:
+        """What ``compute`` returns, computed when ``key`` is first asked for: results that few thresholds change."""
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]
 
     # -- contexts ---------------------------------------------------------------------------------------------------
 
@@ -212,20 +234,21 @@ class Facts:
     def matches(self, match: str) -> pd.DataFrame:
         """Contexts that a judgement names: ``context`` (row)``, code, rank, entry, grade``, best grade and first entry
         of each context. ``match="document"`` compares documents instead of chunks."""
-        if match not in self._judged:
-            contexts = self.evidence.contexts
-            names = _documents(contexts) if match == "document" else contexts["doc_id"]
-            left = pd.DataFrame({
-                "context": np.arange(len(contexts)), "code": self.contexts.code, "rank": self.contexts.rank,
-                "doc_id": names.to_numpy(dtype=object),
-            })  # fmt: skip
-            right = self.entries.copy()
-            if match == "document":
-                right["doc_id"] = right["doc_id"].astype("str").str.rsplit("#", n=1).str[0]
-            found = left.dropna(subset=["doc_id"]).merge(right.astype({"doc_id": object}), on=["code", "doc_id"])
-            found = found.sort_values(["context", "grade", "entry"], ascending=[True, False, True], kind="stable")
-            self._judged[match] = found.reset_index(drop=True)
-        return self._judged[match]
+        return self.once(("matches", match), lambda: self._matches(match))
+
+    def _matches(self, match: str) -> pd.DataFrame:
+        contexts = self.evidence.contexts
+        names = _documents(contexts) if match == "document" else contexts["doc_id"]
+        left = pd.DataFrame({
+            "context": np.arange(len(contexts)), "code": self.contexts.code, "rank": self.contexts.rank,
+            "doc_id": names.to_numpy(dtype=object),
+        })  # fmt: skip
+        right = self.entries.copy()
+        if match == "document":
+            right["doc_id"] = right["doc_id"].astype("str").str.rsplit("#", n=1).str[0]
+        found = left.dropna(subset=["doc_id"]).merge(right.astype({"doc_id": object}), on=["code", "doc_id"])
+        found = found.sort_values(["context", "grade", "entry"], ascending=[True, False, True], kind="stable")
+        return found.reset_index(drop=True)
 
     # -- claims and support -----------------------------------------------------------------------------------------
 

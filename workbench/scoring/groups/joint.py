@@ -56,7 +56,7 @@ def end_to_end(view: View) -> Scored:
     """Right from question to answer, as a user would see it."""
     facts, n = view.facts, view.n
     scores = view.once(key_points)
-    leaked = np.nan_to_num(view.once(leaks)["leaks"].values) > 0
+    leaked = np.nan_to_num(leaks(view)["leaks"].values) > 0
     declined = refused(view).values == 1
     wants_refusal = facts.expect_refusal == 1
     dropped = np.nan_to_num(scores["key_point_coverage"].values, nan=1.0) < 1

@@ -33,7 +33,11 @@ METRICS = (
 
 
 def compute(view: View) -> dict[str, Scored]:
-    """All metrics of this group at the depth in force."""
+    """All metrics of this group at the depth in force; only depth and matching change them."""
+    return view.facts.once(("ranking", view.t.k, view.t.match), lambda: _compute(view))
+
+
+def _compute(view: View) -> dict[str, Scored]:
     facts, k = view.facts, view.t.k
     names = [metric.name.format(k=k) for metric in METRICS]
     values = list_metrics(names, n_samples=view.n, **_arrays(view))

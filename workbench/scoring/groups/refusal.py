@@ -31,7 +31,7 @@ METRICS = (
 
 def compute(view: View) -> dict[str, Scored]:
     """All metrics of this group."""
-    return {"refused": refused(view), **_outcomes(view), **view.once(leaks)}
+    return {"refused": refused(view), **_outcomes(view), **leaks(view)}
 
 
 def refused(view: View) -> Scored:
@@ -87,7 +87,11 @@ def _outcomes(view: View) -> dict[str, Scored]:
 
 
 def leaks(view: View) -> dict[str, Scored]:
-    """Counts of foreign documents in each place, and hits of ``must_not_retrieve``."""
+    """Counts of foreign documents in each place, and hits of ``must_not_retrieve``; no threshold changes them."""
+    return view.facts.once("leaks", lambda: _leaks(view))
+
+
+def _leaks(view: View) -> dict[str, Scored]:
     facts = view.facts
     found = facts.foreign
     conditions = (

@@ -1,0 +1,63 @@
+"""``score``: examine a recording and save the evaluation."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+
+from workbench.commands.shared import data_arguments, judge_arguments, load, note, positive, say
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    data_arguments(parser)
+    judge_arguments(parser)
+    parser.add_argument("--k", type=positive, help="depth of the ranking metrics (default 5)")
+    parser.add_argument("--thresholds", metavar="FILE", help="TOML file with a [thresholds] table")
+    parser.add_argument("--metrics", help="all, or names parted by commas (default: the default set)")
+    parser.add_argument("--limit", type=positive, help="score only this many samples, spread over case types and languages")
+    parser.add_argument("--name", help="title of the evaluation (default: the file's name)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder to write the evaluation to")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Evaluate, save, and print the summary."""
+    from workbench.data.sampling import stratified
+    from workbench.evaluation import check_target
+    from workbench.running import evaluate
+    from workbench.scoring.thresholds import Thresholds
+
+    check_target(options.out)
+    thresholds = Thresholds.from_toml(options.thresholds) if options.thresholds else Thresholds()
+    if options.k is not None:
+        thresholds = thresholds.replace(k=options.k)
+    metrics = options.metrics if options.metrics in (None, "all") else options.metrics.split(",")
+    samples, corpus = load(options)
+    if options.limit is not None and options.limit < len(samples):
+        samples = dataclasses.replace(samples, frame=stratified(samples.frame, options.limit))
+        note(f"{len(samples):,} samples chosen, spread over case types and languages")
+    result = evaluate(
+        samples, corpus=corpus, judge=options.judge, encoder=options.encoder, metrics=metrics, thresholds=thresholds,
+        name=options.name, progress=not options.quiet and sys.stderr.isatty(), workers=options.workers,
+        timeout=options.timeout, judge_options=options.judge_options,
+    )  # fmt: skip
+    folder = result.save(options.out)
+    _report(result, str(folder), samples)
+    return 0
+
+
+def _report(result: object, folder: str, samples: object) -> None:
+    from workbench.evaluation import Evaluation
+
+    assert isinstance(result, Evaluation)
+    summary = result.summary(intervals=False)
+    for name, row in summary[summary["n_ok"] > 0].iterrows():
+        say(f"{name:34} {row['mean']:8.3f}   n {row['n_ok']} of {row['n_total']}")
+    failed = int((result.causes.primary >= 0).sum())
+    say(f"{failed:,} of {len(result):,} samples fail; {result.n_judge_errors:,} could not be judged")
+    rejected = samples.rejected["row"].nunique()  # type: ignore[attr-defined]
+    if rejected:
+        note(f"{rejected:,} rows of the recording were rejected; see rejected.parquet or run check")
+    say(f"saved to {folder}")
