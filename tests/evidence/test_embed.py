@@ -216,6 +216,22 @@ def test_token_vectors_leave_prompt_and_special_tokens_out(folders):
     assert no_spans.shape == (0, 2)
 
 
+def test_threads_may_share_an_encoder(folders):
+    encoder = resolve_encoder(str(folders["both"]))
+    texts = [f"{'ab中文 ' * n}" for n in range(1, 30)]
+    expected, found = encoder.encode(texts), {}
+
+    def work(thread):
+        found[thread] = encoder.encode(texts, "passage" if thread % 2 else "query")
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.abs(found[n] - expected).max() < 1e-5 for n in (1, 3, 5))
+
+
 def test_the_fingerprint_follows_the_weights(folders):
     english, again, reseeded = (resolve_encoder(str(folders[n])) for n in ("english", "english", "reseeded"))
     assert english.name == reseeded.name == "model"

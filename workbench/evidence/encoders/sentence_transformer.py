@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,6 +73,8 @@ class SentenceTransformerEncoder:
         self.dimension = int(_dimension(model))
         self.max_tokens = int(model.max_seq_length) if model.max_seq_length else 0
         self.fingerprint = fingerprint if fingerprint is not None else _fingerprint(model, self.prompts)
+        # Fast tokenizers keep the window as state and refuse a second thread while it is set.
+        self._tokenizing = threading.Lock()
         self._budget = TOKEN_BUDGET if model.device.type == "cpu" else GPU_TOKEN_BUDGET
         self._plain = _is_plain_transformer(model, self.prompts)
         self.reads_chinese = _reads_chinese(model) if self._plain else True
@@ -137,15 +140,16 @@ class SentenceTransformerEncoder:
             return []
         prompt, window = self.prompts[kind], self.max_tokens or None
         limit = window * CHARACTERS_PER_TOKEN if window else None
-        encoded = self.model.tokenizer(
-            [prompt + clean_text(text)[:limit] for text in texts],
-            truncation=window is not None,
-            max_length=window,
-            return_offsets_mapping=True,
-            return_special_tokens_mask=True,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-        )
+        with self._tokenizing:
+            encoded = self.model.tokenizer(
+                [prompt + clean_text(text)[:limit] for text in texts],
+                truncation=window is not None,
+                max_length=window,
+                return_offsets_mapping=True,
+                return_special_tokens_mask=True,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+            )
         columns = (encoded["input_ids"], encoded["offset_mapping"], encoded["special_tokens_mask"])
         cut = [
             bool(encoding.overflowing) or (limit is not None and len(text) > limit)
