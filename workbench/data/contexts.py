@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.data import validate
@@ -56,6 +57,8 @@ def _from_mapping(value: Mapping[str, Any]) -> list[Any]:
 
 def _context(item: Any, at: int) -> tuple[dict[str, Any], float | None]:
     """One context, and its rank when recorded."""
+    if _is_in_form(item):
+        return dict(item), None
     item = validate.plain(item)
     if isinstance(item, Mapping):
         return _from_object(item, at)
@@ -63,6 +66,15 @@ def _context(item: Any, at: int) -> tuple[dict[str, Any], float | None]:
         return _from_pair(item, at), None
     text = validate.text(item)
     return {"text": text or ""}, None
+
+
+def _is_in_form(item: Any) -> bool:
+    """Whether ``item`` is a context as the contract has it already; most recordings of our own are."""
+    return (
+        type(item) is dict
+        and type(item.get("text")) is str
+        and all(key in _FORMS and _FORMS[key](value) for key, value in item.items())
+    )
 
 
 def _from_pair(item: list[Any], at: int) -> dict[str, Any]:
@@ -144,6 +156,27 @@ _READERS = {
     "tenant": validate.identifier,
     "position": _position,
     "prompted": validate.boolean,
+}
+
+
+def _is_name(value: Any) -> bool:
+    return type(value) is str and value != "" and not value[0].isspace() and not value[-1].isspace()
+
+
+def _is_plain_metadata(value: Any) -> bool:
+    return type(value) is dict and not value.keys() & _LOOKED_FOR
+
+
+_LOOKED_FOR = {"doc_id", "title", "tenant", "position", "score", "document_id", "chunk_id", "id", "_id"}
+_FORMS: dict[str, Callable[[Any], bool]] = {
+    "text": lambda value: type(value) is str,
+    "doc_id": _is_name,
+    "title": lambda value: type(value) is str,
+    "tenant": _is_name,
+    "score": lambda value: type(value) is float and math.isfinite(value),
+    "position": lambda value: type(value) is int,
+    "prompted": lambda value: type(value) is bool,
+    "metadata": _is_plain_metadata,
 }
 
 

@@ -158,7 +158,32 @@ def match_contexts(samples: SampleSet, corpus: Corpus) -> SampleSet:
                 index = TextIndex(corpus.frame["text"].tolist())
             done.append(known.completed(_identified(item, index, ids, counts)))
         column.append(done)
-    return _with_contexts(samples, column, counts)
+    matched = _with_contexts(samples, column, counts)
+    return _with_expected(matched, corpus) if "reference_contexts" in samples.frame else matched
+
+
+def _with_expected(samples: SampleSet, corpus: Corpus) -> SampleSet:
+    """Expected documents from the ideal contexts (``reference_contexts``) of cases that name none."""
+    import pandas as pd
+
+    from workbench.data.load import objects
+
+    index, ids = TextIndex(corpus.frame["text"].tolist()), corpus.frame.index.tolist()
+    frame = samples.frame.copy(deep=False)
+    column = frame["expected_docs"].tolist()
+    for row, ideal in enumerate(frame["reference_contexts"].tolist()):
+        if column[row] is None and ideal is not None:
+            found = [index.find(text)[0] for text in _ideal_texts(ideal)]
+            column[row] = list(dict.fromkeys(ids[at] for at in found if at is not None)) or None
+    frame["expected_docs"] = pd.Series(objects(column), index=frame.index, dtype=object)
+    return replace(samples, frame=frame)
+
+
+def _ideal_texts(value: Any) -> list[str]:
+    try:
+        return validate.texts(value) or []
+    except Unreadable:
+        return []
 
 
 def _identified(

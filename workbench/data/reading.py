@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.data import validate
-from workbench.data.columns import alternates, coalesce, is_score, near_miss, resolve
+from workbench.data.columns import alternates, coalesce, fold, is_score, near_miss, resolve
 from workbench.data.contexts import contexts, with_parallel
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
 from workbench.data.validate import Unreadable
@@ -38,13 +38,12 @@ READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 _SECONDS = (
-    "latency_s",
-    "latency_seconds",
-    "duration_s",
-    "duration_seconds",
-    "elapsed_seconds",
-    "response_time_seconds",
-)
+    "latency_s", "latency_seconds", "duration_s", "duration_seconds", "elapsed_seconds", "response_time_seconds",
+    "completion_time",
+)  # fmt: skip
+
+#: Columns that are understood without being a field: never a near miss.
+_UNDERSTOOD = {"reference_contexts", "success", "context_trace_id", "span_kind"}
 
 
 @dataclass
@@ -94,7 +93,7 @@ def _read_field(fields: Fields, records: Records, name: str, column: str) -> Non
         except Unreadable as error:
             value = None
             failures[at] = Remark(records.numbers[at], name, str(error), excerpt(raw))
-        if value is not None and has_surrogate(value):
+        if value is not None and records.may_hold_surrogates and has_surrogate(value):
             value = scrubbed(value)
             reason = "held half characters (lone surrogates), which became U+FFFD"
             fields.warnings.append(Remark(records.numbers[at], name, reason, excerpt(value)))
@@ -106,7 +105,7 @@ def has_surrogate(value: Any) -> bool:
     """Whether any text in ``value`` holds a lone surrogate."""
     if isinstance(value, str):
         return not value.isascii() and validate.SURROGATES.search(value) is not None
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return any(has_surrogate(key) or has_surrogate(part) for key, part in value.items())
     return isinstance(value, (list, tuple)) and any(map(has_surrogate, value))
 
@@ -115,7 +114,7 @@ def scrubbed(value: Any) -> Any:
     """``value`` with every lone surrogate in its texts replaced by U+FFFD."""
     if isinstance(value, str):
         return validate.scrub(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {scrubbed(key): scrubbed(part) for key, part in value.items()}
     return [scrubbed(part) for part in value] if isinstance(value, (list, tuple)) else value
 
@@ -138,7 +137,7 @@ def _read_parallel(fields: Fields, records: Records) -> set[str]:
 
 def _read_seconds(fields: Fields, records: Records) -> set[str]:
     """A latency in seconds, when there is none in milliseconds."""
-    column = next((name for name in records.columns if name.lower() in _SECONDS), None)
+    column = next((name for name in records.columns if fold(name) in _SECONDS), None)
     if column is None or "latency_ms" in fields.values:
         return set()
     _read_field(fields, records, "latency_ms", column)
@@ -148,11 +147,11 @@ def _read_seconds(fields: Fields, records: Records) -> set[str]:
 
 def _read_other(fields: Fields, records: Records, column: str, columns: Mapping[str, str]) -> None:
     values = [validate.plain(row.get(column)) for row in records.rows]
-    if is_score(column) and _mostly_numbers(values):
+    if (is_score(column) or column in records.score_columns) and _mostly_numbers(values):
         fields.scores[column] = _floats(fields, column, values)
         return
     fields.own[column] = [scrubbed(value) if has_surrogate(value) else value for value in values]
-    field_name = near_miss(column, taken=columns)
+    field_name = None if fold(column) in _UNDERSTOOD else near_miss(column, taken=columns)
     if field_name is not None:
         pair = f"{{{column!r}: {field_name!r}}}"
         reason = f"is kept as a column of your own; did you mean {field_name}? Then pass mapping={pair}"

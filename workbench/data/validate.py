@@ -124,12 +124,14 @@ def boolean(value: Any) -> bool | None:
 
 def number(value: Any) -> float | None:
     """A finite number, also written as text; None when empty or one of the words for "no number"."""
+    if type(value) is float and math.isfinite(value):
+        return value
     value = plain(value)
     if isinstance(value, str):
         if value.strip().lower() in _NO_NUMBER:
             return None
         value = value.strip().removesuffix("ms").replace("_", "x")
-    if value is None or isinstance(value, (Mapping, Sequence)) and not isinstance(value, str):
+    if value is None or (isinstance(value, (Mapping, Sequence)) and not isinstance(value, str)):
         if value is None:
             return None
         raise Unreadable("is a list or an object where a number is needed")
@@ -147,7 +149,7 @@ def error_text(value: Any) -> str | None:
     value = plain(value)
     if isinstance(value, Mapping):
         value = next((value[key] for key in ("message", "detail", "error", "type") if value.get(key)), value)
-    if value is None or value is False or value == "" or isinstance(value, (list, Mapping)) and not value:
+    if value is None or value is False or value == "" or (isinstance(value, (list, Mapping)) and not value):
         return None
     return value if isinstance(value, str) else _as_text(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ _FOREIGN = (
     (b"\xfd7zXZ", "an xz file", "unpack it first"),
     (b"\x89PNG", "a picture", "give the data behind it"),
 )
+
+
+_SURROGATE_ESCAPE = re.compile(r"\\[uU](?:0000)?[dD][89a-fA-F]")
 
 
 def read_source(source: Any, format: str | None = None) -> Records:
@@ -90,6 +94,7 @@ def _from_bytes(content: bytes, path: Path, format: str | None) -> Records:
     _refuse_binary(text, where)
     records = _from_text(text, where, format)
     records.warnings = warnings + records.warnings
+    records.may_hold_surrogates = _SURROGATE_ESCAPE.search(text) is not None
     return records
 
 

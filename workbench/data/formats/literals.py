@@ -31,7 +31,13 @@ _NAMES = {
     "false": False,
 }
 _LOOKS_STRUCTURED = re.compile(
-    r"^\s*(?:\[\s*(?:['\"\[{\]]|Document\(|-?\d[\d.eE+-]*\s*[,\]]|array\()|\{|\(\s*['\"]|(?:np\.|numpy\.)?array\()"
+    r"""\s*(?:
+        \[\s*(?:['"\[{\]]|Document\(|array\(|-?\d[\d.eE+-]*\s*(?:,|\]\s*$)|(?:nan|None|null)\s*[,\]])
+      | \{\s*['"}]
+      | \(\s*['"]
+      | (?:np\.|numpy\.)?array\(
+    )""",
+    re.VERBOSE,
 )
 
 
@@ -72,6 +78,8 @@ def _parse_python(text: str) -> Any:
 
 def _string(written: str) -> str:
     """One quoted string, which may hold real line breaks."""
+    if written[0] in "'\"" and "\\" not in written:
+        return written[1:-1]
     try:
         value = ast.literal_eval(_break_free(written))
     except (SyntaxError, ValueError, MemoryError) as error:
@@ -84,6 +92,8 @@ def _break_free(written: str) -> str:
 
 
 def _escape_breaks(text: str) -> str:
+    if "\n" not in text and "\r" not in text and "\x00" not in text:
+        return text
     return _QUOTED.sub(lambda match: _break_free(match.group()), text)
 
 

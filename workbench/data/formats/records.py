@@ -26,7 +26,9 @@ class Records:
     """Records of one source.
 
     ``rows`` are those that could be read, ``numbers`` their place in the source (the first record is 1); ``rejected``
-    are the others, so that ``n_read == len(rows) + number of rejected rows``. ``kind`` says what was recognised.
+    are the others, so that ``n_read == len(rows) + number of rejected rows``. ``kind`` says what was recognised;
+    ``score_columns`` are those that a tool is known to have computed;
+    ``may_hold_surrogates`` is False when the source cannot hold lone surrogates, which saves looking for them.
     """
 
     rows: list[Mapping[str, Any]]
@@ -37,6 +39,8 @@ class Records:
     name: str = "samples"
     source: str = ""
     columns: list[str] = field(default_factory=list)
+    score_columns: frozenset[str] = frozenset()
+    may_hold_surrogates: bool = True
 
     def __post_init__(self) -> None:
         if not self.columns:

@@ -1,10 +1,256 @@
-"""Records of other tools, with what they nest brought to the top; everything else passes unchanged."""
+"""Records of other tools, with what they nest brought to the top; everything else passes unchanged.
+
+Known are RAGChecker, DeepEval, LangSmith, Langfuse and other ``inputs / outputs`` exports, promptfoo, TruLens and
+Phoenix. Columns that are only called differently need nothing here: ``fields.toml`` names them.
+"""
 
 from __future__ import annotations
 
-from workbench.data.formats.records import Records
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from workbench.data.columns import resolve
+from workbench.data.formats import phoenix, promptfoo
+from workbench.data.formats.literals import looks_structured, parse_literal
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
+
+Row = dict[str, Any]
+
+_SCORE_KEYS = (
+    "metrics", "scores", "feedback", "evaluation_scores", "namedScores", "named_scores", "metric_scores", "metricsData",
+    "metrics_data", "feedback_stats", "evaluations",
+)  # fmt: skip
+_SCORE_NAMES = ("name", "key", "metric", "metric_name")
+_SCORE_VALUES = ("score", "value", "result")
+_INPUTS = ("inputs", "input")
+_OUTPUTS = ("outputs", "actual_outputs", "output", "run_outputs")
+_REFERENCES = ("reference_outputs", "expected_outputs", "reference_output", "expected_output", "expectedOutput", "expected",
+    "reference")  # fmt: skip
+_EXAMPLE_ONLY = {"inputs", "outputs", "metadata", "id", "example_id", "split", "created_at", "modified_at", "dataset_id",
+    "dataset_name", "name", "source_run_id", "attachments_info", "attachment_urls"}  # fmt: skip
 
 
 def unpack(records: Records) -> Records:
     """``records`` with nested parts of known tools as columns of their own."""
+    for recognises, convert in _TOOLS:
+        if recognises(set(records.columns), records):
+            records = convert(records)
     return records
+
+
+def mapped(records: Records, convert: Callable[[Row], Row]) -> Records:
+    """``records`` with each row converted, columns in the order of their first appearance."""
+    rows = [convert(dict(row)) for row in records.rows]
+    return replace(records, rows=rows, columns=list(dict.fromkeys(key for row in rows for key in row)))
+
+
+def opened(value: Any) -> Any:
+    """``value``, read back when it is an object or list written as text; text that is none stays."""
+    if isinstance(value, str) and looks_structured(value):
+        try:
+            return parse_literal(value)
+        except ValueError:
+            return value
+    return value
+
+
+# ---------------------------------------------------------------- dotted columns
+
+
+def _has_dots(columns: set[str], records: Records) -> bool:
+    return any(_prefix(name) for name in columns)
+
+
+def _prefix(name: str) -> str | None:
+    head, dot, tail = name.partition(".")
+    known = head in (*_INPUTS, *_OUTPUTS, *_REFERENCES, "vars", "feedback", "metrics", "scores")
+    return head if dot and tail and known else None
+
+
+def _nest_dots(records: Records) -> Records:
+    """``inputs.question`` as ``{"inputs": {"question": …}}``."""
+
+    def convert(row: Row) -> Row:
+        nested: Row = {}
+        for name, value in row.items():
+            head = _prefix(name)
+            part = nested.get(head) if head else None
+            if head and (part is None or isinstance(part, dict)):
+                nested.setdefault(head, {})
+                if nested[head] is None:
+                    nested[head] = {}
+                nested[head][name.partition(".")[2]] = value
+            else:
+                nested[name] = value
+        return nested
+
+    return mapped(records, convert)
+
+
+# ---------------------------------------------------------------- scores
+
+
+def _has_scores(columns: set[str], records: Records) -> bool:
+    return any(_scores(opened(row.get(name))) for row in records.rows[:50] for name in _SCORE_KEYS if name in columns)
+
+
+def _lift_scores(records: Records) -> Records:
+    """Scores of ``{"metrics": {name: score}}`` and ``[{"name": …, "score": …}]`` as columns."""
+    names: set[str] = set(records.score_columns)
+
+    def convert(row: Row) -> Row:
+        for key in _SCORE_KEYS:
+            found = _scores(opened(row.get(key)))
+            if found:
+                del row[key]
+                names.update(found)
+                row.update({name: value for name, value in found.items() if name not in row})
+        return row
+
+    return replace(mapped(records, convert), score_columns=frozenset(names))
+
+
+def _scores(value: Any) -> Row:
+    """Name → number or None; empty when ``value`` holds no scores."""
+    if isinstance(value, list):
+        value = {str(_first(item, _SCORE_NAMES)): item for item in value if isinstance(item, Mapping)}
+        value.pop("None", None)
+    if not isinstance(value, Mapping):
+        return {}
+    found = {
+        str(name): _first(item, _SCORE_VALUES) if isinstance(item, Mapping) else item for name, item in value.items()
+    }
+    usable = all(item is None or isinstance(item, (int, float, bool)) for item in found.values())
+    return found if usable and any(item is not None for item in found.values()) or _all_null(found) else {}
+
+
+def _all_null(found: Row) -> bool:
+    return bool(found) and all(item is None for item in found.values())
+
+
+def _first(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((item[name] for name in names if item.get(name) is not None), None)
+
+
+# ---------------------------------------------------------------- inputs / outputs
+
+
+def _has_inputs(columns: set[str], records: Records) -> bool:
+    """Whether inputs, outputs or references are objects, or the columns of LangSmith."""
+    if "inputs" in columns:
+        return True
+    names = [name for name in (*_INPUTS, *_OUTPUTS) if name in columns]
+    return any(isinstance(opened(row.get(name)), Mapping) for row in records.rows[:50] for name in names)
+
+
+def _lift_inputs(records: Records) -> Records:
+    columns = set(records.columns)
+    reference_key = next((name for name in _REFERENCES if name in columns), None)
+    is_examples = reference_key is None and columns <= _EXAMPLE_ONLY and not _outputs_hold_contexts(records)
+    warnings = list(records.warnings)
+    if is_examples and "outputs" in columns:
+        reason = "read as reference answers, as in a LangSmith data set; if these are answers of the system, rename it answer"
+        warnings.append(Remark(WHOLE_FILE, "outputs", reason))
+
+    def convert(row: Row) -> Row:
+        done = {name: value for name, value in row.items() if name not in (*_INPUTS, *_OUTPUTS, reference_key)}
+        parts = [(_INPUTS, "question"), (_OUTPUTS, "reference" if is_examples else "answer")]
+        parts += [((reference_key,), "reference")] if reference_key else []
+        for names, target in parts:
+            name = next((name for name in names if row.get(name) is not None), None)
+            done |= {} if name is None else _lifted(opened(row[name]), target, done)
+        if "execution_time" in done:
+            done["latency_s"] = done.pop("execution_time")
+        return done
+
+    return replace(mapped(records, convert), warnings=warnings)
+
+
+def _outputs_hold_contexts(records: Records) -> bool:
+    parts = [opened(row.get("outputs")) for row in records.rows[:50]]
+    return any("contexts" in resolve(list(map(str, part)), "sample") for part in parts if isinstance(part, Mapping))
+
+
+def _lifted(value: Any, target: str, taken: Row) -> Row:
+    """Parts of an object as columns; what holds the text itself is called ``target``."""
+    if not isinstance(value, Mapping):
+        return {target: value}
+    names = [str(name) for name in value]
+    known = resolve(names, "sample")
+    column = known.get(target) or (known.get("answer") if target == "reference" else None)
+    texts = [name for name in names if isinstance(value[name], str)]
+    if column is None and "messages" in names:
+        column = "messages"
+    if column is None and len(texts) == 1 and texts[0] not in known.values():
+        column = texts[0]
+    found: Row = {target: value[column]} if column is not None else {}
+    for name in names:
+        if name != column:
+            renamed = "reference_contexts" if target == "reference" and known.get("contexts") == name else name
+            found[renamed if renamed not in taken else f"{target}.{renamed}"] = value[name]
+    return found
+
+
+# ---------------------------------------------------------------- DeepEval, TruLens
+
+
+def _is_deepeval(columns: set[str], records: Records) -> bool:
+    return bool(columns & {"actual_output", "actualOutput"}) and "context" in columns
+
+
+def _from_deepeval(records: Records) -> Records:
+    """DeepEval's ``context`` is the ideal one and not what was retrieved."""
+
+    def convert(row: Row) -> Row:
+        return {"reference_contexts" if name == "context" else name: value for name, value in row.items()}
+
+    return mapped(records, convert)
+
+
+def _is_trulens(columns: set[str], records: Records) -> bool:
+    return {"input", "output"} <= columns and any(name.endswith("_calls") for name in columns)
+
+
+def _from_trulens(records: Records) -> Records:
+    """Feedback columns are scores; contexts are the arguments with which the feedback was computed."""
+    calls = [name for name in records.columns if name.endswith("_calls")]
+    feedback = {name.removesuffix("_calls") for name in calls} & set(records.columns)
+    apps = {str(row.get("app_id")) for row in records.rows}
+
+    def convert(row: Row) -> Row:
+        contexts = _called_contexts([opened(row.pop(name, None)) for name in calls])
+        if contexts and "contexts" not in row:
+            row["contexts"] = contexts
+        if "latency" in row:
+            row["latency_s"] = row.pop("latency")
+        if row.get("tags") == "-":
+            row["tags"] = None
+        return {**row, "run": row.get("app_id")} if len(apps) > 1 else row
+
+    return replace(mapped(records, convert), score_columns=records.score_columns | feedback)
+
+
+def _called_contexts(calls: list[Any]) -> list[str]:
+    for names in (("context", "contexts", "retrieved_context"), ("source",)):
+        found: dict[str, None] = {}
+        for call in [one for part in calls if isinstance(part, list) for one in part]:
+            arguments = call.get("args", call) if isinstance(call, Mapping) else {}
+            value = _first(arguments, names) if isinstance(arguments, Mapping) else None
+            for text in value if isinstance(value, list) else [value]:
+                if isinstance(text, str):
+                    found[text] = None
+        if found:
+            return list(found)
+    return []
+
+
+_TOOLS: tuple[tuple[Callable[[set[str], Records], bool], Callable[[Records], Records]], ...] = (
+    (phoenix.recognises, phoenix.convert),
+    (promptfoo.recognises, promptfoo.convert),
+    (_is_trulens, _from_trulens),
+    (_has_dots, _nest_dots),
+    (_has_scores, _lift_scores),
+    (_is_deepeval, _from_deepeval),
+    (_has_inputs, _lift_inputs),
+)
