@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from workbench.language import text
 from workbench.scoring.facts import Claims
 from workbench.scoring.groups.answer import cited_support
 from workbench.scoring.metric import View
+from workbench.scoring.metrics import score
 from workbench.scoring.scored import Mask
 from workbench.scoring.tables import best_contexts
 from workbench.scoring.verdicts import CONTRADICTED, NOT_MENTIONED, SUPPORTED
@@ -99,6 +100,39 @@ class Explainer:
 
         return first_sub_causes(self.view)
 
+    # -- by sample, prepared once -----------------------------------------------------------------------------------
+
+    @cached_property
+    def foreign(self) -> dict[int, list[tuple[str, str]]]:
+        """Foreign documents of each sample: ``(document, place)``."""
+        frame = self.facts.foreign
+        return _grouped(frame["code"].tolist(), zip(frame["doc"].tolist(), frame["place"].tolist(), strict=True))
+
+    @cached_property
+    def lost_documents(self) -> dict[int, list[str]]:
+        """Expected documents that are not among the prompted contexts."""
+        entries, names = self.chain.entries, self.facts.entries
+        lost = names[names["entry"].isin(entries.loc[~entries["found"], "entry"])]
+        return _grouped(lost["code"].tolist(), lost["doc_id"].tolist())
+
+    @cached_property
+    def bad_marks(self) -> dict[int, tuple[list[str], list[str]]]:
+        """Citations of each sample that resolve to nothing, and those that do not support their sentence."""
+        cited, (pair, _) = self.facts.citations, cited_support(self.view)
+        frame = self.facts.evidence.claims
+        marks = frame["text"].to_numpy(dtype=object)[(frame["side"] == "citation").to_numpy()]
+        found: dict[int, tuple[list[str], list[str]]] = {}
+        rows = zip(cited["code"].tolist(), cited["cited"].tolist(), pair.tolist(), marks.tolist(), strict=True)
+        for code, target, supported, mark in rows:
+            if target < 0 or supported == 0:
+                found.setdefault(code, ([], []))[0 if target < 0 else 1].append(mark)
+        return found
+
+    @cached_property
+    def relevancy(self) -> np.ndarray:
+        """Answer relevancy of each sample."""
+        return score(self.view, "answer_relevancy").values
+
     # -- pieces -----------------------------------------------------------------------------------------------------
 
     def _plain(self, name: str) -> np.ndarray:
@@ -123,6 +157,23 @@ class Explainer:
     @cached_property
     def _best(self) -> np.ndarray:
         return best_contexts(self.view, "answer", self.view.answer_verdicts)
+
+    @cached_property
+    def masks(self) -> dict[str, Mask]:
+        """Claims that decide causes, by cause."""
+        view, chain = self.view, self.chain
+        verdicts = view.answer_verdicts
+        return {
+            "contradicted": verdicts == CONTRADICTED,
+            "invented": serious(view) & (verdicts == NOT_MENTIONED),
+            "unsupported": np.isin(verdicts, (NOT_MENTIONED, CONTRADICTED)),
+            "supported": verdicts == SUPPORTED,
+            "against_reference": (verdicts == SUPPORTED) & (view.answer_other == CONTRADICTED),
+            "dropped_points": chain.unmade_points & (view.points.own_entail >= 0.5),
+            "dropped_claims": chain.unmade_claims & (view.reference_verdicts == SUPPORTED),
+            "absent_points": view.points.entail < 0.5,
+            "absent_claims": view.reference_verdicts == NOT_MENTIONED,
+        }
 
     def rows(self, claims: Claims, code: int, mask: Mask) -> np.ndarray:
         """Rows of ``claims`` of one sample for which ``mask`` holds."""
@@ -156,20 +207,26 @@ class Explainer:
         return np.arange(first, last)
 
 
+def _grouped(codes: Sequence[int], values: Iterable[Any]) -> dict[int, list[Any]]:
+    groups: dict[int, list[Any]] = {}
+    for code, value in zip(codes, values, strict=True):
+        groups.setdefault(code, []).append(value)
+    return groups
+
+
 Found = dict[str, object]
 
 
 def _leak(e: Explainer, code: int) -> Found:
-    found = e.facts.foreign
-    mine = found[found["code"] == code]
-    if not len(mine):
+    mine = e.foreign.get(code)
+    if not mine:
         return {"variant": "banned"}
-    places = ", ".join(text(f"causes.place.{place}") for place in dict.fromkeys(mine["place"]))
-    return {"docs": _listed(mine["doc"].unique()), "places": places}
+    places = ", ".join(text(f"causes.place.{place}") for place in dict.fromkeys(place for _, place in mine))
+    return {"docs": _listed(dict.fromkeys(doc for doc, _ in mine)), "places": places}
 
 
-def _listed(names: object, most: int = 3) -> str:
-    shown = [str(name) for name in names]  # type: ignore[attr-defined]
+def _listed(names: Iterable[object], most: int = 3) -> str:
+    shown = [str(name) for name in names]
     return ", ".join(shown[:most]) + (f" … ({len(shown)})" if len(shown) > most else "")
 
 
@@ -179,21 +236,18 @@ def _no_answer(e: Explainer, code: int) -> Found:
 
 
 def _missing(e: Explainer, code: int) -> Found:
-    entries = e.chain.entries
-    lost = entries[(entries["code"] == code) & ~entries["found"]]["entry"]
-    if not len(lost):
+    lost = e.lost_documents.get(code)
+    if not lost:
         return _unsupported(e, code)
-    names = e.facts.entries
-    documents = names[names["entry"].isin(lost)]["doc_id"].unique()
-    return {"docs": _listed(documents), "n": int(e.facts.n_contexts[code])}
+    return {"docs": _listed(lost), "n": int(e.facts.n_contexts[code])}
 
 
 def _unsupported(e: Explainer, code: int) -> Found:
     points, reference = e.view.points, e.view.reference
-    rows = e.rows(points, code, points.entail < 0.5)
+    rows = e.rows(points, code, e.masks["absent_points"])
     if len(rows):
         return {"variant": "point", "point": e.quote(points, rows[0])}
-    rows = e.rows(reference, code, e.view.reference_verdicts == NOT_MENTIONED)
+    rows = e.rows(reference, code, e.masks["absent_claims"])
     return {"variant": "point", "point": e.quote(reference, rows[0]) if len(rows) else "–"}
 
 
@@ -215,53 +269,45 @@ def _distracted(e: Explainer, code: int) -> Found:
 
 
 def _contradiction(e: Explainer, code: int) -> Found:
-    rows = e.rows(e.view.answer, code, e.view.answer_verdicts == CONTRADICTED)
+    rows = e.rows(e.view.answer, code, e.masks["contradicted"])
     row = rows[np.argmax(e.view.answer.contradict[rows])]
     return {"claim": e.quote(e.view.answer, row), **e.where(row)}
 
 
 def _hallucination(e: Explainer, code: int) -> Found:
-    invented = serious(e.view) & (e.view.answer_verdicts == NOT_MENTIONED)
-    rows = e.rows(e.view.answer, code, invented)
+    rows = e.rows(e.view.answer, code, e.masks["invented"])
     if not len(rows):
-        rows = e.rows(e.view.answer, code, np.isin(e.view.answer_verdicts, (NOT_MENTIONED, CONTRADICTED)))
+        rows = e.rows(e.view.answer, code, e.masks["unsupported"])
     row = rows[np.argmin(e.view.answer.entail[rows])]
     return {"claim": e.quote(e.view.answer, row), "n": len(rows)}
 
 
 def _omission(e: Explainer, code: int) -> Found:
     points, reference = e.view.points, e.view.reference
-    rows = e.rows(points, code, e.chain.unmade_points & (points.own_entail >= 0.5))
+    rows = e.rows(points, code, e.masks["dropped_points"])
     if len(rows):
         return {"point": e.quote(points, rows[0]), **e.place("point", rows[0])}
-    rows = e.rows(reference, code, e.chain.unmade_claims & (e.view.reference_verdicts == SUPPORTED))
+    rows = e.rows(reference, code, e.masks["dropped_claims"])
     return {"point": e.quote(reference, rows[0]), **e.place("reference", rows[0])}
 
 
 def _faithful(e: Explainer, code: int) -> Found:
     answer = e.view.answer
-    rows = e.rows(answer, code, (e.view.answer_verdicts == SUPPORTED) & (e.view.answer_other == CONTRADICTED))
+    rows = e.rows(answer, code, e.masks["against_reference"])
     if not len(rows):
-        rows = e.rows(answer, code, e.view.answer_verdicts == SUPPORTED)
+        rows = e.rows(answer, code, e.masks["supported"])
     return {"claim": e.quote(answer, rows[0]), **e.where(rows[0])}
 
 
 def _off_topic(e: Explainer, code: int) -> Found:
-    from workbench.scoring.metrics import score
-
-    return {"relevancy": f"{score(e.view, 'answer_relevancy').values[code]:.2f}"}
+    return {"relevancy": f"{e.relevancy[code]:.2f}"}
 
 
 def _citation(e: Explainer, code: int) -> Found:
-    cited = e.facts.citations
-    pair, _ = cited_support(e.view)
-    frame = e.facts.evidence.claims
-    marks = frame[(frame["side"] == "citation").to_numpy()]["text"].to_numpy(dtype=object)
-    lost = np.flatnonzero((cited["code"].to_numpy() == code) & (cited["cited"].to_numpy() < 0))
-    if len(lost):
-        return {"mark": str(marks[lost[0]])[:QUOTE]}
-    bad = np.flatnonzero((cited["code"].to_numpy() == code) & (pair == 0))
-    return {"variant": "unsupported", "mark": str(marks[bad[0]])[:QUOTE]}
+    lost, bad = e.bad_marks.get(code, ([], []))
+    if lost:
+        return {"mark": str(lost[0])[:QUOTE]}
+    return {"variant": "unsupported", "mark": str(bad[0])[:QUOTE]}
 
 
 def _format(e: Explainer, code: int) -> Found:
