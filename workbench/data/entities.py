@@ -22,8 +22,8 @@ class Entity:
     kind: str
 
 
-_PLACE_ENDS = """有限公司 集团 公司 大学 学院 银行 医院 委员会 研究院 研究所 协会 部门 中心 省 市 县 区 州 国 岛 河 山 湖
-机场 车站 战役 王朝"""
+_PLACE_ENDS = """有限公司 集团 公司 大学 学院 银行 医院 委员会 研究院 研究所 协会 部门 中心
+省 市 县 区 州 国 岛 河 山 湖 机场 车站 战役 王朝"""
 _CAPITALISED = r"[A-Z][A-Za-zÀ-ɏ0-9’'-]*"
 _ENTITY = re.compile(
     rf"""

@@ -18,8 +18,11 @@ __all__ = ["Refusal", "absolutes", "declines", "hedges", "negations", "refusal"]
 
 
 def hedges(text: str) -> list[Span]:
-    """Expressions of doubt (可能, 一定程度上, perhaps, might). 不可能 is none, 不一定 and 不肯定 are."""
-    return _markers(text, "hedge")
+    """Expressions of doubt (可能, 一定程度上, perhaps, might). 不可能 is none, 不一定 and 不肯定 are.
+
+    A capitalised May is the month.
+    """
+    return [span for span in _markers(text, "hedge") if span.text != "May"]
 
 
 def absolutes(text: str) -> list[Span]:

@@ -70,6 +70,7 @@ _MORE_WORDS = rf"(?:[\ -](?:and\ )?(?:{_ONE_WORD}|hundred|thousand|million|billi
 _ENGLISH = rf"(?:{_ONE_WORD}|a(?=\ (?:hundred|thousand|million)\b)){_MORE_WORDS}"
 _MONTH = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b"
 _ORDINAL_WORD = "(?:" + "|".join(ORDINALS) + ")"
+_MONEY_NAME = r"(?:rmb|usd|eur|cny|hkd|jpy|gbp)\b"
 _SCALE = r"(?:万亿|千万|百万|十万|万|亿|千|百|k(?![a-z])|(?:hundred|thousand|million|billion|trillion|mn|bn)\b)"
 _CN_NUMBER = rf"[{_CN}]+(?:点[零〇一二三四五六七八九]+)?"
 _CN_MONTH = r"(?:\d{1,2}|[一二三四五六七八九十]{1,2})"
@@ -101,7 +102,8 @@ _MY = rf"(?P<my>\b(?P<m6>{_MONTH})\.?,?\ (?:of\ )?(?P<y6>(?:1[5-9]|20)\d\d)(?!\d
 _VERSION = r"""(?P<version>(?<![\w.-])(?:v(?=\d)\d+(?:\.\d+)*|\d+(?:\.\d+){2,}(?!\d))(?:-(?:alpha|beta|rc)[.\d]*)?
     (?!['a-z0-9_%]|\.\d))"""
 _NAMED = r"(?P<named>(?:\b(?:version|release)|版本(?:号)?(?:为|是)?)\ ?v?(?P<ver>\d+(?:\.\d+)+)(?!\d))"
-_IDENTIFIER = r"""(?P<ident>(?!(?:mid|pre|post|non|early|late|top|under|over)-\d)(?=[a-z_]+(?:[-.\#/][a-z_]+)*[-.\#/]?\d)
+_IDENTIFIER = r"""(?P<ident>(?!(?:mid|pre|post|non|early|late|top|under|over)-\d)
+    (?=[a-z_]+(?:[-.\#/][a-z_]+)*[-.\#/]?\d)
     [a-z_][a-z0-9_]*(?:[-\#./][a-z0-9_]+)*(?![a-z0-9_]))"""
 _PERCENT_WORDS = rf"(?P<cpercent>(?P<cp>百分之|千分之)(?P<pv>{_ARABIC}|{_CN_NUMBER}))"
 _CN_ORDINAL = rf"(?P<o1_>第\ ?(?P<o1>\d+|[{_CN}]+)(?:\ ?(?:个|名|位|次|条|章|节|步|版|季度|天|年|周))?)"
@@ -112,13 +114,15 @@ _ORDINAL_NAME = rf"(?P<o3_>\b(?P<o3>{_ORDINAL_WORD})\b(?!\ of\ all|\s*[,-]))"
 @cache
 def _latin_pattern() -> re.Pattern[str]:
     """What may begin at the first letter of a Latin word."""
-    return _compiled(_SKIP, _VERSION, _NAMED, _MDY, _MY, _IDENTIFIER, _ORDINAL_NAME, _plain_pattern(rf"\b{_ENGLISH}\b"))
+    number = rf"\b{_ENGLISH}\b"
+    return _compiled(_SKIP, _VERSION, _NAMED, _MDY, _MY, _IDENTIFIER, _ORDINAL_NAME, _plain_pattern(number))
 
 
 @cache
 def _digit_pattern() -> re.Pattern[str]:
     """What may begin at a digit, a sign or a currency sign."""
-    return _compiled(_SKIP, _YMD, _CN_DATE, _CN_MONTH_DAY, _DMY, _TIME, _AMPM, _VERSION, _ORDINAL, _plain_pattern(_ARABIC))
+    dates = _YMD, _CN_DATE, _CN_MONTH_DAY, _DMY
+    return _compiled(_SKIP, *dates, _TIME, _AMPM, _VERSION, _ORDINAL, _plain_pattern(_ARABIC))
 
 
 @cache
@@ -134,13 +138,15 @@ def _compiled(*patterns: str) -> re.Pattern[str]:
 
 def _plain_pattern(number: str) -> str:
     """A number, or two with a range sign between, with currency, scale and unit."""
-    unit = rf"%|percent\b|{_unit_pattern()}"
+    unit = rf"(?:%|percent\b|{_unit_pattern()})"
     any_number = rf"(?:{_ARABIC}|{_CN_NUMBER}|\b{_ENGLISH}\b)"
     return rf"""
         (?P<plain>
         (?P<cur>us\$\ ?|hk\$\ ?|[$¥€£]\ ?|(?<![a-z])(?:rmb|usd|eur|cny|人民币)\ ?)?
         (?P<sign>(?<![\w)])[-+](?=\d))?
-        (?P<n1>(?<![a-z_\d.])(?:{number}|(?<=[a-z币$¥€£\ +-]){_ARABIC}))\ ?(?P<s1>{_SCALE})?(?:\ |-(?!\ ?\d))?(?P<u1>{unit})?
+        (?P<n1>(?<![a-z_\d.])(?:{number}|(?<=[a-z币$¥€£\ +-]){_ARABIC}))
+            \ ?(?P<s1>{_SCALE})?(?:\ |-(?!\ ?\d))?
+            (?P<u1>(?(cur)(?!{_MONEY_NAME})){unit})?
         (?:\ ?(?:-|~|至|到|to\b|or\b)\ ?(?P<cur2>[$¥€£])?(?P<n2>{any_number})\ ?(?P<s2>{_SCALE})?
             [\ -]?(?P<u2>{unit})?)?
         )"""
@@ -153,8 +159,8 @@ _JOINED = frozenset("0123456789-#./_@:+$")
 @cache
 def _starters() -> frozenset[str]:
     """Latin words with which a quantity may begin."""
-    more = ["hundred", "thousand", "million", "a", "version", "release", "rmb", "usd", "eur", "cny", "us", "hk", "http", "https"]
-    return frozenset([*WORDS, *MONTHS, *ORDINALS, *more])
+    more = ["hundred", "thousand", "million", "a", "version", "release", "http", "https"]
+    return frozenset([*WORDS, *MONTHS, *ORDINALS, *more, "rmb", "usd", "eur", "cny", "us", "hk"])
 
 
 def _matches(folded: str) -> Iterator[re.Match[str]]:
@@ -338,11 +344,6 @@ def _kind_of(match: re.Match[str], written: str | None) -> tuple[str, str | None
     if currency:
         return _unit_of(currency)
     return _unit_of(written)
-
-
-_NOT_NUMBERS = re.compile(
-    r"[一两千万百十](?:个|些|样|定|般|旦|直|起|下|点|种|致|次性|同|切|并|律|方面|部分|边|者|家|时|体|键|级|经|概|项|名|位|份|条|款|张|系列|分|面|行|侧|步|路|会|律|旁|脸|道|块|手|人|段|场|组|层|篇|座|部|批|向|带|词)"
-)
 
 
 def _is_article(match: re.Match[str], written: str | None) -> bool:

@@ -13,8 +13,8 @@ SCALES = {
     "十": 10.0, "百": 1e2, "千": 1e3, "万": 1e4, "十万": 1e5, "百万": 1e6, "千万": 1e7, "亿": 1e8, "万亿": 1e12,
     "k": 1e3, "hundred": 1e2, "thousand": 1e3, "million": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12,
 }  # fmt: skip
-_ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-eighteen nineteen"""
+_ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen"""
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 WORDS = {name: value for value, name in enumerate(_ONES.split())}
 WORDS |= {name: 10 * value for value, name in enumerate(_TENS.split(), start=2)}

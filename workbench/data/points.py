@@ -133,15 +133,16 @@ class Matcher:
         start = self._before(str(parts[0]), known[index].start)
         if start is None:
             return None
-        at: int | None = known[index].start
+        at = known[index].start
         for part in parts[1:]:
             if isinstance(part, Quantity):
-                at = self._quantity_at(part, known[index] if index < len(known) else None, at)
+                end = self._quantity_at(part, known[index] if index < len(known) else None, at)
                 index += 1
             else:
-                at = self._after(part, at)
-            if at is None:
+                end = self._after(part, at)
+            if end is None:
                 return None
+            at = end
         return start, at
 
     def _known_quantities(self) -> list[Quantity]:

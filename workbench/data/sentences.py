@@ -15,7 +15,10 @@ from workbench.data.text import HAN, Span, word_list
 MAX_CLAIMS = 200
 
 _CLOSERS = "\"'”’」』）)】]》>*_`"
-_CANDIDATE = re.compile(rf"(?:[。！？!?｡]+|…{{2,}}|\.{{3,}}|[.；;…]|\n)[{re.escape(_CLOSERS)}]*")
+_GLUED_MARKS = r"(?:\[\w[^\]\n]{0,40}\](?!\()|【[^】\n]{1,40}】)*"
+_CANDIDATE = re.compile(
+    rf"(?P<sign>[。！？!?｡]+|…{{2,}}|\.{{3,}}|[.；;…]|\n)(?P<close>[{re.escape(_CLOSERS)}]*){_GLUED_MARKS}"
+)
 _LAST_WORD = re.compile(r"[A-Za-z][A-Za-z.]*$")
 _LIST_NUMBER = re.compile(r"(?:^|\n)[ \t]*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
 _OPENING = re.compile(r"[\s\"'“‘(\[（【「]*")
@@ -27,7 +30,7 @@ def sentences(text: str) -> list[Span]:
     Line breaks end a sentence only where a line is a list item, heading, table row or paragraph of its own; a line
     wrapped in the middle of an English sentence goes on. Together the spans hold every non-space character.
     """
-    spans = []
+    spans: list[Span] = []
     start = 0
     for end in _ends(text):
         spans.extend(_trimmed(text, start, end))
@@ -75,23 +78,20 @@ def _line_ends(text: str, at: int) -> bool:
 
 
 def _mark_ends(text: str, match: re.Match[str]) -> bool:
-    """``!`` and ``?`` inside a word or URL (``a?b=1``) do not end; before a closing quote that goes on neither."""
-    following = text[match.end() : match.end() + 1]
-    if (
-        match[0][0] in "!?"
-        and following
-        and following.isascii()
-        and (following.isalnum() or following in "=&/")
-    ):
+    """Whether ``!`` or ``?`` ends a sentence: not in a URL (``a?b=1``), nor in a bracket or quote that goes on."""
+    following = text[match.end() : match.end() + 2]
+    if match[0][0] in "!?" and re.match(r"[A-Za-z0-9=&/]", following):
         return False
-    return not (match[0][-1] in "”’」』》\"')）" and following[:1] in tuple("，,、的"))
+    if not match["close"]:
+        return True
+    return following[:1] not in tuple("，,、的") and not following.lstrip()[:1].islower()
 
 
 def _stop_ends(text: str, match: re.Match[str]) -> bool:
     """Whether a full stop (or an ellipsis) ends a sentence."""
     following = text[match.end() : match.end() + 40]
-    if match[0].startswith("…") or match[0].startswith("..."):
-        return _ellipsis_ends(match[0], following)
+    if match["sign"].startswith(("…", "...")):
+        return _ellipsis_ends(match["sign"], following)
     if following and not following[0].isspace():
         return _glued_stop_ends(text, match, following)
     before = text[max(0, match.start() - 40) : match.start()]
@@ -108,14 +108,15 @@ def _ellipsis_ends(sign: str, following: str) -> bool:
 
 
 def _glued_stop_ends(text: str, match: re.Match[str], following: str) -> bool:
-    """A stop without a space after it ends a sentence only before or after Chinese, or before a citation mark."""
+    """A stop without a space after it ends a sentence only next to Chinese, and not in a list number (``1.价格``)."""
     previous = text[match.start() - 1 : match.start()]
-    if re.match(rf"[{HAN}]", following):
-        return not previous.isdigit() or (
-            bool(re.match(rf"[{HAN}]", following))
-            and not _LIST_NUMBER.search(text[max(0, match.start() - 40) : match.start()])
-        )
-    return bool(re.match(rf"[{HAN}]", previous)) or bool(re.match(r"\[\w[^\]\n]{0,40}\](?:\s|$)", following))
+    if _HAN_START.match(following):
+        before = text[max(0, match.start() - 40) : match.start()]
+        return not _LIST_NUMBER.search(before)
+    return _HAN_START.match(previous) is not None
+
+
+_HAN_START = re.compile(f"[{HAN}]")
 
 
 def _is_abbreviation(before: str, following: str) -> bool:
@@ -128,7 +129,8 @@ def _is_abbreviation(before: str, following: str) -> bool:
         return name != "no" or head.isdigit()
     if len(name) == 1 and word[0].isupper():
         return bool(head) and head.isupper() and name != "i"
-    return name in word_list("abbreviation", "any") and bool(head) and (head.islower() or head.isdigit() or head in ",;(")
+    goes_on = bool(head) and (head.islower() or head.isdigit() or head in ",;(")
+    return goes_on and name in word_list("abbreviation", "any")
 
 
 # ---------------------------------------------------------------- clauses

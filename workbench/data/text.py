@@ -64,8 +64,9 @@ _LATIN_WORD = re.compile("[A-Za-zÀ-ɏ]+")
 def language(text: str) -> str:
     """The language as an ISO 639-1 code, ``"other"`` where nothing tells it (no letters).
 
-    Decided by script first (kana before Han, a Han character weighs as four Latin letters, more where the Latin words are
-    no English sentence); Latin text of 20 letters or more goes to a small language model, shorter Latin text is ``"en"``.
+    Decided by script first (kana before Han, a Han character weighs as four Latin letters, more where the
+    Latin words are no English sentence); Latin text of 20 letters or more goes to a small language model, shorter Latin text is
+    ``"en"``.
     """
     sample = text[:2000]
     latin = sum(map(len, _LATIN_WORD.findall(sample)))
@@ -120,8 +121,9 @@ _TOKEN = re.compile(
 )
 _PART = re.compile(r"[^-/:+‐–]+")
 _NUMBER_UNIT = re.compile(
-    r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[kmgt]i?b|[kmgt]bps|ms|min|hrs?|km|cm|mm|kg|mg|px|usd|eur|rmb|cny|[kmg]?hz|kwh|mah)",
-    re.IGNORECASE,
+    r"""(?P<number>\d+(?:\.\d+)?)(?P<unit>[kmgt]i?b|[kmgt]bps|ms|min|hrs?|km|cm|mm|kg|mg|px|usd|eur|rmb|cny
+        |[kmg]?hz|kwh|mah)""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _RANGE = re.compile(r"\d+(?:\.\d+)?(?:[-–]\d+(?:\.\d+)?)")
 _JOINERS = re.compile(r"[-/:+‐–]")
@@ -281,6 +283,8 @@ def stem(word: str) -> str:
         return word
     if word.endswith("ss"):
         return word
+    if word in ("used", "uses", "using"):
+        return "use"
     for ending, instead in _STEM_RULES:
         if word.endswith(ending):
             root = word[: -len(ending)]

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+
+from workbench.data.sentences import MAX_CLAIMS, claims, clauses, sentences
+
+
+def texts(spans: object) -> list[str]:
+    return [span.text for span in spans]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Dr. Smith paid $3.50. He left.", ["Dr. Smith paid $3.50.", "He left."]),
+        ("He lives in the U.S. now. She left.", ["He lives in the U.S. now.", "She left."]),
+        ("See e.g. this one. Next.", ["See e.g. this one.", "Next."]),
+        ("Use v2.3.1. Then stop.", ["Use v2.3.1.", "Then stop."]),
+        ("See https://a.b/c?x=1. Next.", ["See https://a.b/c?x=1.", "Next."]),
+        ("See No. 5 there. Ok.", ["See No. 5 there.", "Ok."]),
+        ("1. First thing\n2. Second thing", ["1. First thing", "2. Second thing"]),
+        ("价格是3.5元。很便宜！真的吗？", ["价格是3.5元。", "很便宜！", "真的吗？"]),
+        ("他说：“可以。”然后走了。", ["他说：“可以。”", "然后走了。"]),
+        ("“真的吗？”他问。", ["“真的吗？”", "他问。"]),
+        ("好……我知道了。", ["好……", "我知道了。"]),
+        ("支持导出；不支持导入。", ["支持导出；", "不支持导入。"]),
+        ("版本2.3.1支持。版本3不支持", ["版本2.3.1支持。", "版本3不支持"]),
+        ("He said “Stop.” Then he left.", ["He said “Stop.”", "Then he left."]),
+        ("He said (twice!) no. Ok.", ["He said (twice!) no.", "Ok."]),
+        ("Wrapped in the\nmiddle of it. Next.", ["Wrapped in the\nmiddle of it.", "Next."]),
+        ("# Title\n- one\n- two", ["# Title", "- one", "- two"]),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |", "|---|---|", "| 1 | 2 |"]),
+        ("It costs 5 USD [1]. It is [2].", ["It costs 5 USD [1].", "It is [2]."]),
+        ("It costs 5.[1] It is small.[2]", ["It costs 5.[1]", "It is small.[2]"]),
+        ("Wait... what happened? No!", ["Wait... what happened?", "No!"]),
+        ("", []),
+    ],
+)
+def test_sentences(text: str, expected: list[str]) -> None:
+    assert texts(sentences(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The plan costs $5, and it includes 5 users", ["The plan costs $5", "it includes 5 users"]),
+        ("It supports red, green and blue", ["It supports red, green and blue"]),
+        ("标准版支持五个用户，而企业版支持无限用户", ["标准版支持五个用户", "而企业版支持无限用户"]),
+        ("支持导出，并且可以定时", ["支持导出", "并且可以定时"]),
+        ("因为是免费的，所以不收钱", ["因为是免费的，所以不收钱"]),
+        ("A is one thing; B is another", ["A is one thing", "B is another"]),
+    ],
+)
+def test_clauses(text: str, expected: list[str]) -> None:
+    assert texts(clauses(text)) == expected
+
+
+def test_claims_leave_out_what_states_nothing() -> None:
+    text = "您好！企业版支持 500 个用户[1]。\n1. 价格为300元【2】。\n希望对您有帮助。还有问题吗？如有其他问题，请随时联系我们。"
+    assert texts(claims(text).spans) == ["企业版支持 500 个用户", "价格为300元"]
+    english = (
+        "Sure! The plan has 5 seats [doc-a#1].\n## Details\n- It costs $9.\nLet me know if you need more. "
+        "Is that ok? I could not find the refund policy. I hope this helps!"
+    )
+    assert texts(claims(english).spans) == ["The plan has 5 seats", "It costs $9."]
+
+
+def test_claims_are_capped_and_say_so() -> None:
+    many = claims("The plan has seats. " * (MAX_CLAIMS + 50))
+    assert (len(many.spans), many.capped) == (MAX_CLAIMS, True)
+    assert claims("The plan has seats.").capped is False
+
+
+def test_bullets_and_numbers_are_no_part_of_a_claim() -> None:
+    assert texts(claims("- 支持导出\n* 支持导入\n3) 支持同步\n① 支持备份").spans) == ["支持导出", "支持导入",
+    "支持同步", "支持备份"]
+    assert texts(claims("3.5 GB is the limit").spans) == ["3.5 GB is the limit"]
