@@ -343,3 +343,52 @@ def test_script_makes_the_files_again_byte_for_byte(tmp_path):
     assert len(made) == 10
     for name in made:
         assert (tmp_path / name).read_bytes() == (SUPPORT / name).read_bytes(), name
+
+
+def missed_texts(sub_cause: str) -> list[tuple[dict, dict]]:
+    """(recorded row, chunk that was missed) for each miss labelled with ``sub_cause``."""
+    keys = [key for key in labelled("retrieval_miss") if LABELS[key]["sub_cause"] == sub_cause]
+    return [(RECORDED[key], CORPUS[doc]) for key in keys for entry in missing_entries(RECORDED[key]) for doc in entry]
+
+
+def pieces(text: str) -> set[str]:
+    """Lower-case words of four letters and more, and pairs of Chinese characters."""
+    chinese = re.findall("[\u4e00-\u9fff]+", text)
+    return {run[i : i + 2] for run in chinese for i in range(len(run) - 1)} | set(re.findall("[a-z]{4,}", text.lower()))
+
+
+def test_language_gaps_are_between_languages():
+    for row, chunk in missed_texts("language_gap"):
+        question, text = (bool(re.search("[\u4e00-\u9fff]", part)) for part in (row["question"], chunk["text"]))
+        assert question != text
+
+
+def test_lexical_gaps_share_next_to_no_word():
+    for row, chunk in missed_texts("lexical_gap"):
+        assert len(pieces(row["question"]) & pieces(chunk["text"])) <= 1
+
+
+def test_semantic_gaps_share_words():
+    for row, chunk in missed_texts("semantic_gap"):
+        assert len(pieces(row["question"]) & pieces(chunk["text"])) >= 2
+
+
+def test_crowded_out_chunks_have_near_duplicates_among_the_contexts():
+    for row, chunk in missed_texts("crowded_out"):
+        mine = pieces(chunk["text"])
+        others = [pieces(context["text"]) for context in row["contexts"]]
+        assert sum(len(mine & other) > 0.5 * len(other) for other in others) == 5
+
+
+def test_truncated_facts_stand_at_the_end_of_a_long_chunk():
+    for row, chunk in missed_texts("truncated"):
+        place = min(chunk["text"].index(point) for point in row["must_include"])
+        assert place > 0.85 * len(chunk["text"])
+        assert len(chunk["text"]) > 1000
+
+
+def test_filtered_chunks_share_more_words_with_the_question_than_what_came_instead():
+    for row, chunk in missed_texts("filtered"):
+        asked = pieces(row["question"])
+        came = [len(asked & pieces(context["text"])) for context in row["contexts"]]
+        assert len(asked & pieces(chunk["text"])) > max(came)

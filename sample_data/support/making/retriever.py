@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable
 
@@ -30,7 +31,7 @@ def tokens(text: str) -> list[str]:
 
 
 class Retriever:
-    """BM25 (k1 1.2, b 0.75) over title and text of each chunk; ties by id."""
+    """BM25 (k1 1.2, b 0.75) over title and text of each chunk; ties in an order that looks random."""
 
     def __init__(self, chunks: Iterable[Row], title_weight: int = 1) -> None:
         self.chunks = {chunk["doc_id"]: chunk for chunk in chunks}
@@ -45,7 +46,7 @@ class Retriever:
         terms = sorted(set(tokens(question)))  # sorted: sums of floats depend on the order
         allowed = (key for key, chunk in self.chunks.items() if chunk["tenant"] in (None, tenant))
         scored = [(key, self._score(terms, key)) for key in allowed]
-        return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
+        return sorted(scored, key=lambda pair: (-pair[1], zlib.crc32(f"{question} {pair[0]}".encode())))
 
     def _score(self, terms: list[str], key: str) -> float:
         count, norm = self.counts[key], K1 * (1 - B + B * self.lengths[key] / self.mean)

@@ -13,7 +13,7 @@ import random
 import re
 from typing import Any
 
-from .cases import all_expected
+from .cases import all_expected, language
 from .files import Row
 from .retriever import Retriever, tokens
 
@@ -124,8 +124,9 @@ def _answer(name: str, case: Row, change: Row, ranks: dict[str, int]) -> str | N
     text = case.get(f"answer_{name}", case["answer"])
     docs = all_expected(case)
     if name == "improved" and _marked(case):
-        text = text if "{" in text else re.sub(r"([.。？])?$", r"{1}\1", text, count=1)
-        return re.sub(r"\{(\d)\}", lambda match: f"[{_rank(docs, int(match[1]), ranks)}]", text)
+        text = text if "{" in text else re.sub(r"([.。])$", r"{1}\1", text)
+        space = " " if language(case["question"], case["id"]) == "en" else ""
+        return re.sub(r"\{(\d)\}", lambda match: f"{space}[{_rank(docs, int(match[1]), ranks)}]", text)
     return re.sub(r"\{\d\}", "", text)
 
 
