@@ -12,7 +12,14 @@ import pandas as pd
 from workbench.data.schema import SampleSet
 from workbench.scoring.thresholds import Thresholds
 
-METRICS = ("recall@5", "faithfulness", "answer_correctness", "end_to_end_correct", "hallucination_rate", "forbidden_hits")
+METRICS = (
+    "recall@5",
+    "faithfulness",
+    "answer_correctness",
+    "end_to_end_correct",
+    "hallucination_rate",
+    "forbidden_hits",
+)
 
 ZH = {
     "question": "企业版套餐支持多少并发会话？",
@@ -38,7 +45,8 @@ def sample_frame(n: int) -> pd.DataFrame:
         contexts = [{"doc_id": f"doc-{i % 7}#{rank}", "text": text, "score": 0.9 - rank / 10}
                     for rank, text in enumerate(base["contexts"], start=1)]  # fmt: skip
         rows.append({
-            "question": base["question"], "answer": base["answer"], "contexts": contexts, "reference": base["reference"],
+            "question": base["question"], "answer": base["answer"], "contexts": contexts,
+            "reference": base["reference"],
             "expected_docs": [f"doc-{i % 7}#2" if i % 2 == 0 else f"doc-{i % 7}#1"], "must_include": base["points"],
             "must_not_include": base["forbidden"], "expect_refusal": None, "case_type": base["type"],
             "tags": base["tags"], "tenant": None,
@@ -85,13 +93,16 @@ class FakeEvaluation:
 
     def failures(self) -> pd.DataFrame:
         scores = self.scores()
-        failing = (scores["end_to_end_correct"] == 0) | (scores["faithfulness"] < self.thresholds.low_cut("faithfulness"))
+        failing = (scores["end_to_end_correct"] == 0) | (
+            scores["faithfulness"] < self.thresholds.low_cut("faithfulness")
+        )
         cause = np.where(scores["end_to_end_correct"] == 0, "omission", np.where(failing, "hallucination", "pass"))
         return pd.DataFrame({
             "sample_id": self.frame.index, "passed": ~failing.to_numpy(), "primary_cause": cause, "sub_cause": None,
             "causes": [[] if c == "pass" else [c, "contradiction"] if c == "omission" else [c] for c in cause],
             "confidence": 0.86, "evidence": np.where(failing, "the key point “500” stands in doc-0#2 (rank 2)", ""),
-            "advice": np.where(failing, "ask the generator to use every cited fragment", ""), "refusal_outcome": "answered",
+            "advice": np.where(failing, "ask the generator to use every cited fragment", ""), 
+            "refusal_outcome": "answered",
         }).set_index("sample_id")  # fmt: skip
 
     def summary(self) -> pd.DataFrame:
@@ -102,7 +113,8 @@ class FakeEvaluation:
             mean = scores[metric].mean()
             target = self.thresholds.targets.get(metric, np.nan)
             rows.append({
-                "metric": metric, "mean": mean, "low": mean - 0.05, "high": mean + 0.05, "n_ok": ok, "n_not_applicable": 0,
+                "metric": metric, "mean": mean, "low": mean - 0.05, "high": mean + 0.05, "n_ok": ok,
+                "n_not_applicable": 0,
                 "n_undefined": self.n - ok, "n_error": 0, "n_skipped": 0, "n_total": self.n, "low_bound": mean,
                 "high_bound": mean, "target": target, "attainable": 1.0,
                 "meets_target": bool(mean >= target) if target == target else None, "method": "bootstrap",
@@ -122,7 +134,8 @@ class FakeEvaluation:
                 start = (row["answer"] or "").index(text, at)
                 at = start + len(text)
                 rows.append({
-                    "sample_id": sample_id, "side": "answer", "claim_id": claim_id, "text": text, "start": start, "end": at,
+                    "sample_id": sample_id, "side": "answer", "claim_id": claim_id, "text": text, "start": start,
+                    "end": at,
                     "verdict": kind, "support": 0.9 if kind == "supported" else 0.1,
                     "contradiction": 0.8 if kind == "contradicted" else 0.0, "best_doc_id": "doc-0#2",
                     "other_verdict": kind, "other_support": 0.5, "other_contradiction": 0.0,

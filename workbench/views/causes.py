@@ -46,5 +46,5 @@ def explained(evaluation: Any, sample_id: str) -> dict[str, Any]:
         "evidence": sentences.pop(primary, ""),
         "advice": advice(primary) if failing else "",
         "others": sentences,
-        "unchecked": unchecked(causes.chain, code) if primary != "pass" else [],
+        "unchecked": unchecked(causes.chain)[code] if primary != "pass" else [],
     }

@@ -73,7 +73,7 @@ class Filter:
 
 
 def facets(samples: pd.DataFrame) -> pd.DataFrame:
-    """What every sample can be filtered by: index ``sample_id``; ``type, language`` (text or None) and ``tags`` (tuple)."""
+    """What every sample can be filtered by: index ``sample_id``; ``type, language`` (or None), ``tags`` (tuple)."""
     import pandas as pd
 
     def column(name: str) -> list[Any]:

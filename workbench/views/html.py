@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
@@ -26,15 +27,20 @@ if TYPE_CHECKING:
 #: Characters of a text that are shown at once, and how many more unfold; the rest is only in exports.
 SHOWN, UNFOLDED = 3000, 20_000
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _VOID = frozenset({"br", "hr", "img", "meta"})
-_TAGS = frozenset((
+_TAGS = _words(
     "a b bdi blockquote body br button code dd details div dl dt em figcaption figure h1 h2 h3 h4 head hr html i img "
     "li mark meta ol p pre small span strong style sub summary sup table tbody td th thead title tr ul"
-).split())  # fmt: skip
-_ATTRIBUTES = frozenset((
+)
+_ATTRIBUTES = _words(
     "class title id href src alt lang dir open colspan rowspan scope style width height charset content name role "
     "aria-label aria-hidden"
-).split())  # fmt: skip
+)
 #: Everything below space but tab and newline, DEL, the C1 block, lone surrogates and non-characters.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -141,7 +147,7 @@ def _segments(text: str, start: int, end: int, marks: Sequence[Mark]) -> Markup:
     inside = [mark for mark in marks if mark.start < mark.end and mark.start < end and mark.end > start]
     edges = sorted({start, end, *(min(max(at, start), end) for mark in inside for at in (mark.start, mark.end))})
     parts = []
-    for first, last in zip(edges, edges[1:], strict=False):
+    for first, last in pairwise(edges):
         over = [mark for mark in inside if mark.start < last and mark.end > first]
         parts.append(_piece(text[first:last], first, over) if over else safe(text[first:last]))
     return join(parts)
@@ -179,7 +185,9 @@ def table(
     """
     headings, formats = headings or {}, formats or {}
     numeric = {name for name in frame.columns if frame[name].dtype.kind in "fiu"}
-    head = h("tr", *(h("th", headings.get(name, name), cls=_align(name in numeric), scope="col") for name in frame))
+    head = h(
+        "tr", *(h("th", headings.get(name, name), cls=_align(name in numeric), scope="col") for name in map(str, frame))
+    )
     columns = [[formats.get(name, cell)(value) for value in frame[name].tolist()] for name in frame.columns]
     rows = [
         h("tr", *(h("td", value, cls=_align(name in numeric)) for name, value in zip(frame.columns, row, strict=True)),

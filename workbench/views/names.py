@@ -26,7 +26,7 @@ def metric_reading(name: str) -> str:
 
 def cause_title(name: Any) -> str:
     """The readable name of a cause or sub-cause."""
-    return named("causes", name)
+    return _t(f"causes.sub.{name}") if has_text(f"causes.sub.{name}") else named("causes", name)
 
 
 def state_title(name: Any) -> str:

@@ -48,7 +48,7 @@ def drawing(width: float, height: float, theme: str = "print") -> Iterator[tuple
         yield figure, axes
 
 
-def _settings(theme: str) -> dict[str, Any]:
+def _settings(theme: str) -> Any:
     ink = _INK[theme]
     face = "none" if theme == "screen" else "white"
     inks = ("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor", "xtick.color", "ytick.color")
@@ -85,6 +85,8 @@ def histogram(
     low_is_bad
         Whether the failing side is below the cut (else above it).
     """
+    from matplotlib.ticker import MaxNLocator
+
     scores = _finite(values)
     edges = _edges(scores, cut)
     failing = scores < cut if low_is_bad else scores > cut
@@ -92,14 +94,16 @@ def histogram(
         figure.subplots_adjust(left=0.055, right=0.985, top=0.85, bottom=0.22)
         fine, bad = (np.histogram(scores[chosen], edges)[0] for chosen in (~failing, failing))
         axes.stairs(fine, edges, fill=True, color=GREEN, alpha=0.75, lw=0)
-        axes.stairs(fine + bad, edges, baseline=fine, fill=True, facecolor=VERMILLION, hatch="////", edgecolor="white", lw=0)
+        axes.stairs(
+            fine + bad, edges, baseline=fine, fill=True, facecolor=VERMILLION, hatch="////", edgecolor="white", lw=0
+        )
         axes.axvline(cut, color=BLUE, lw=1.6)
         axes.annotate(f"{cut:.2f}", (cut, 1), xycoords=("data", "axes fraction"), xytext=(3, -9),
                       textcoords="offset points", color=BLUE)  # fmt: skip
         axes.set_xlim(edges[0], edges[-1])
         axes.set_xlabel(drawable(label))
         axes.set_title(drawable(title, 120))
-        axes.yaxis.get_major_locator().set_params(integer=True, nbins=4)
+        axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
     return figure
 
 

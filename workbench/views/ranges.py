@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ FIRST = ("faithfulness", "answer_correctness", "recall", "end_to_end_correct", "
 
 
 def higher_is_better(metric: str) -> bool | None:
-    """The direction of ``metric``; None where neither is good in itself. A metric that nobody declared is better high."""
+    """The direction of ``metric``; None where neither is good in itself. An undeclared metric is better high."""
     from workbench.scoring.metrics import definitions
 
     depth = metric.partition("@")[2]
@@ -46,11 +47,12 @@ def offered(states: pd.DataFrame) -> list[str]:
     return [str(name) for name in states.columns[has]]
 
 
-def first_choice(metrics: list[str]) -> str | None:
-    """The metric to begin with; None when there is none."""
-    for wanted in FIRST:
-        for name in metrics:
-            if name.partition("@")[0] == wanted:
-                return name
+def first_choice(metrics: list[str], has_low: Callable[[str], bool] = lambda _: True) -> str | None:
+    """The metric to begin with: of those with anything on the bad side of their cut (``has_low``) the most telling;
+    None when there is no metric."""
+    for good_enough in (has_low, lambda _: True):
+        for wanted in FIRST:
+            for name in metrics:
+                if name.partition("@")[0] == wanted and good_enough(name):
+                    return name
     return metrics[0] if metrics else None
-

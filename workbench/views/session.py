@@ -84,7 +84,7 @@ class Session:
         self._history: list[State] = []
         self._observers: list[Observer] = []
         self._waiting: set[str] | None = None
-        self.slices = None  # type: ignore[assignment]
+        self._slices: Slices | None = None
         self.notes: list[str] = []
         self._derive(evaluation)
         own = getattr(evaluation, "path", None)
@@ -140,9 +140,21 @@ class Session:
         """The samples as loaded: index ``sample_id``."""
         return self._opened.samples.frame
 
+    def sample(self, sample_id: str) -> dict[str, Any]:
+        """One sample as loaded: field → value."""
+        row: Any = self.samples.loc[sample_id]
+        return dict(zip(self.samples.columns, row.tolist(), strict=True))
+
+    @property
+    def slices(self) -> Slices:
+        """Claims, contexts, support … of single samples, under the thresholds in force."""
+        assert self._slices is not None
+        return self._slices
+
     def matching(self) -> pd.Index[str]:
         """Ids of the samples that pass the filter, in the order of the data."""
-        return self.samples.index[matching(self.filter, self.facets, self.causes, lambda: self._texts)]
+        keep = matching(self.filter, self.facets, self.causes, lambda: self._texts)
+        return self.samples.index[keep]
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -154,7 +166,7 @@ class Session:
         self.scores: pd.DataFrame = evaluation.scores()
         self.states: pd.DataFrame = evaluation.states()
         self.failures: pd.DataFrame = cause_table(evaluation)
-        self.slices = Slices(evaluation, self.slices)
+        self._slices = Slices(evaluation, self._slices)
         self.causes = all_causes(self.failures)
 
     # ------------------------------------------------------------ changes
@@ -299,19 +311,21 @@ class Session:
     # ------------------------------------------------------------ keeping
 
     def refresh(self) -> bool:
-        """Take over what another kernel wrote since; True when anything changed."""
+        """Take over verdicts and pins that another kernel wrote since; True when anything changed."""
         if self._journal is None:
             return False
+        shared = ("annotations", "findings", "removed", "order")
+        entries = [{key: entry[key] for key in shared if key in entry} for entry in self._journal.read_new()]
         before = self._state
-        entries = self._journal.read_new()
-        return bool(entries) and self._apply(self._replayed(entries), set(CHANGES), record=False, write=False) != before
+        self._apply(self._replayed(entries), set(CHANGES), record=False, write=False)
+        return self._state != before
 
     def _change(self, names: set[str], **values: Any) -> None:
         after = dataclasses.replace(self._state, **values)
         if after != self._state:
             self._apply(after, names, record=names != {"selection"})
 
-    def _apply(self, after: State, names: set[str], *, record: bool, write: bool = True) -> State:
+    def _apply(self, after: State, names: set[str], *, record: bool, write: bool = True) -> None:
         before = self._state
         changed = {name for name in names if getattr(before, name) != getattr(after, name)}
         if "thresholds" in changed:
@@ -322,7 +336,6 @@ class Session:
         if write:
             self._write(_difference(before, after))
         self._tell(changed)
-        return before
 
     def _write(self, difference: dict[str, Any]) -> None:
         if self._journal is None or not difference:
@@ -412,9 +425,7 @@ def _replay(state: State, entry: Mapping[str, Any], figures: Path | None) -> Sta
     return dataclasses.replace(state, **values)
 
 
-def _replayed_findings(
-    known: Sequence[Finding], entry: Mapping[str, Any], figures: Path | None
-) -> tuple[Finding, ...]:
+def _replayed_findings(known: Sequence[Finding], entry: Mapping[str, Any], figures: Path | None) -> tuple[Finding, ...]:
     items = {item.finding_id: item for item in known}
     for plain in entry.get("findings", ()):
         finding = Finding.from_dict(plain, figures)

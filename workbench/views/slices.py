@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +12,11 @@ if TYPE_CHECKING:
 FRAMES = ("claims", "contexts", "support", "spans", "errors")
 #: Those that are the same under any thresholds.
 FIXED = ("support", "spans", "errors")
+
+
+def records(frame: pd.DataFrame) -> Iterator[Any]:
+    """The rows of a frame as named tuples."""
+    return iter(frame.itertuples())
 
 
 class Slices:

@@ -53,7 +53,7 @@ class Journal:
             with self.path.open("rb") as file:
                 file.seek(self._offset)
                 content = file.read()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         complete = content.rfind(b"\n") + 1
         self._offset += complete

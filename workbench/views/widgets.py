@@ -181,7 +181,9 @@ class PagedTable(W.VBox):
         self._options: dict[str, Any] = {}
         self._body = markup()
         self._count = markup()
-        self._back = button("◀", panel.guarded(lambda: self._turn(-1), "page back"), tooltip=_t("panels.common.previous"))
+        self._back = button(
+            "◀", panel.guarded(lambda: self._turn(-1), "page back"), tooltip=_t("panels.common.previous")
+        )
         self._forward = button("▶", panel.guarded(lambda: self._turn(1), "page on"), tooltip=_t("panels.common.next"))
         self._bar = row(self._back, self._count, self._forward)
         super().__init__([self._body, self._bar], layout=W.Layout(width="100%"))
@@ -196,7 +198,7 @@ class PagedTable(W.VBox):
         if self._frame is None or label not in self._frame.index:
             return
         self._options["current"] = label
-        self._at = int(self._frame.index.get_loc(label)) // self._size * self._size
+        self._at = self._frame.index.tolist().index(label) // self._size * self._size
         self._draw()
 
     def _turn(self, step: int) -> None:

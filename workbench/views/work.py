@@ -73,7 +73,7 @@ class Work:
         result, failure = None, None
         try:
             result = self._function(progress=self._report, cancelled=self._stop.is_set)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - handed to on_end, which shows or raises it
             _log.info("work ended early: %s", error, exc_info=True)
             failure = error
         self._on_end(result, failure)

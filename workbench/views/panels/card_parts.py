@@ -14,6 +14,8 @@ from workbench.views.causes import explained
 from workbench.views.filtering import NOT_FAILING
 from workbench.views.html import Mark, excerpt, h, join, marked, safe
 from workbench.views.names import cause_title, metric_title, score_text, state_title, verdict_title
+from workbench.views.ranges import is_low
+from workbench.views.slices import records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +30,7 @@ MOST_CONTEXTS = 30
 
 def header_part(session: Session, sample_id: str) -> Markup:
     """Question, cause with confidence, why, what to try, what else contributed and what could not be checked."""
-    question = str(session.samples.at[sample_id, "question"])
+    question = str(session.sample(sample_id)["question"])
     found = explained(session.evaluation, sample_id)
     lines = [_line("why", found.get("evidence")), _line("try", found.get("advice"))]
     others = [join([cause_title(name), f" – {words}" if words else ""]) for name, words in found["others"].items()]
@@ -58,7 +60,7 @@ def _line(key: str, words: Any) -> Markup | None:
 
 def answer_part(session: Session, sample_id: str) -> Markup:
     """The answer with its claims in colour and with a sign, what contradicts them, and the reference to unfold."""
-    row = session.samples.loc[sample_id]
+    row = session.sample(sample_id)
     answer = none_if_missing(row.get("answer"))
     claims = _answer_claims(session, sample_id)
     if answer is None:
@@ -66,7 +68,9 @@ def answer_part(session: Session, sample_id: str) -> Markup:
     else:
         shown = marked(answer, _claim_marks(claims, session.slices.rows("spans", sample_id)))
     unlock = _t("panels.card.no_claims") if answer is not None and not len(claims) else ""
-    pairs = [(_t("panels.card.answer"), join([shown, _counts(claims), h("p", unlock, cls="wb-quiet") if unlock else ""]))]
+    pairs = [
+        (_t("panels.card.answer"), join([shown, _counts(claims), h("p", unlock, cls="wb-quiet") if unlock else ""]))
+    ]
     pairs += [(_t("panels.card.problems"), problems)] if (problems := _problems(session, sample_id, claims)) else []
     reference = none_if_missing(row.get("reference"))
     pairs.append((_t("panels.card.reference"), marked(reference) if reference else _missing("no_reference")))
@@ -81,12 +85,14 @@ def _answer_claims(session: Session, sample_id: str) -> pd.DataFrame:
 def _claim_marks(claims: pd.DataFrame, spans: pd.DataFrame) -> list[Mark]:
     """One mark a claim, and one for each part of a claim (a number, a name) that the contexts do not bear out."""
     marks = []
-    for claim in claims.itertuples():
+    for claim in records(claims):
         if claim.verdict in SIGNS and claim.start >= 0:
-            title = _t("panels.card.claim_title", verdict=verdict_title(claim.verdict), support=score_text(claim.support))
+            title = _t(
+                "panels.card.claim_title", verdict=verdict_title(claim.verdict), support=score_text(claim.support)
+            )
             marks.append(Mark(int(claim.start), int(claim.end), claim.verdict, SIGNS[claim.verdict], title))
     open_claims = set(claims.loc[claims["verdict"] != "supported", "claim_id"]) if len(claims) else set()
-    for part in spans[spans["side"] == "answer"].itertuples() if len(spans) else ():
+    for part in records(spans[spans["side"] == "answer"]) if len(spans) else ():
         if part.claim_id in open_claims and part.support < 0.5:
             title = _t("panels.card.part_title", kind=part.kind, support=score_text(part.support))
             marks.append(Mark(int(part.start), int(part.end), "part", "", title))
@@ -98,9 +104,10 @@ def _counts(claims: pd.DataFrame) -> Markup | None:
         return None
     counts = claims["verdict"].value_counts()
     chips = [
-        h("span", h("span", SIGNS[name], cls=f"wb-sign wb-{name}"), f" {verdict_title(name)} {counts[name]}", cls="wb-chip")
-        for name in SIGNS if counts.get(name, 0)
-    ]  # fmt: skip
+        h("span", h("span", sign, cls=f"wb-sign wb-{name}"), f" {verdict_title(name)} {counts[name]}", cls="wb-chip")
+        for name, sign in SIGNS.items()
+        if counts.get(name, 0)
+    ]
     return h("div", *chips, cls="wb-quiet")
 
 
@@ -108,7 +115,7 @@ def _problems(session: Session, sample_id: str, claims: pd.DataFrame) -> Markup 
     """What speaks against each contradicted or unmentioned claim, the sentence of the context quoted."""
     bad = claims[claims["verdict"].isin(("contradicted", "not_mentioned"))] if len(claims) else claims
     lines = [h("p", h("span", "✗ ", cls=f"wb-sign wb-{claim.verdict}"), _problem(session, sample_id, claim))
-             for claim in bad.head(8).itertuples()]  # fmt: skip
+             for claim in records(bad.head(8))]  # fmt: skip
     return join(lines) if lines else None
 
 
@@ -127,7 +134,7 @@ def _quote(session: Session, sample_id: str, claim: Any) -> Markup | None:
     if not len(own) or own["contradict"].isna().all():
         return None
     best = own.loc[own["contradict"].idxmax()]
-    contexts = session.samples.loc[sample_id, "contexts"] or []
+    contexts = _listed(session.sample(sample_id).get("contexts"))
     if not 1 <= int(best["rank"]) <= len(contexts):
         return None
     context = contexts[int(best["rank"]) - 1]
@@ -141,7 +148,7 @@ def _quote(session: Session, sample_id: str, claim: Any) -> Markup | None:
 
 def expected_part(session: Session, sample_id: str) -> Markup | None:
     """Expected documents with the rank at which they came, key points made or missing, forbidden content."""
-    row = session.samples.loc[sample_id]
+    row = session.sample(sample_id)
     pairs = [(_t("panels.card.expected"), _expected(session, sample_id, row))]
     if points := _listed(row.get("must_include")):
         pairs.append((_t("panels.card.points"), _found(points, row.get("answer"), good_when_found=True)))
@@ -152,7 +159,7 @@ def expected_part(session: Session, sample_id: str) -> Markup | None:
     return _grid(pairs)
 
 
-def _expected(session: Session, sample_id: str, row: pd.Series[Any]) -> Markup:
+def _expected(session: Session, sample_id: str, row: Mapping[str, Any]) -> Markup:
     wanted = judgements(none_if_missing(row.get("expected_docs")))
     if wanted is None:
         return _missing("no_expected")
@@ -181,7 +188,9 @@ def _found(entries: Sequence[Any], answer: Any, *, good_when_found: bool) -> Mar
         options = alternatives(entry)
         found = isinstance(answer, str) and find_any(options, answer) is not None
         good = found is good_when_found
-        word = "" if found is good_when_found else " " + _t("panels.card." + ("missing" if good_when_found else "present"))
+        word = (
+            "" if found is good_when_found else " " + _t("panels.card." + ("missing" if good_when_found else "present"))
+        )
         mark = h("span", ("✓" if good else "✗") + word, cls="wb-good" if good else "wb-bad")
         chips.append(h("span", excerpt(" / ".join(options), 60), " ", mark, cls="wb-chip"))
     return join(chips)
@@ -192,7 +201,7 @@ def _found(entries: Sequence[Any], answer: Any, *, good_when_found: bool) -> Mar
 
 def contexts_part(session: Session, sample_id: str) -> Markup:
     """Each context to unfold: id, score, relevance, and its text with matched words and spans pointed out."""
-    row = session.samples.loc[sample_id]
+    row = session.sample(sample_id)
     contexts = none_if_missing(row.get("contexts")) if not isinstance(row.get("contexts"), list) else row["contexts"]
     if contexts is None:
         return _grid([(_t("panels.card.contexts"), _missing("no_contexts"))])
@@ -243,7 +252,7 @@ def _facts(item: Mapping[str, Any], facts: Any) -> list[Markup]:
 def _support_marks(support: pd.DataFrame, rank: int, thresholds: Any) -> list[Mark]:
     own = support[(support["rank"] == rank) & (support["side"] == "answer")] if len(support) else support
     marks = []
-    for pair in own.itertuples():
+    for pair in records(own):
         if pair.span_start < 0 or pair.span_end <= pair.span_start:
             continue
         if pair.contradict >= thresholds.contradiction and pair.contradict > pair.entail:
@@ -274,31 +283,32 @@ def word_marks(text: str, words: frozenset[str], most: int = 200) -> list[Mark]:
 
 def scores_part(session: Session, sample_id: str) -> Markup:
     """All scores of the sample, those without a value with their state to unfold, and other tools' scores."""
-    scores, states = session.scores.loc[sample_id], session.states.loc[sample_id]
-    has = states == "ok"
-    chips = [_score_chip(session, name, scores[name]) for name in scores.index[has]]
-    pairs: list[tuple[str, Any]] = [(_t("panels.card.scores"), join([*chips, _without(states[~has])]))]
+    scores = session.scores.loc[sample_id].to_dict()
+    states = session.states.loc[sample_id].to_dict()
+    chips = [_score_chip(session, str(name), value) for name, value in scores.items() if states[name] == "ok"]
+    without = _without({str(name): state for name, state in states.items() if state != "ok"})
+    pairs: list[tuple[str, Any]] = [(_t("panels.card.scores"), join([*chips, without]))]
     recorded = session.evaluation.samples.recorded_scores
-    if sample_id in recorded.index and recorded.loc[sample_id].notna().any():
-        own = recorded.loc[sample_id].dropna()
-        chips = [h("span", f"{name} ", h("strong", score_text(float(value))), cls="wb-chip") for name, value in own.items()]
-        pairs.append((_t("panels.card.other_tool"), join(chips)))
+    if sample_id in recorded.index:
+        own = {name: value for name, value in recorded.loc[sample_id].to_dict().items() if value == value}
+        others = [h("span", f"{name} ", h("strong", score_text(value)), cls="wb-chip") for name, value in own.items()]
+        pairs += [(_t("panels.card.other_tool"), join(others))] if others else []
     return _grid(pairs)
 
 
 def _score_chip(session: Session, name: str, value: float) -> Markup:
-    from workbench.views.ranges import is_low
-
     low = is_low(name, value, session.thresholds.low_cut(name))
     number = h("strong", score_text(value), cls="wb-bad" if low else "")
     return h("span", f"{metric_title(name)} ", number, " ✗" if low else "", cls="wb-chip")
 
 
-def _without(states: pd.Series[Any]) -> Markup | None:
-    if not len(states):
+def _without(states: Mapping[str, str]) -> Markup | None:
+    if not states:
         return None
-    lines = [h("p", f"{state_title(state)}: ", ", ".join(metric_title(str(name)) for name in group.index))
-             for state, group in states.groupby(states)]  # fmt: skip
+    groups: dict[str, list[str]] = {}
+    for name, state in states.items():
+        groups.setdefault(state, []).append(metric_title(name))
+    lines = [h("p", f"{state_title(state)}: ", ", ".join(names)) for state, names in groups.items()]
     return h("details", h("summary", _t("panels.card.without", n=len(states)), cls="wb-quiet"), *lines)
 
 

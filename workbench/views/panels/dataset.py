@@ -13,8 +13,9 @@ from workbench.errors import InputError
 from workbench.language import text as _t
 from workbench.views.chosen import remember
 from workbench.views.filtering import facets
-from workbench.views.html import Fragment, fragment, h, join, table
+from workbench.views.html import Fragment, fragment, h, join, safe, table
 from workbench.views.session import Session
+from workbench.views.slices import records
 from workbench.views.widgets import PagedTable, Panel, button, display, markup, row, show
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ def fields_table(samples: SampleSet) -> pd.DataFrame:
     import pandas as pd
 
     frame = samples.frame
-    counts = [sum(none_if_missing(value) is not None for value in frame[name]) if name in frame else 0 for name in FIELDS]
+    counts = [
+        sum(none_if_missing(value) is not None for value in frame[name]) if name in frame else 0 for name in FIELDS
+    ]
     return pd.DataFrame({"field": FIELDS, "n": counts, "n_total": len(frame),
                          "unlocks": [_t(f"panels.dataset.unlocks.{name}") for name in FIELDS]})  # fmt: skip
 
@@ -124,8 +127,7 @@ class Dataset(Panel):
         self._say("")
         show(self.body, self._summary())
         checks = self.checks()
-        self.doctor.set(_doctor_columns(checks), headings=_headings(("level", "n", "message", "remedy", "sample_ids")),
-                        formats={"level": _level})  # fmt: skip
+        self.doctor.set(_doctor_columns(checks), **_doctor_look())
         display(self.doctor, len(checks) > 0)
         show(self.next, _where_next(self.samples))
         return True
@@ -144,7 +146,7 @@ class Dataset(Panel):
                  table(shown[["field", "n", "unlocks"]], headings={**_headings(("field", "unlocks")),
                                                                    "n": _t("panels.columns.present")}),
                  h("p", _t("panels.dataset.missing")) if len(missing) else None,
-                 *(h("p", "○ ", h("strong", f.field), " – ", f.unlocks, cls="wb-quiet") for f in missing.itertuples()),
+                 *(h("p", "○ ", h("strong", f.field), " – ", f.unlocks, cls="wb-quiet") for f in records(missing)),
                  _remarks(samples.rejected, "rejected"), _remarks(samples.warnings, "warnings"),
                  h("h3", _t("panels.dataset.doctor"))]  # fmt: skip
         if not len(self.checks()):
@@ -169,13 +171,17 @@ class Dataset(Panel):
         if self.samples is None:
             return fragment(Markup(self.message.value))
         checks = self.checks()
-        found = table(_doctor_columns(checks.head(20)), headings=_headings(("level", "n", "message", "remedy", "sample_ids")),
-                      formats={"level": _level}, total=len(checks)) if len(checks) else None  # fmt: skip
+        found = table(_doctor_columns(checks.head(20)), total=len(checks), **_doctor_look()) if len(checks) else None
         return fragment(self._summary(), found, _where_next(self.samples))
 
 
 def _doctor_columns(checks: pd.DataFrame) -> pd.DataFrame:
     return checks[["level", "n", "message", "remedy", "sample_ids"]]
+
+
+def _doctor_look() -> dict[str, Any]:
+    names = ("level", "n", "message", "remedy", "sample_ids")
+    return {"headings": _headings(names), "formats": {"level": _level, "message": safe, "remedy": safe}}
 
 
 def _level(level: str) -> Markup:

@@ -43,6 +43,8 @@ def finding_html(finding: Finding, rows: int = 10) -> Markup:
     """One pin as static markup: title, number with n and interval, note, picture, first rows, ids, how to reproduce."""
     png = finding.png()
     own = finding.table()
+    ids = ", ".join(finding.sample_ids[:500])
+    how = _t("panels.export.reproduce")
     number = ""
     if finding.value is not None:
         number = f"{rate_text(finding.value)} ({interval_text(finding.low, finding.high, rate=True)}) · "
@@ -52,8 +54,8 @@ def finding_html(finding: Finding, rows: int = 10) -> Markup:
         h("p", marked(finding.note)) if finding.note else None,
         picture(png, finding.title) if png else None,
         table(own.head(rows), total=finding.n) if len(own.columns) else None,
-        h("details", h("summary", _t("panels.export.ids", n=f"{finding.n:,}")), h("p", ", ".join(finding.sample_ids[:500]))),
-        h("details", h("summary", _t("panels.export.reproduce")), h("pre", finding.snippet)) if finding.snippet else None,
+        h("details", h("summary", _t("panels.export.ids", n=f"{finding.n:,}")), h("p", ids)),
+        h("details", h("summary", how), h("pre", finding.snippet)) if finding.snippet else None,
         cls="wb-cardbody",
     )  # fmt: skip
 
@@ -121,7 +123,9 @@ class Export(Panel):
 
     def _write(self) -> None:
         path = self.export(self.name.value, format=self.format.value, language=self.language.value)
-        show(self.message, h("p", _t("panels.export.written", path=path, size=f"{path.stat().st_size:,}"), cls="wb-note"))
+        show(
+            self.message, h("p", _t("panels.export.written", path=path, size=f"{path.stat().st_size:,}"), cls="wb-note")
+        )
         display(self.message, True)
 
     def export(self, path: str | Path, *, format: str = "html", language: str | None = None) -> Path:
@@ -138,7 +142,9 @@ class Export(Panel):
         if self._exporter is None:
             raise InputError("no exporter was given; use wb.panels.export(session)")
         if format not in FORMATS or chosen not in LANGUAGES:
-            raise InputError(f"format {format!r} in language {chosen!r} is not known; use {', '.join(FORMATS)} in en or zh")
+            raise InputError(
+                f"format {format!r} in language {chosen!r} is not known; use {', '.join(FORMATS)} in en or zh"
+            )
         target = Path(path).expanduser()
         target = target if target.suffix else target.with_name(f"{target.name}.{format}")
         return self._exporter(self.session, target, format=format, language=chosen)

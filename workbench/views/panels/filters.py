@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
@@ -55,7 +56,7 @@ class FilterBar(W.VBox):
         self.reset = button(_t("panels.filters.reset"), panel.guarded(self._session.reset, "reset"))
         self.note = markup()
         for name, widget in self.choices.items():
-            panel.on(widget, lambda value, part=name: self._choose(part, value))
+            panel.on(widget, partial(self._choose, name))
         panel.on(self.text, lambda value: self._choose("text", value.strip()))
         super().__init__([row(*self.choices.values(), self.text, self.undo, self.reset), self.note])
 

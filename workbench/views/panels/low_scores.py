@@ -30,7 +30,9 @@ SHOWN = ("beyond", "without", "all")
 SORTS = ("worst", "best", "data", "cause")
 
 
-def low_samples(session: Session, metric: str, cut: float, *, shown: str = "beyond", sort: str = "worst") -> pd.DataFrame:
+def low_samples(
+    session: Session, metric: str, cut: float, *, shown: str = "beyond", sort: str = "worst"
+) -> pd.DataFrame:
     """The samples of the session's filter on the bad side of ``cut``.
 
     Parameters
@@ -53,7 +55,8 @@ def low_samples(session: Session, metric: str, cut: float, *, shown: str = "beyo
     known = session.facets.loc[ids]
     notes = [session.annotations.get(name) for name in ids]
     frame = pd.DataFrame({
-        "question": session.samples["question"].loc[ids], "score": scores[keep], "state": session.states[metric].loc[ids],
+        "question": session.samples["question"].loc[ids], "score": scores[keep],
+        "state": session.states[metric].loc[ids],
         "cause": failures["primary_cause"], "confidence": failures["confidence"], "type": known["type"],
         "language": known["language"], "verdict": [note.verdict if note else None for note in notes],
         "note": [note.note if note else "" for note in notes],
@@ -84,15 +87,16 @@ def low_figure(session: Session, metric: str, cut: float, *, theme: str = "print
     """How the scores of the session's filter are spread around the cut."""
     scores = session.scores[metric].reindex(session.matching()).to_numpy(dtype=float)
     counts = low_counts(session, metric, cut)
-    bad = low_is_bad(metric)
-    return plots.histogram(scores, cut, low_is_bad=bad, title=count_words(metric, cut, counts), label=metric_title(metric),
-                           theme=theme)  # fmt: skip
+    title, label = count_words(metric, cut, counts), metric_title(metric)
+    return plots.histogram(scores, cut, low_is_bad=low_is_bad(metric), title=title, label=label, theme=theme)
 
 
 def count_words(metric: str, cut: float, counts: dict[str, int]) -> str:
-    """"23 of 71 scored samples are below 0.70"."""
+    """ "23 of 71 scored samples are below 0.70"."""
     key = "below" if low_is_bad(metric) else "above"
-    return _t(f"panels.low_scores.{key}", low=f"{counts['n_low']:,}", scored=f"{counts['n_scored']:,}", cut=f"{cut:.2f}")
+    return _t(
+        f"panels.low_scores.{key}", low=f"{counts['n_low']:,}", scored=f"{counts['n_scored']:,}", cut=f"{cut:.2f}"
+    )
 
 
 class LowScores(Panel):
@@ -114,7 +118,7 @@ class LowScores(Panel):
             self.compose(markup(h("div", _t("panels.low_scores.no_scores"), cls="wb-empty")))
             self.metric = None
             return
-        self._build(metrics, metric if metric in metrics else first_choice(metrics))
+        self._build(metrics, metric if metric in metrics else first_choice(metrics, self._has_low))
         session.observe(self.guarded(self._follow, "session"))
         self._follow(frozenset(("filter", "thresholds")))
 
@@ -126,8 +130,12 @@ class LowScores(Panel):
         self.cut.add_class("wb-threshold")
         self.count = markup(None, "wb-count")
         self.shown = dropdown("", [(_t(f"panels.low_scores.shown_{name}"), name) for name in SHOWN], "beyond")
-        self.sort = dropdown(_t("panels.low_scores.sort"), [(_t(f"panels.low_scores.sort_{s}"), s) for s in SORTS], "worst")
-        self.without = button(_t("panels.low_scores.show_without"), self.guarded(lambda: self._show("without"), "without"))
+        self.sort = dropdown(
+            _t("panels.low_scores.sort"), [(_t(f"panels.low_scores.sort_{s}"), s) for s in SORTS], "worst"
+        )
+        self.without = button(
+            _t("panels.low_scores.show_without"), self.guarded(lambda: self._show("without"), "without")
+        )
         self.picture = Picture("wb-figure")
         self.filters = FilterBar(self)
         self.stepper = Stepper(self, self._go)
@@ -140,6 +148,9 @@ class LowScores(Panel):
                      row(self.shown, self.sort, self.stepper), self.card)  # fmt: skip
 
     # ------------------------------------------------------------ what is chosen
+
+    def _has_low(self, metric: str) -> bool:
+        return low_counts(self.session, metric, self.session.thresholds.low_cut(metric))["n_low"] > 0
 
     @property
     def chosen(self) -> tuple[str, float]:
@@ -182,7 +193,21 @@ class LowScores(Panel):
             self.shown.value = "all"
         self._quiet = False
 
+    def _offer(self) -> None:
+        """Offer the metrics that there are now: another k renames the ranking metrics."""
+        assert self.metric is not None
+        metrics = offered(self.session.states)
+        if metrics == [name for _, name in self.metric.options]:
+            return
+        base = self.metric.value.partition("@")[0]
+        same = [name for name in metrics if name.partition("@")[0] == base]
+        self._quiet = True
+        self.metric.options = [(metric_title(name), name) for name in metrics]
+        self.metric.value = same[0] if same else first_choice(metrics, self._has_low)
+        self._quiet = False
+
     def _refresh(self) -> None:
+        self._offer()
         metric, cut = self.chosen
         self._set_slider(metric, cut)
         self._rows = low_samples(self.session, metric, cut, shown=self.shown.value, sort=self.sort.value)
@@ -251,7 +276,9 @@ class LowScores(Panel):
         lines = [f"session = wb.Session(wb.open({where!r}))", f"session.set_low_score({metric!r}, {cut!r})"]
         if self.session.filter != Filter():
             lines.append(f"session.set_filter(**{self.session.filter.to_dict()!r})")
-        return "\n".join(["import workbench as wb", *lines, f"wb.panels.low_scores(session, metric={metric!r}).table()"])
+        return "\n".join(
+            ["import workbench as wb", *lines, f"wb.panels.low_scores(session, metric={metric!r}).table()"]
+        )
 
     def table(self) -> pd.DataFrame:
         """The listed samples, see :func:`low_samples`."""
@@ -295,7 +322,6 @@ def _readable(frame: pd.DataFrame) -> pd.DataFrame:
 def _headings() -> dict[str, str]:
     names = ("sample_id", "question", "score", "cause", "type", "language", "verdict")
     return {name: _t(f"panels.columns.{name}") for name in names}
-
 
 
 def _interval(counts: dict[str, int]) -> tuple[float, float] | None:

@@ -14,6 +14,7 @@ from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.html import Fragment, fragment, h, join, safe, table
 from workbench.views.names import interval_text, metric_reading, metric_title, rate_text, score_text
+from workbench.views.slices import records
 from workbench.views.widgets import Panel, Picture, button, display, dropdown, markup, row, show
 from workbench.views.work import Progress, Work
 
@@ -53,14 +54,16 @@ def score_html(session: Session, summary: pd.DataFrame) -> Markup:
         "mean": [h("strong", score_text(value)) for value in shown["mean"]],
         "interval": [h("span", interval_text(a, b), cls="wb-light")
                      for a, b in zip(shown["low"], shown["high"], strict=True)],
-        "target": [_target(line) for line in shown.itertuples()],
+        "target": [_target(line) for line in records(shown)],
         **{name: shown[name].to_numpy() for name in COUNTS},
         "spread": [plots.spark(session.scores[name]) for name in shown.index],
     }  # fmt: skip
     import pandas as pd
 
     headings = {name: _t(f"panels.columns.{name}") for name in rows}
-    formats: Mapping[str, Callable[[Any], Any]] = dict.fromkeys(("metric", "mean", "interval", "target", "spread"), safe)
+    formats: Mapping[str, Callable[[Any], Any]] = dict.fromkeys(
+        ("metric", "mean", "interval", "target", "spread"), safe
+    )
     return join([table(pd.DataFrame(rows), headings=headings, formats=formats), _nothing(summary)])
 
 
@@ -79,7 +82,10 @@ def _nothing(summary: pd.DataFrame) -> Markup | None:
     none = summary[summary["n_ok"] == 0]
     if not len(none):
         return None
-    lines = [h("p", metric_title(str(name)), h("span", f" – {_lack(line)}", cls="wb-quiet")) for name, line in none.iterrows()]
+    lines = [
+        h("p", metric_title(str(name)), h("span", f" – {_lack(line)}", cls="wb-quiet"))
+        for name, line in none.iterrows()
+    ]
     return h("details", h("summary", _t("panels.score.nothing", n=len(none)), cls="wb-quiet"), *lines)
 
 
@@ -91,25 +97,40 @@ def _lack(line: Any) -> str:
 
 def reading(summary: pd.DataFrame) -> list[str]:
     """Sentences on how to read the table: the verdict, the targets, the interval that is too wide, errors."""
-    lines = []
-    if "end_to_end_correct" in summary.index and summary.at["end_to_end_correct", "n_ok"] > 0:
-        own = summary.loc["end_to_end_correct"]
-        lines.append(_t("panels.score.end_to_end", rate=rate_text(own["mean"]), low=rate_text(own["low"]),
-                        high=rate_text(own["high"]), n=int(own["n_ok"])))  # fmt: skip
-    judged = summary[summary["meets_target"].notna()]
-    missed = [metric_title(str(name)) for name in judged.index[~judged["meets_target"].astype(bool)]]
-    if len(judged):
-        key = "targets" if missed else "targets_all"
-        lines.append(_t(f"panels.score.{key}", met=len(judged) - len(missed), n=len(judged), missed=", ".join(missed)))
-    rates = summary[summary["mean"].between(0, 1)]
-    width = (rates["high"] - rates["low"]).dropna()
-    if len(width) and width.max() >= WIDE:
-        name = width.idxmax()
-        lines.append(_t("panels.score.wide", metric=metric_title(str(name)), low=score_text(rates.at[name, "low"]),
-                        high=score_text(rates.at[name, "high"]), n=int(rates.at[name, "n_ok"])))  # fmt: skip
-    if errors := int(summary["n_error"].sum()):
+    rows = {str(name): line for name, line in summary.to_dict("index").items()}
+    lines = [_end_to_end(rows), _targets(rows), _widest(rows)]
+    if errors := sum(int(line["n_error"]) for line in rows.values()):
         lines.append(_t("panels.score.errors", n=errors))
-    return lines
+    return [line for line in lines if line]
+
+
+def _end_to_end(rows: Mapping[str, Any]) -> str:
+    own = rows.get("end_to_end_correct")
+    if own is None or not own["n_ok"]:
+        return ""
+    low, high = rate_text(own["low"]), rate_text(own["high"])
+    return _t("panels.score.end_to_end", rate=rate_text(own["mean"]), low=low, high=high, n=int(own["n_ok"]))
+
+
+def _targets(rows: Mapping[str, Any]) -> str:
+    judged = {name: bool(line["meets_target"]) for name, line in rows.items() if line["meets_target"] is not None}
+    missed = [metric_title(name) for name, met in judged.items() if not met]
+    if not judged:
+        return ""
+    key = "targets" if missed else "targets_all"
+    return _t(f"panels.score.{key}", met=len(judged) - len(missed), n=len(judged), missed=", ".join(missed))
+
+
+def _widest(rows: Mapping[str, Any]) -> str:
+    """A warning about the widest interval of a rate, when it is wide."""
+    widths = {name: line["high"] - line["low"] for name, line in rows.items() if 0 <= line["mean"] <= 1}
+    widths = {name: width for name, width in widths.items() if width >= WIDE}
+    if not widths:
+        return ""
+    name = max(widths, key=lambda key: widths[key])
+    line = rows[name]
+    low, high = score_text(line["low"]), score_text(line["high"])
+    return _t("panels.score.wide", metric=metric_title(name), low=low, high=high, n=int(line["n_ok"]))
 
 
 class Score(Panel):

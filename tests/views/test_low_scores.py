@@ -1,0 +1,252 @@
+"""Panel 02 without a kernel: what moving the slider, stepping, judging and pinning do."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workbench import language
+from workbench.views.panels.low_scores import LowScores, low_counts, low_samples
+from workbench.views.session import Session
+
+HOSTILE = "<script>alert(1)</script>=cmd|' /C calc'!A0\x00\x1b[2J\u202egnp.exe"
+
+
+@pytest.fixture
+def session(fake, tmp_path):
+    return Session(fake(path=tmp_path))
+
+
+@pytest.fixture
+def panel(session):
+    return LowScores(session)
+
+
+def classes(widget):
+    found = set(getattr(widget, "_dom_classes", ()))
+    for child in getattr(widget, "children", ()):
+        found |= classes(child)
+    return found
+
+
+def test_it_carries_the_classes_of_the_contract(panel):
+    wanted = {"wb-threshold", "wb-count", "wb-figure", "wb-card", "wb-next", "wb-previous", "wb-pin", "wb-error"}
+    assert wanted <= classes(panel)
+    slider = panel.cut
+    assert (slider.min, slider.max, slider.step, slider.continuous_update) == (0, 1, 0.01, False)
+    assert panel.error.value == "" and panel.error.layout.display == "none"
+
+
+def test_a_sensible_first_choice_is_made(panel, session):
+    assert panel.metric.value == "faithfulness" and panel.cut.value == 0.7
+    assert session.selection == "s-00000" and "企业版" in panel.card.body.value
+
+
+def test_the_slider_changes_counts_picture_and_causes(panel, session):
+    seen = []
+    for cut in (0.0, 0.25, 0.5, 1.0):
+        panel.cut.value = cut
+        seen.append((panel.count.value, panel.picture.image.value))
+    assert len({count for count, _ in seen}) == len({png for _, png in seen}) == 4
+    assert "0 of 23" in seen[0][0] and "23 of 23" in seen[3][0]
+    assert session.thresholds.low_cut("faithfulness") == 1.0
+
+
+def test_counts_are_those_of_the_plain_functions(panel, session):
+    panel.cut.value = 0.3
+    counts = low_counts(session, "faithfulness", 0.3)
+    rows = low_samples(session, "faithfulness", 0.3)
+    expected = session.scores["faithfulness"].lt(0.3).sum()
+    assert counts == {"n_low": expected, "n_scored": 23, "n_without": 1, "n_all": 24}
+    assert len(rows) == expected and rows["score"].is_monotonic_increasing
+    pd.testing.assert_frame_equal(panel.table(), rows)
+
+
+def test_one_move_draws_once(panel, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(panel.picture, "draw", lambda *_: drawn.append(1))
+    panel.cut.value = 0.4
+    assert len(drawn) == 1
+
+
+def test_metrics_that_are_bad_when_high_are_cut_from_above(panel, session):
+    panel.metric.value = "hallucination_rate"
+    panel.cut.value = 0.4
+    assert "above 0.40" in panel.count.value and "12 of 24" in panel.count.value
+    assert (low_samples(session, "hallucination_rate", 0.4)["score"] > 0.4).all()
+
+
+def test_samples_without_a_score_are_a_group_of_their_own(panel):
+    assert "(1 have no score)" in panel.count.value
+    panel.without.click()
+    assert panel.table().index.tolist() == ["s-00003"]
+    assert panel.table()["state"].tolist() == ["undefined"]
+
+
+def test_stepping_with_buttons_and_slider(panel, session):
+    ids = panel.table().index.tolist()
+    assert panel.stepper.previous.disabled
+    panel.stepper.next.click()
+    assert session.selection == ids[1] and "sample 2 of" in panel.stepper.position.value
+    panel.stepper.slider.value = len(ids)
+    assert session.selection == ids[-1] and panel.stepper.next.disabled
+    panel.stepper.previous.click()
+    assert session.selection == ids[-2]
+
+
+def test_sorting_and_filtering(panel, session):
+    panel.shown.value = "all"
+    panel.sort.value = "best"
+    assert panel.table()["score"].iloc[0] == session.scores["faithfulness"].max()
+    panel.filters.choices["language"].value = "zh"
+    assert session.filter.language == "zh" and len(panel.table()) == 12
+    panel.filters.text.value = "nowhere"
+    assert len(panel.table()) == 0 and "No sample passes the filter" in panel.card.body.value
+    panel.filters.reset.click()
+    assert len(panel.table()) == 24 and panel.filters.text.value == ""
+
+
+def test_an_empty_list_speaks(panel):
+    panel.cut.value = 0.0
+    assert "failing side of 0.00" in panel.card.body.value and "1 without a score" in panel.card.body.value
+
+
+def test_a_click_elsewhere_shows_those_samples_whatever_their_score(panel, session):
+    session.show(["s-00001", "s-00005"], "worst slice")
+    assert panel.table().index.tolist() == ["s-00005", "s-00001"]
+    assert "worst slice" in panel.filters.note.value
+
+
+def test_verdict_and_note_are_saved_at_once(panel, session, tmp_path):
+    panel.card.verdict.value = "wrong"
+    panel.card.note.value = "旧版本"
+    line = json.loads((tmp_path / "session" / "session.jsonl").read_text().splitlines()[-1])
+    assert line["annotations"]["s-00000"]["note"] == "旧版本"
+    assert line["annotations"]["s-00000"]["verdict"] == "wrong"
+    assert "saved" in panel.card.saved.value
+    panel.stepper.next.click()
+    assert panel.card.verdict.value is None and panel.card.note.value == ""
+    panel.stepper.previous.click()
+    assert panel.card.verdict.value == "wrong" and panel.card.note.value == "旧版本"
+    assert len(session.annotations) == 1
+
+
+def test_a_pin_has_all_that_is_needed_to_find_it_again(panel, session, tmp_path):
+    panel.cut.value = 0.3
+    panel.filters.choices["language"].value = "zh"
+    panel.card.pin.click()
+    finding = session.findings[0]
+    assert finding.n == len(panel.table()) == len(finding.sample_ids)
+    assert finding.value == pytest.approx(finding.n / 12)
+    assert finding.low < finding.value < finding.high
+    assert finding.png().startswith(b"\x89PNG") and finding.filter == {"language": "zh"}
+    assert finding.thresholds["low_scores"]["faithfulness"] == 0.3
+    assert "set_low_score('faithfulness', 0.3)" in finding.snippet and str(tmp_path) in finding.snippet
+    assert list((tmp_path / "session" / "figures").iterdir())
+
+
+def test_ids_can_be_copied(panel):
+    panel.card.copy.click()
+    assert panel.card.id_box.value.split("\n") == panel.table().index.tolist()
+    assert panel.card.id_box.layout.display is None
+
+
+def test_the_card_says_what_is_known(panel):
+    shown = panel.card.body.value
+    assert "✓" in shown and "wb-supported" in shown and "wb-contradicted" in shown and "wb-part" in shown
+    assert "rank 2" in shown and "wb-match" in shown and "wb-clash" in shown and "wb-word" in shown
+    assert "500" in shown and "missing" in shown and "present" in shown
+    assert "ragas_faithfulness" in shown
+
+
+def test_missing_columns_are_named(fake):
+    evaluation = fake(n=2)
+    evaluation.frame[["reference", "expected_docs", "contexts"]] = None
+    evaluation.contexts = evaluation.support = evaluation.claims = lambda: pd.DataFrame(
+        columns=["sample_id", "rank", "side", "claim_id"]
+    )
+    panel = LowScores(Session(evaluation))
+    for column in ("reference", "expected_docs", "contexts"):
+        assert f"column “{column}” unlocks" in panel.card.body.value
+
+
+def test_no_scores_at_all(fake):
+    evaluation = fake(n=3)
+    evaluation.states = lambda: (
+        evaluation.scores().astype(object).assign(**dict.fromkeys(evaluation.scores(), "skipped"))
+    )
+    panel = LowScores(Session(evaluation))
+    assert "no score at all" in panel.html() and panel.error.value == ""
+
+
+def test_a_handler_that_raises_shows_a_red_line_and_raises(panel, monkeypatch):
+    monkeypatch.setattr(panel, "_refresh", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        panel.cut.value = 0.11
+    assert "ZeroDivisionError" in panel.error.value and panel.error.layout.display is None
+
+
+def test_with_a_kernel_the_red_line_is_all_and_it_goes_away(panel, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_STRICT", "0")
+    with monkeypatch.context() as broken:
+        broken.setattr(panel, "_refresh", lambda: 1 / 0)
+        panel.cut.value = 0.11
+        assert "ZeroDivisionError" in panel.error.value
+    panel.cut.value = 0.12
+    assert panel.error.value == "" and panel.error.layout.display == "none"
+
+
+def test_hostile_texts_show_harmlessly(fake, tmp_path):
+    evaluation = fake(n=2, path=tmp_path)
+    evaluation.frame["question"] = HOSTILE
+    evaluation.frame["answer"] = HOSTILE * 20_000
+    evaluation.frame["reference"] = HOSTILE
+    evaluation.frame["case_type"] = HOSTILE
+    evaluation.frame["contexts"] = [[{"doc_id": HOSTILE, "text": HOSTILE * 100}] for _ in range(2)]
+    session = Session(evaluation)
+    panel = LowScores(session)
+    session.annotate("s-00000", note=HOSTILE)
+    panel.card.pin.click()
+    for shown in (panel.card.body.value, panel.html(), panel.stepper.position.value, panel.filters.note.value):
+        assert "<script" not in shown and "\x00" not in shown and "\x1b" not in shown
+    assert len(panel.card.body.value) < 200_000
+    assert "<bdi>" in panel.card.body.value
+
+
+def test_static_twins_show_the_same(panel):
+    panel.cut.value = 0.3
+    shown = panel.html()
+    assert "scored samples are below 0.30" in shown and "data:image/png" in shown and "企业版" in shown
+    assert shown._repr_html_() == shown
+    assert "script" not in shown
+
+
+def test_chinese(fake, monkeypatch):
+    monkeypatch.setattr(language, "_current", "zh")
+    panel = LowScores(Session(fake()))
+    assert "低于 0.70" in panel.count.value and panel.metric.description == "指标"
+    assert "期望文档" in panel.card.body.value and "忠实度" in dict(panel.metric.options)
+
+
+def test_k_may_change(fake):
+    session = Session(fake())
+    panel = LowScores(session, "recall@5")
+    evaluation = session.evaluation
+    scores = evaluation.scores().rename(columns={"recall@5": "recall@7"})
+    evaluation.scores, evaluation.states = (
+        lambda: scores,
+        lambda: scores.notna().replace({True: "ok", False: "undefined"}),
+    )
+    evaluation.with_thresholds = lambda t: evaluation
+    session.set_thresholds(k=7)
+    assert panel.metric.value == "recall@7" and panel.error.value == ""
+
+
+def test_ten_thousand_samples_follow_the_slider(fake):
+    panel = LowScores(Session(fake(n=10_000)))
+    panel.cut.value = 0.25
+    assert len(panel.table()) == int(np.sum(panel.session.scores["faithfulness"] < 0.25))
+    assert len(panel.html()) < 400_000

@@ -1,0 +1,111 @@
+"""Pictures: drawn without touching global settings, Chinese without boxes, failures never sampled away."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import warnings
+
+import matplotlib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from workbench.views import fonts, plots
+from workbench.views.fonts import SHIPPED, drawable, families
+
+
+def pixels(figure):
+    return np.asarray(Image.open(io.BytesIO(plots.figure_png(figure))).convert("RGB")).reshape(-1, 3)
+
+
+def share(figure, color):
+    wanted = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+    return float((np.abs(pixels(figure).astype(int) - wanted).max(axis=1) < 12).mean())
+
+
+def test_the_failing_side_is_coloured_and_moves_with_the_cut():
+    values = np.linspace(0, 1, 200)
+    low, high = plots.histogram(values, 0.2), plots.histogram(values, 0.8)
+    assert share(high, plots.VERMILLION) > 2 * share(low, plots.VERMILLION) > 0
+    turned = plots.histogram(values, 0.2, low_is_bad=False)
+    assert share(turned, plots.VERMILLION) > 2 * share(low, plots.VERMILLION)
+
+
+def test_the_failing_side_is_hatched_too():
+    figure = plots.histogram(np.zeros(50), 0.5)
+    assert any(patch.get_hatch() for patch in figure.axes[0].patches)
+
+
+def test_empty_missing_and_unbounded_values_draw():
+    for values in ([], [np.nan, np.nan], [0, 3, 250.0], [-1.0]):
+        assert plots.figure_png(plots.histogram(values, 0.5)).startswith(b"\x89PNG")
+    assert plots.figure_png(plots.intervals([], [], [], [])).startswith(b"\x89PNG")
+    assert plots.figure_png(plots.bars(["a"], [np.nan], [np.nan], [np.nan], notes=["n = 0"])).startswith(b"\x89PNG")
+
+
+def test_nothing_global_changes_and_pyplot_stays_out():
+    before = dict(matplotlib.rcParams)
+    plots.figure_png(plots.histogram([0.1], 0.5, title="忠实度"))
+    assert dict(matplotlib.rcParams) == before
+    code = (
+        "import sys; from workbench.views import plots; plots.figure_png(plots.histogram([.1], .5));"
+        "sys.exit('matplotlib.pyplot' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_chinese_symbols_and_dollars_draw_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for title in ("忠实度低于 0.70 的样本", "costs $5 and $6_x", "emoji 😀 ก ﷽ \x00", "✓ ✗ ★ ⚠"):
+            plots.figure_png(plots.bars([title], [0.5], [0.4], [0.6], notes=[title], title=title))
+
+
+def test_the_shipped_font_alone_knows_simplified_chinese(monkeypatch):
+    assert SHIPPED.stat().st_size < 1_800_000
+    assert "SIL OPEN FONT LICENSE" in SHIPPED.with_name("OFL.txt").read_text("utf-8")
+    monkeypatch.setattr(fonts, "INSTALLED", ())
+    for function in (families, fonts._codes, fonts._known):
+        function.cache_clear()
+    try:
+        assert families() == ("DejaVu Sans", "Workbench Sans SC")
+        assert drawable("检索召回失败，遗漏要点：500 个并发会话") == "检索召回失败，遗漏要点：500 个并发会话"
+        plots.figure_png(plots.histogram([0.1], 0.5, title="检索召回失败，遗漏要点"))
+    finally:
+        for function in (families, fonts._codes, fonts._known):
+            function.cache_clear()
+
+
+def test_without_any_chinese_font_there_is_one_warning_and_no_box(monkeypatch, tmp_path, caplog):
+    monkeypatch.setattr(fonts, "INSTALLED", ())
+    monkeypatch.setattr(fonts, "SHIPPED", tmp_path / "gone.otf")
+    for function in (families, fonts._codes, fonts._known):
+        function.cache_clear()
+    try:
+        assert drawable("召回 recall") == "?? recall"
+        plots.figure_png(plots.histogram([0.1], 0.5, title="召回 recall"))
+        assert sum("Chinese" in record.message for record in caplog.records) == 1
+    finally:
+        for function in (families, fonts._codes, fonts._known):
+            function.cache_clear()
+
+
+@given(st.integers(0, 400), st.integers(1, 100), st.randoms())
+def test_sampling_keeps_every_failure_and_says_so(n, limit, random):
+    failing = np.array([random.random() < 0.2 for _ in range(n)], dtype=bool)
+    drawn, words = plots.sampled(n, failing, limit)
+    assert set(np.flatnonzero(failing)) <= set(drawn.tolist())
+    assert len(set(drawn.tolist())) == len(drawn) <= max(limit, failing.sum(), 0) or n <= limit
+    assert (words == "") == (n <= limit)
+    if words:
+        assert f"{len(drawn):,} of {n:,}" in words
+    assert (plots.sampled(n, failing, limit)[0] == drawn).all()
+
+
+@pytest.mark.parametrize(("values", "shown"), [([], ""), ([1.0], "▁▁▁▁▁▁▁█"), ([0, 0, 0.99], "█▁▁▁▁▁▁▅")])
+def test_sparklines(values, shown):
+    assert plots.spark(values) == shown
