@@ -179,7 +179,7 @@ def _read_lines_or_fail(text: str, path: str, error: ValueError) -> Records | No
         number += 1
         _add_line(records, number, at, line)
     if not records.rows:
-        if not text.lstrip().startswith(("{", '["', "[{", "[\n", "[\r", "[ ")):
+        if not text.lstrip().startswith(("{", "[[", '["', "[{", "[\n", "[\r", "[ ")):
             return None
         raise InputError(f"{path}: is no valid JSON ({_reason(error)}); export it again or repair it")
     records.columns = list(dict.fromkeys(key for row in records.rows for key in row))
