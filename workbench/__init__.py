@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-#: Public name → (module, name there).
+#: Public name → (module, name there; empty = the module itself).
 _NAMES = {
     "CancelledError": ("workbench.errors", "CancelledError"),
     "Corpus": ("workbench.data.schema", "Corpus"),
@@ -27,6 +27,7 @@ _NAMES = {
     "Thresholds": ("workbench.scoring.thresholds", "Thresholds"),
     "WorkbenchError": ("workbench.errors", "WorkbenchError"),
     "check": ("workbench.data.doctor", "check"),
+    "data_path": ("workbench.views.chosen", "data_path"),
     "evaluate": ("workbench.running", "evaluate"),
     "evaluate_rankings": ("workbench.scoring.ranking", "evaluate_rankings"),
     "load_corpus": ("workbench.data.corpus", "load_corpus"),
@@ -37,7 +38,7 @@ _NAMES = {
     "metrics_table": ("workbench.scoring.metrics", "metrics_table"),
     "open": ("workbench.running", "open_evaluation"),
     "oracle_ladder": ("workbench.diagnosis.summary", "oracle_ladder"),
-    "panels": ("workbench.views", "panels"),
+    "panels": ("workbench.panels", ""),
     "record": ("workbench.data.record", "record"),
     "resolve_encoder": ("workbench.evidence.embed", "resolve_encoder"),
     "resolve_judge": ("workbench.evidence.resolve", "resolve_judge"),
@@ -52,7 +53,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'workbench' has no attribute {name!r}")
     module, attribute = _NAMES[name]
     found = importlib.import_module(module)
-    value = importlib.import_module(f"{module}.{attribute}") if name == "panels" else getattr(found, attribute)
+    value = getattr(found, attribute) if attribute else found
     globals()[name] = value
     return value
 
