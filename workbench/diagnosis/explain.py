@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.diagnosis.attribution import CAUSES, Causes, unchecked
-from workbench.diagnosis.failing import serious
+from workbench.diagnosis.failing import LOW_FAILS, serious
 from workbench.language import text
 from workbench.scoring.facts import Claims
 from workbench.scoring.groups.answer import cited_support
@@ -314,6 +314,18 @@ def _format(e: Explainer, code: int) -> Found:
     return {"sign": text(f"causes.sign.{e._plain('text_format')[code]}")}
 
 
+def _unexplained(e: Explainer, code: int) -> Found:
+    """The tests that the sample fails."""
+    low = [
+        f"{name} {values[code]:.2f} < {cut:.2f}"
+        for name in (*LOW_FAILS, f"recall@{e.view.t.k}")
+        for values, cut in [(score(e.view, name).values, e.view.t.low_cut(name))]
+        if values[code] < cut
+    ]
+    wrong = ["end_to_end_correct 0"] if score(e.view, "end_to_end_correct").values[code] == 0 else []
+    return {"tests": ", ".join([*wrong, *low]) or "–"}
+
+
 _EVIDENCE: dict[str, Callable[[Explainer, int], Found]] = {
     "permission_leak": _leak,
     "no_answer": _no_answer,
@@ -328,4 +340,5 @@ _EVIDENCE: dict[str, Callable[[Explainer, int], Found]] = {
     "off_topic": _off_topic,
     "bad_citation": _citation,
     "format": _format,
+    "unexplained": _unexplained,
 }

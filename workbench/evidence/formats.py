@@ -25,6 +25,8 @@ _OPEN_END = re.compile(
     re.IGNORECASE,
 )
 _LAST_WORD = re.compile(r"\w$")
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_WORD = re.compile(r"(?<![\w-])[A-Za-z]{2,}(?![\w-])")
 _CUT_REASONS = ("length", "max_tokens", "max_output_tokens", "token_limit")
 
 
@@ -72,7 +74,7 @@ def _cut_off(answer: str, sample: Sample, row: Mapping[str, Any]) -> bool:
     # A longer text whose other sentences end in a stop, and whose last one does not.
     ended = re.search(r"[。！？.!?]", answer[:-1]) is not None
     listed = re.match(r"[-*•\d|]", last) is not None or "\n" in answer
-    long = len(answer) > (20 if re.search(r"[\u4e00-\u9fff]", answer) else 60)
+    long = len(answer) > (20 if _HAN.search(answer) else 60)
     return ended and long and not listed and _LAST_WORD.search(last) is not None and not _ends_as_unit(last)
 
 
@@ -82,10 +84,10 @@ def _ends_as_unit(last: str) -> bool:
 
 
 def _wrong_language(question: str, answer: str) -> bool:
-    """Chinese asked and answered without Chinese, or the reverse; short answers and other languages tell nothing."""
+    """Chinese asked and answered without Chinese, or the reverse; bare keywords and other languages tell nothing."""
     asked, given = language(question), language(answer)
     if asked == given or {asked, given} != {"zh", "en"}:
         return False
-    han = len(re.findall(r"[\u4e00-\u9fff]", answer))
-    latin_words = len(re.findall(r"[A-Za-z]{2,}", answer))
-    return (han == 0 and latin_words >= 6) if asked == "zh" else han >= 8
+    if asked == "zh":
+        return not _HAN.search(answer) and len(_WORD.findall(answer)) >= 6
+    return len(_WORD.findall(question)) >= 3 and len(_HAN.findall(answer)) >= 8
