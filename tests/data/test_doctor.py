@@ -68,7 +68,8 @@ CASES: list[tuple[str, str, list[str], list[dict[str, Any]]]] = [
       sample("b", contexts=[{"text": "t", "score": 0.3}, {"text": "u", "score": 0.3}])]),
     ("scores_ascending", "warning", ["a"],
      [sample("a", contexts=[{"text": "t", "score": 0.1}, {"text": "u", "score": 0.3}])]),
-    ("tenant_only_on_documents", "warning", ["a"], [sample("a", contexts=[{"text": "t", "tenant": "acme"}]), sample("b")]),
+    ("tenant_only_on_documents", "warning", ["a"],
+     [sample("a", contexts=[{"text": "t", "tenant": "acme"}]), sample("b")]),
     ("unreadable_values", "error", ["a"], [sample("a", contexts=5), sample("b")]),
 ]  # fmt: skip
 
@@ -127,8 +128,9 @@ def test_a_healthy_set_has_nothing_to_say():
     contexts = [{"doc_id": one, "text": f"text of {one}", "score": 1.0} for one in "vwxyz"]
     rows = [
         sample(
-            str(at), answer="An answer.", reference="The reference.", contexts=contexts, expected_docs=["x"], tenant="t",
-            must_include=["answer"], must_not_retrieve=["secret-*"], expect_refusal=at == 0 or None, type="fact", latency_ms=5,
+            str(at), answer="An answer.", reference="The reference.", contexts=contexts, expected_docs=["x"],
+            tenant="t", must_include=["answer"], must_not_retrieve=["secret-*"], expect_refusal=at == 0 or None, type="fact",
+            latency_ms=5,
         )
         for at in range(6)
     ]  # fmt: skip

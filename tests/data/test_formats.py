@@ -398,7 +398,8 @@ def test_ragas_old_and_new():
 
 def test_ragchecker():
     row = {
-        "query_id": "0", "query": "q", "gt_answer": "g", "response": "r", "retrieved_context": [{"doc_id": "000", "text": "t"}],
+        "query_id": "0", "query": "q", "gt_answer": "g", "response": "r",
+        "retrieved_context": [{"doc_id": "000", "text": "t"}],
         "retrieved2answer": [["Entailment"]], "metrics": {"precision": 0.5, "claim_recall": 1.0},
     }  # fmt: skip
     sample, scores, _ = only({"results": [row], "metrics": {"overall": {"precision": 50.0}}})
@@ -409,7 +410,8 @@ def test_ragchecker():
 def test_deepeval():
     case = {
         "input": "q", "actualOutput": "a", "expectedOutput": "e", "context": ["ideal"], "retrievalContext": ["r"],
-        "metricsData": [{"name": "Answer Relevancy", "score": 0.5, "threshold": 0.7}, {"name": "Faithfulness", "score": None}],
+        "metricsData": [{"name": "Answer Relevancy", "score": 0.5, "threshold": 0.7},
+                        {"name": "Faithfulness", "score": None}],
         "completionTime": 1.5,
     }  # fmt: skip
     sample, scores, _ = only({"testCases": [case], "metricsScores": [{"metric": "x", "scores": [1.0]}]})
@@ -440,7 +442,8 @@ def test_langsmith_data_sets_hold_references():
 def test_promptfoo():
     result = {
         "testIdx": 3, "promptIdx": 0, "provider": {"id": "openai:x"}, "vars": {"question": "q", "context": "c"},
-        "response": {"output": "o", "tokenUsage": {"total": 9}}, "score": 1, "namedScores": {"Tone": 0.5}, "latencyMs": 12,
+        "response": {"output": "o", "tokenUsage": {"total": 9}}, "score": 1, "namedScores": {"Tone": 0.5},
+        "latencyMs": 12,
         "testCase": {"assert": [{"type": "icontains", "value": "x"}, {"type": "contains-any", "value": ["y", "z"]},
                                 {"type": "not-contains", "value": "n"}, {"type": "factuality", "value": "ref"}]},
     }  # fmt: skip

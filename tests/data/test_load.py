@@ -295,7 +295,8 @@ def test_the_last_thing_the_user_said_is_the_question():
 
 def test_layered_cases():
     row = {
-        "id": "c1", "question": "q", "expected_doc_ids": ["d1"], "must_include": ["x", ["y", "z"]], "expect_refusal": False,
+        "id": "c1", "question": "q", "expected_doc_ids": ["d1"], "must_include": ["x", ["y", "z"]],
+        "expect_refusal": False,
         "refusal_phrases": ["无法回答"], "type": "policy", "must_not_include": "a;b",
     }  # fmt: skip
     sample = load_samples([row]).frame.loc["c1"]
@@ -463,8 +464,9 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 NAMES = st.sampled_from(
-    ["question", "answer", "contexts", "reference", "expected_docs", "id", "must_include", "expect_refusal", "tags", "inputs",
-     "outputs", "metrics", "vars", "response", "run", "retrieved_doc_ids", "latency_ms", "faithfulness", "usage", "logprobs",
+    ["question", "answer", "contexts", "reference", "expected_docs", "id", "must_include", "expect_refusal", "tags",
+     "inputs", "outputs", "metrics", "vars", "response", "run", "retrieved_doc_ids", "latency_ms", "faithfulness", "usage",
+     "logprobs",
      "citations", "input", "output", "user_input", "error", "问题", "testCase", "score"]
 )  # fmt: skip
 
@@ -497,11 +499,13 @@ def test_any_file_loads_or_is_refused_in_one_line(tmp_path, content):
     assert len(str(caught.value)) <= 400
 
 
+BEGINNINGS = ['{"question": "a"}\n', "question,answer\na,b\n", '[{"question": "a"},', "PK\x03\x04", "PAR1", "\x1f\x8b"]
+
+
 @settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
-@given(prefix=st.sampled_from(['{"question": "a"}\n', "question,answer\na,b\n", '[{"question": "a"},', "PK\x03\x04", "PAR1", "\x1f\x8b"]),
-       rest=st.text(max_size=60))  # fmt: skip
+@given(prefix=st.sampled_from(BEGINNINGS), rest=st.text(max_size=60))
 def test_a_good_beginning_and_any_end(tmp_path, prefix, rest):
     path = tmp_path / "any.txt"
     path.write_bytes((prefix + rest).encode("utf-8", "surrogatepass"))

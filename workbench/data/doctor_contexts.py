@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from workbench.data.doctor import Finding, Patient
+from workbench.data.doctor import Finding, Level, Patient
 from workbench.data.normalising import normalise
 
 #: Share of a context that the reference must make up to count as pasted into it.
@@ -58,7 +58,7 @@ def short_lists(patient: Patient) -> Iterator[Finding]:
         return
     flags = [items is not None and 0 < len(items) < patient.k for items in patient.contexts]
     if any(flags):
-        level = "warning" if max(lengths) < patient.k else "note"
+        level: Level = "warning" if max(lengths) < patient.k else "note"
         values = {"k": patient.k, "longest": max(lengths)}
         yield Finding("k_beyond_list", level, patient.where(flags), values=values)
     nothing = [items == [] for items in patient.contexts]

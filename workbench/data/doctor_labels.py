@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from workbench.data.doctor import Finding, Patient
+from workbench.data.doctor import Finding, Level, Patient
 from workbench.data.normalising import normalise
 from workbench.data.schema import alternatives
 
@@ -18,7 +18,8 @@ EXPECTATIONS = (
 
 def duplicate_questions(patient: Patient) -> Iterator[Finding]:
     """The same question in several samples: as a plain duplicate, or with other expectations."""
-    same, contradicting = [], []
+    same: list[int] = []
+    contradicting: list[int] = []
     for places in _groups(patient):
         kept = (same, contradicting)[len({_expectation(patient, at) for at in places}) > 1]
         kept.extend(places)
@@ -93,7 +94,7 @@ def vacuous_cases(patient: Patient) -> Iterator[Finding]:
     columns = [patient.column(name) for name in EXPECTATIONS]
     flags = [all(_says_nothing(value) for value in row) for row in zip(*columns, strict=True)]
     if any(flags):
-        level = "note" if all(flags) else "warning"
+        level: Level = "note" if all(flags) else "warning"
         yield Finding("vacuous_cases", level, patient.where(flags))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from workbench.data.doctor import Finding, Patient
+from workbench.data.doctor import Finding, Level, Patient
 from workbench.data.normalising import normalise
 
 
@@ -30,12 +30,16 @@ def other_sets(patient: Patient) -> Iterator[Finding]:
         here, there = [one for one in mine if one not in theirs], [one for one in theirs if one not in mine]
         values = {"other": other.name, "here": len(here), "there": len(there), "shared": len(mine) - len(here)}
         if here or there:
-            level = "error" if not values["shared"] else "warning"
+            level: Level = "error" if not values["shared"] else "warning"
             yield Finding("different_samples", level, here + there, values=values)
         differing = [one for one in mine if one in theirs and mine[one] != theirs[one]]
         if differing:
             yield Finding("different_questions", "error", differing, values=values)
-        relabelled = _relabelled(patient, other.frame["reference"].to_dict(), set(differing))
+        relabelled = _relabelled(
+            patient,
+            dict(zip(other.frame.index.tolist(), other.frame["reference"].tolist(), strict=True)),
+            set(differing),
+        )
         if relabelled:
             yield Finding("different_references", "warning", relabelled, values=values)
 

@@ -241,7 +241,8 @@ def _raise_all(samples: SampleSet, where: str) -> None:
     found = pd.concat([samples.rejected, left_out], ignore_index=True).sort_values("row", kind="stable")
     if not len(found):
         return
-    lines = [f"row {row.row}, {row.field or 'record'} {row.reason}" for row in found.itertuples()]
+    columns = (found["row"], found["field"], found["reason"])
+    lines = [f"row {row}, {field or 'record'} {reason}" for row, field, reason in zip(*columns, strict=True)]
     shown = "; ".join(lines[:3])
     more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""
     raise InputError(f"{where}: {len(lines)} problems: {shown}{more}. Load without strict to see all")

@@ -41,23 +41,24 @@ def _read(text: str, delimiter: str) -> Records:
 
 def from_cells(header: list[str], cells: Iterator[list[Any]], kind: str, warnings: list[Remark]) -> Records:
     """Records of rows of cells under ``header``; empty cells become None."""
-    records = Records([], [], kind, warnings=warnings, columns=header)
-    width = len(header)
-    number = 0
+    rows: list[dict[str, Any]] = []
+    numbers: list[int] = []
+    rejected: list[Remark] = []
+    width, number = len(header), 0
     for row in cells:
         if not any(cell not in ("", None) for cell in row):
             continue
         number += 1
         if len(row) > width and any(cell not in ("", None) for cell in row[width:]):
             reason = f"has {len(row)} cells under {width} columns; put quotes around cells that hold the delimiter"
-            records.rejected.append(Remark(number, "", reason, excerpt(str(row[0]))))
+            rejected.append(Remark(number, "", reason, excerpt(str(row[0]))))
             continue
         if len(row) < width:
             reason = f"has {len(row)} cells under {width} columns; the others count as missing"
-            records.warnings.append(Remark(number, header[len(row)], reason, excerpt(str(row[0]))))
-        records.rows.append({name: _cell(row[at]) if at < len(row) else None for at, name in enumerate(header)})
-        records.numbers.append(number)
-    return records
+            warnings.append(Remark(number, header[len(row)], reason, excerpt(str(row[0]))))
+        rows.append({name: _cell(row[at]) if at < len(row) else None for at, name in enumerate(header)})
+        numbers.append(number)
+    return Records(rows, numbers, kind, rejected, warnings, columns=header)
 
 
 def _cell(cell: Any) -> Any:

@@ -13,8 +13,8 @@ from workbench.errors import InputError
 #: Keys under which a list of records is found, in order of preference.
 WRAPPERS = (
     "results", "samples", "data", "records", "rows", "examples", "test_cases", "testCases", "test_results",
-    "testResults", "cases", "questions", "queries", "items", "goldens", "dataset", "evaluations", "predictions", "outputs", "scores",
-    "test", "validation", "train", "数据", "样本", "结果", "用例",
+    "testResults", "cases", "questions", "queries", "items", "goldens", "dataset", "evaluations", "predictions",
+    "outputs", "scores", "test", "validation", "train", "数据", "样本", "结果", "用例",
 )  # fmt: skip
 
 _UNREADABLE = (ValueError, RecursionError, MemoryError)
@@ -171,32 +171,36 @@ def _is_number(value: Any) -> bool:
 
 def _read_lines_or_fail(text: str, path: str, error: ValueError) -> Records | None:
     """Records of JSON lines; a line that cannot be read is rejected, unless none can."""
-    records = Records([], [], "JSON lines", columns=["?"])
+    rows: list[Any] = []
+    numbers: list[int] = []
+    rejected: list[Remark] = []
     number = 0
     for at, line in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         if not line.strip():
             continue
         number += 1
-        _add_line(records, number, at, line)
-    if not records.rows:
-        if not text.lstrip().startswith(("{", "[[", '["', "[{", "[\n", "[\r", "[ ")):
-            return None
+        record = _read_line(number, at, line)
+        if isinstance(record, Remark):
+            rejected.append(record)
+        else:
+            rows.append(record)
+            numbers.append(number)
+    if rows:
+        return Records(rows, numbers, "JSON lines", rejected)
+    if text.lstrip().startswith(("{", "[[", '["', "[{", "[\n", "[\r", "[ ")):
         raise InputError(f"{path}: is no valid JSON ({_reason(error)}); export it again or repair it")
-    records.columns = list(dict.fromkeys(key for row in records.rows for key in row))
-    return records
+    return None
 
 
-def _add_line(records: Records, number: int, at: int, line: str) -> None:
+def _read_line(number: int, at: int, line: str) -> Any:
+    """The record in one line, or the remark that rejects it."""
     try:
         value = parse_json(line)
     except ValueError as error:
-        records.rejected.append(Remark(number, "", f"line {at} is no valid JSON ({_reason(error)})", excerpt(line)))
-        return
+        return Remark(number, "", f"line {at} is no valid JSON ({_reason(error)})", excerpt(line))
     if isinstance(value, Mapping):
-        records.rows.append(_unwrap(value))
-        records.numbers.append(number)
-    else:
-        records.rejected.append(Remark(number, "", f"line {at} is no record of named fields", excerpt(line)))
+        return _unwrap(value)
+    return Remark(number, "", f"line {at} is no record of named fields", excerpt(line))
 
 
 def _reason(error: ValueError) -> str:

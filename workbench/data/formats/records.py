@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ class Records:
     ``may_hold_surrogates`` is False when the source cannot hold lone surrogates, which saves looking for them.
     """
 
-    rows: list[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, Any]]
     numbers: list[int]
     kind: str
     rejected: list[Remark] = field(default_factory=list)

@@ -13,22 +13,26 @@ from typing import Any
 from workbench.data.columns import resolve
 from workbench.data.formats import phoenix, promptfoo
 from workbench.data.formats.literals import looks_structured, parse_literal
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark
 
 Row = dict[str, Any]
 
 _SCORE_KEYS = (
-    "metrics", "scores", "feedback", "evaluation_scores", "namedScores", "named_scores", "metric_scores", "metricsData",
-    "metrics_data", "feedback_stats", "evaluations",
+    "metrics", "scores", "feedback", "evaluation_scores", "namedScores", "named_scores", "metric_scores",
+    "metricsData", "metrics_data", "feedback_stats", "evaluations",
 )  # fmt: skip
 _SCORE_NAMES = ("name", "key", "metric", "metric_name")
 _SCORE_VALUES = ("score", "value", "result")
 _INPUTS = ("inputs", "input")
 _OUTPUTS = ("outputs", "actual_outputs", "output", "run_outputs")
-_REFERENCES = ("reference_outputs", "expected_outputs", "reference_output", "expected_output", "expectedOutput", "expected",
-    "reference")  # fmt: skip
-_EXAMPLE_ONLY = {"inputs", "outputs", "metadata", "id", "example_id", "split", "created_at", "modified_at", "dataset_id",
-    "dataset_name", "name", "source_run_id", "attachments_info", "attachment_urls"}  # fmt: skip
+_REFERENCES = (
+    "reference_outputs", "expected_outputs", "reference_output", "expected_output", "expectedOutput", "expected",
+    "reference",
+)  # fmt: skip
+_EXAMPLE_ONLY = {
+    "inputs", "outputs", "metadata", "id", "example_id", "split", "created_at", "modified_at", "dataset_id",
+    "dataset_name", "name", "source_run_id", "attachments_info", "attachment_urls",
+}  # fmt: skip
 
 
 def unpack(records: Records) -> Records:
@@ -121,12 +125,7 @@ def _scores(value: Any) -> Row:
     found = {
         str(name): _first(item, _SCORE_VALUES) if isinstance(item, Mapping) else item for name, item in value.items()
     }
-    usable = all(item is None or isinstance(item, (int, float, bool)) for item in found.values())
-    return found if usable and any(item is not None for item in found.values()) or _all_null(found) else {}
-
-
-def _all_null(found: Row) -> bool:
-    return bool(found) and all(item is None for item in found.values())
+    return found if all(item is None or isinstance(item, (int, float, bool)) for item in found.values()) else {}
 
 
 def _first(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
@@ -150,7 +149,7 @@ def _lift_inputs(records: Records) -> Records:
     is_examples = reference_key is None and columns <= _EXAMPLE_ONLY and not _outputs_hold_contexts(records)
     warnings = list(records.warnings)
     if is_examples and "outputs" in columns:
-        reason = "read as reference answers, as in a LangSmith data set; if these are answers of the system, rename it answer"
+        reason = "read as reference answers, as in a LangSmith data set; if the system gave them, rename it answer"
         warnings.append(Remark(WHOLE_FILE, "outputs", reason))
 
     def convert(row: Row) -> Row:
