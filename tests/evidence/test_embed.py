@@ -26,6 +26,7 @@ from workbench.evidence.encoders import hub, nano_e5
 from workbench.evidence.encoders.ngram import NgramEncoder
 from workbench.evidence.encoders.openai_compatible import OpenAIEncoder
 from workbench.evidence.encoders.precomputed import PrecomputedEncoder
+from workbench.evidence.encoders.sentence_transformer import SentenceTransformerEncoder, open_model
 
 LATIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:?!"
 HAN = "今天气怎么样？请问如何申退款，客服电话是多少。中文"
@@ -214,6 +215,52 @@ def test_token_vectors_leave_prompt_and_special_tokens_out(folders):
     assert rows.shape == (3, 16)
     assert none.shape == (0, 16)
     assert no_spans.shape == (0, 2)
+
+
+def test_a_model_that_leaves_prompts_out_of_the_mean_is_run_its_own_way(folders):
+    model = open_model(str(folders["both"]))
+    model[1].include_prompt = False
+    encoder = SentenceTransformerEncoder(model, "mine")
+    raw = model.encode(["ab", "中文"], prompt="Q: ", normalize_embeddings=True)
+    assert np.abs(encoder.encode(["ab", "中文"], "query") - raw).max() < 1e-5
+    assert encoder.truncated(["a" * 100, "a"]).tolist() == [True, False]
+    with pytest.raises(EncoderError, match="no token vectors"):
+        encoder.token_vectors(["ab"])
+
+
+def test_a_model_of_word_vectors_needs_no_transformer():
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "red": 1, "蓝": 2}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    words = StaticEmbedding(tokenizer, embedding_weights=np.eye(3, 4, dtype=np.float32))
+    encoder = SentenceTransformerEncoder(SentenceTransformer(modules=[words], device="cpu"), "static")
+    assert encoder.encode(["red", "蓝 red"]).tolist() == pytest.approx(
+        np.array([[0, 1, 0, 0], [0, 0.5**0.5, 0.5**0.5, 0]]), abs=1e-6
+    )
+    assert (encoder.max_tokens, encoder.dimension) == (0, 4)
+    assert encoder.truncated(["red " * 1000]).tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    ("own", "name", "expected"),
+    [
+        ({"query": "Q: ", "document": "D: "}, "any", ("Q: ", "D: ")),
+        ({"query": "Q: ", "passage": "P: ", "document": "D: "}, "any", ("Q: ", "P: ")),
+        ({"query": "", "document": ""}, "intfloat/multilingual-e5-small", ("query: ", "passage: ")),
+        ({}, "intfloat/e5-base-v2", ("query: ", "passage: ")),
+        ({}, "intfloat/multilingual-e5-large-instruct", ("", "")),
+        ({"query": "Q: "}, "intfloat/e5-base-v2", ("Q: ", "")),
+        ({}, "all-MiniLM-L6-v2", ("", "")),
+    ],
+)
+def test_prompts_are_the_models_own_or_those_of_e5(folders, own, name, expected):
+    model = open_model(str(folders["english"]))
+    model.prompts = own
+    prompts = SentenceTransformerEncoder(model, name).prompts
+    assert (prompts["query"], prompts["passage"]) == expected
 
 
 def test_threads_may_share_an_encoder(folders):

@@ -153,11 +153,12 @@ class ModelFile:
         return values.reshape(shape)
 
 
-def _expand(blocks: np.ndarray) -> np.ndarray:
-    """Blocks of 32 four-bit numbers → float16 weights (32 n,)."""
-    numbers = np.empty((len(blocks), 32), dtype=np.float32)
-    numbers[:, :16] = blocks["numbers"] & 15
-    numbers[:, 16:] = blocks["numbers"] >> 4
-    numbers -= 8
-    numbers *= blocks["scale"].astype(np.float32)[:, None]
-    return numbers.astype(np.float16).reshape(-1)
+def _expand(blocks: np.ndarray, step: int = 65_536) -> np.ndarray:
+    """Blocks of 32 four-bit numbers → float16 weights (32 n,); ``step`` blocks at a time, to spare memory."""
+    weights = np.empty((len(blocks), 32), dtype=np.float16)
+    for start in range(0, len(blocks), step):
+        part = blocks[start : start + step]
+        low, high = part["numbers"] & 15, part["numbers"] >> 4
+        numbers = np.concatenate([low, high], axis=1).astype(np.float32) - 8
+        weights[start : start + step] = numbers * part["scale"].astype(np.float32)[:, None]
+    return weights.reshape(-1)

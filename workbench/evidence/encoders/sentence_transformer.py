@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,13 +72,14 @@ class SentenceTransformerEncoder:
         self.name = name
         self.prompts = dict(prompts) if prompts is not None else _prompts(model, name)
         self.dimension = int(_dimension(model))
-        self.max_tokens = int(model.max_seq_length) if model.max_seq_length else 0
+        self.max_tokens = _window(model)
         self.fingerprint = fingerprint if fingerprint is not None else _fingerprint(model, self.prompts)
         # Fast tokenizers keep the window as state and refuse a second thread while it is set.
         self._tokenizing = threading.Lock()
         self._budget = TOKEN_BUDGET if model.device.type == "cpu" else GPU_TOKEN_BUDGET
-        self._plain = _is_plain_transformer(model, self.prompts)
-        self.reads_chinese = _reads_chinese(model) if self._plain else True
+        self._fast = bool(getattr(_tokenizer(model), "is_fast", False))
+        self._plain = self._fast and _is_plain_transformer(model, self.prompts)
+        self.reads_chinese = _reads_chinese(model) if self._fast else True
 
     def encode(self, texts: Sequence[str], kind: Kind = "passage") -> np.ndarray:
         """Unit rows (n, d) float32; a text longer than ``max_tokens`` is represented by its beginning."""
@@ -110,8 +112,8 @@ class SentenceTransformerEncoder:
         return self._run(texts, kind, want_tokens=True)
 
     def truncated(self, texts: Sequence[str], kind: Kind = "passage") -> np.ndarray:
-        """Bool (n,): which texts are longer than the window, prompt included."""
-        if not self._plain:
+        """Bool (n,): which texts are longer than the window, prompt included; none where there is no window to know."""
+        if not self._fast:
             return np.zeros(len(texts), dtype=bool)
         return np.array([tokens.cut for tokens in self._tokenize(texts, kind)], dtype=bool)
 
@@ -270,6 +272,16 @@ def _dimension(model: Any) -> int:
     return model.get_sentence_embedding_dimension()
 
 
+def _tokenizer(model: Any) -> Any:
+    return getattr(model[0], "tokenizer", None)
+
+
+def _window(model: Any) -> int:
+    """Tokens that the model reads, special ones included; 0 where there is no bound."""
+    window = getattr(model, "max_seq_length", None)
+    return int(window) if window and math.isfinite(window) else 0
+
+
 def _prompts(model: Any, name: str) -> dict[str, str]:
     """The model's own prompts by kind."""
     own = {key: value for key, value in (model.prompts or {}).items() if value}
@@ -282,14 +294,12 @@ def _prompts(model: Any, name: str) -> dict[str, str]:
 
 
 def _is_plain_transformer(model: Any, prompts: Mapping[str, str]) -> bool:
-    """Whether ids and a mask are all it needs: a transformer, a fast tokenizer, right padding, prompts pooled."""
+    """Whether ids and a mask are all it needs: a transformer, right padding, prompts pooled like the rest."""
     first = model[0]
-    tokenizer: Any = getattr(first, "tokenizer", None)
     pools_prompt = all(getattr(module, "include_prompt", True) for module in model)
     return (
         type(first).__name__ == "Transformer"
-        and getattr(tokenizer, "is_fast", False)
-        and tokenizer.padding_side == "right"
+        and first.tokenizer.padding_side == "right"
         and not getattr(first, "do_lower_case", False)
         and (pools_prompt or not any(prompts.values()))
     )
@@ -312,9 +322,9 @@ def _fingerprint(model: Any, prompts: Mapping[str, str]) -> str:
         flat = value.detach().reshape(-1)
         sample = flat[:: max(1, len(flat) // 64)].float().cpu().numpy().astype("<f4")
         digest.update(f"{key}{tuple(value.shape)}".encode() + sample.tobytes())
-    tokenizer = getattr(model, "tokenizer", None)
+    tokenizer = _tokenizer(model)
     for probe in (_PROBE_CHINESE, _PROBE_ENGLISH):
         digest.update(str(tokenizer(probe)["input_ids"] if callable(tokenizer) else "").encode())
     modules = [(type(module).__name__, getattr(module, "pooling_mode", "")) for module in model]
-    digest.update(repr((modules, model.max_seq_length, sorted(prompts.items()))).encode())
+    digest.update(repr((modules, _window(model), sorted(prompts.items()))).encode())
     return digest.hexdigest()[:12]
