@@ -7,19 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from workbench.evidence.judge import MAX_CLAIMS, Claim, ReverseQuestion, SampleEvidence, Side
+from workbench.evidence.llm.claimparts import Texts, kinds_of, parts_of
 from workbench.evidence.llm.locate import Places, locate
 from workbench.evidence.llm.parse import ReadClaim, Reply
 from workbench.evidence.llm.schema import Verdict
 from workbench.evidence.llm.tasks import Piece, Task
 
-#: A verdict in words as (entail, contradict): a judge's word is taken as .97 sure, so that no threshold below that
-#: changes it and one above shows that it is not certainty.
+#: A verdict in words as (entail, contradict). A judge's word is taken as certain: "supported" in one context cannot be
+#: changed by a missing verdict on another.
 PROBABILITIES: dict[Verdict, tuple[float, float]] = {
-    "supported": (0.97, 0.01),
-    "contradicted": (0.01, 0.97),
-    "not_mentioned": (0.02, 0.01),
+    "supported": (1.0, 0.0),
+    "contradicted": (0.0, 1.0),
+    "not_mentioned": (0.0, 0.0),
 }
-YES, NO = 0.97, 0.03
+YES, NO = 1.0, 0.0
 _NAN = float("nan")
 
 NOT_PRODUCED = {
@@ -44,6 +45,7 @@ def assemble(task: Task, first: Reply, parts: Sequence[Reply], questions: Sequen
     read = _sides(first)
     evidence.claims = _claims(task, read)
     _set_support(evidence, task, [claim for _, claim in read], [first, *parts])
+    _set_parts(evidence, task)
     _set_relevance(evidence, task, [first, *parts])
     _set_refusal(evidence, task, first)
     _set_conflicts(evidence, task, first)
@@ -66,10 +68,7 @@ def _claims(task: Task, read: Sequence[tuple[Side, ReadClaim]]) -> list[Claim]:
     for side, item in read:
         start, end, sentence = places[side].find(item.text)
         other = PROBABILITIES[item.other] if item.other else (_NAN, _NAN)
-        kinds = _kinds(item.text) if side == "answer" else ()
-        claims.append(
-            Claim(side, item.text, start, end, sentence, other_entail=other[0], other_contradict=other[1], kinds=kinds)
-        )
+        claims.append(Claim(side, item.text, start, end, sentence, other_entail=other[0], other_contradict=other[1]))
     for side in originals:
         _say_cap([claim for claim in claims if claim.side == side])
     return claims
@@ -80,19 +79,19 @@ def _say_cap(claims: Sequence[Claim]) -> None:
         claims[-1].reason = f"the first {MAX_CLAIMS} claims are kept"
 
 
-def _kinds(text: str) -> tuple[str, ...]:
-    """What makes the claim serious when nothing supports it."""
-    from workbench.data.markers import absolutes
-    from workbench.data.quantities import entities
+def _set_parts(evidence: SampleEvidence, task: Task) -> None:
+    """Parts and kinds of the answer's claims, looked up in the prompted contexts."""
+    texts = Texts(context.text for context in task.sample.contexts or () if context.prompted)
+    best = None if evidence.entail is None else np.nan_to_num(evidence.entail).max(axis=1, initial=0.0)
+    for row, claim in enumerate(evidence.claims):
+        if claim.side != "answer":
+            continue
+        supported = best is not None and bool(best[row] >= YES)
+        found = parts_of(claim.text, 0, len(claim.text), texts, supported)
+        claim.kinds = kinds_of(claim.text, found)
+        if claim.start >= 0:
+            claim.spans = parts_of(task.sample.answer or "", claim.start, claim.end, texts, supported)
 
-    found = {entity.kind for entity in entities(text)}
-    kinds = {"date" if kind in ("date", "time") else "number" for kind in found if kind in _QUANTITY_KINDS}
-    kinds |= {"entity"} if found - _QUANTITY_KINDS else set()
-    kinds |= {"absolute"} if absolutes(text) else set()
-    return tuple(kind for kind in ("number", "date", "absolute", "entity") if kind in kinds)
-
-
-_QUANTITY_KINDS = frozenset(("number", "percent", "money", "date", "time", "duration", "version", "ordinal"))
 
 # ---------------------------------------------------------------- claims × contexts
 

@@ -20,7 +20,7 @@ from workbench.evidence.llm.estimate import expected_tokens
 from workbench.evidence.llm.pace import Pace
 from workbench.evidence.llm.parse import Reply
 from workbench.evidence.llm.readers import part_reader, questions_reader, verify_reader
-from workbench.evidence.llm.runner import Put
+from workbench.data.runner import Put
 from workbench.evidence.llm.settings import Settings
 from workbench.evidence.llm.tasks import Task, make_task, part_call, questions_call, verify_call
 

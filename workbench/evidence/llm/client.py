@@ -18,7 +18,7 @@ from workbench.errors import JudgeError
 from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.llm.budget import Spending, estimate_tokens, message_tokens
 from workbench.evidence.llm.pace import Pace
-from workbench.evidence.llm.redact import Secret, guard_client_loggers, public_url, redacted
+from workbench.data.redact import Secret, guard_client_loggers, public_url, redacted
 
 NAMESPACE = "llm-formats"
 FORMATS = ("json_schema", "json_object_schema", "json_object", "text")

@@ -23,9 +23,9 @@ from workbench.evidence.llm.estimate import make_plan
 from workbench.evidence.llm.family import family_warning
 from workbench.evidence.llm.outcomes import Outcomes
 from workbench.evidence.llm.prompts import PROMPT_VERSION, prompt_hash
-from workbench.evidence.llm.redact import redacted
-from workbench.evidence.llm.relevancy import compare_questions
-from workbench.evidence.llm.runner import iterate
+from workbench.data.redact import redacted
+from workbench.evidence.llm.relevancy import QuestionComparer
+from workbench.data.runner import iterate
 from workbench.evidence.llm.settings import Settings
 
 if TYPE_CHECKING:
@@ -154,10 +154,11 @@ class LLMJudge:
             when the package ``openai`` is missing. Replies that came before are kept.
         """
         questions = {sample.sample_id: sample.question for sample in samples}
+        comparer = QuestionComparer(self.encoder)
         self._cancelled.clear()
         self.outcomes.start(len(samples))
         for evidence in iterate(lambda put: self.batch().run(samples, put)):
-            compare_questions(evidence, questions[evidence.sample_id], self.encoder)
+            comparer.compare(evidence, questions[evidence.sample_id])
             self.outcomes.add(evidence)
             yield evidence
 

@@ -45,7 +45,7 @@ class _Worker:
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
-        self._thread = threading.Thread(target=self._run, name="workbench-judge", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="workbench-worker", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
