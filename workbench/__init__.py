@@ -27,6 +27,7 @@ _NAMES = {
     "Thresholds": ("workbench.scoring.thresholds", "Thresholds"),
     "WorkbenchError": ("workbench.errors", "WorkbenchError"),
     "check": ("workbench.data.doctor", "check"),
+    "corpus_path": ("workbench.views.chosen", "corpus_path"),
     "data_path": ("workbench.views.chosen", "data_path"),
     "evaluate": ("workbench.running", "evaluate"),
     "evaluate_rankings": ("workbench.scoring.ranking", "evaluate_rankings"),

@@ -108,6 +108,7 @@ def open_evaluation(
     thresholds: Thresholds | None = None,
     name: str | None = None,
     progress: bool | Progress = True,
+    cancelled: Callable[[], bool] | None = None,
     **options: Any,
 ) -> Evaluation:
     """Open a saved evaluation, or evaluate a recording and keep the result; every notebook starts with it.
@@ -136,7 +137,8 @@ def open_evaluation(
         suggest_language(data_language(loaded))
         return load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
     result = evaluate(
-        loaded, corpus=base, judge=judge, encoder=encoder, thresholds=thresholds, name=name, progress=progress, **options,
+        loaded, corpus=base, judge=judge, encoder=encoder, thresholds=thresholds, name=name, progress=progress,
+        cancelled=cancelled, **options,
     )  # fmt: skip
     result.save(folder)
     return result

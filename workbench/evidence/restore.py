@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.data.load import object_frame
 from workbench.data.schema import NESTED_FIELDS, REJECTED_COLUMNS, SAMPLE_FIELDS, SampleSet
 from workbench.evidence.frames import Evidence
 
@@ -21,7 +22,7 @@ def restore(evidence: Evidence, name: str) -> SampleSet:
     columns = {c: evidence.nested(c) if c in NESTED_FIELDS else evidence.plain(c) for c in own}
     columns["contexts"] = context_lists(evidence)
     order = [f for f in SAMPLE_FIELDS if f in columns] + [c for c in own if c not in SAMPLE_FIELDS]
-    frame = pd.DataFrame({c: _objects(columns[c]) for c in order}, index=evidence.ids)
+    frame = object_frame({c: _objects(columns[c]) for c in order}, evidence.ids)
     scores = {c.removeprefix("recorded:"): evidence.number(c) for c in evidence.samples if c.startswith("recorded:")}
     rejected = evidence.rejected[list(REJECTED_COLUMNS)]
     return SampleSet(

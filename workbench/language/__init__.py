@@ -25,8 +25,8 @@ _current = "en"
 _chosen = False
 
 
-def set_language(language: str) -> None:
-    """Choose the language of panels, advice and reports: ``"en"`` or ``"zh"``.
+def set_language(language: str | None) -> None:
+    """Choose the language of panels, advice and reports: ``"en"`` or ``"zh"``; None follows the data.
 
     Raises
     ------
@@ -34,8 +34,9 @@ def set_language(language: str) -> None:
         For any other value.
     """
     global _current, _chosen
-    _current = checked(language)
-    _chosen = True
+    if language is not None:
+        _current = checked(language)
+    _chosen = language is not None
 
 
 def get_language() -> str:

@@ -13,8 +13,10 @@ from pathlib import Path
 from workbench.data.files import write_text
 from workbench.evidence.cache import cache_folder
 
-#: What ``DATA`` is in the notebooks as they come.
+#: What ``DATA`` and ``CORPUS`` are in the notebooks as they come.
+FOLDER = "../sample_data/"
 SAMPLE = "../sample_data/support/evaluations/baseline"
+SAMPLE_CORPUS = "../sample_data/support/corpus.jsonl"
 
 _log = logging.getLogger(__name__)
 
@@ -26,8 +28,24 @@ def data_path(data: str | Path = SAMPLE) -> str:
     notebook 00 in this folder, else the sample data, also when the notebook runs from elsewhere.
     """
     if str(data) != SAMPLE:
-        return str(data)
-    return remembered() or _sample()
+        return _found(str(data))
+    return remembered() or _found(SAMPLE)
+
+
+def corpus_path(corpus: str | Path | None = SAMPLE_CORPUS, data: str | Path = SAMPLE) -> str | None:
+    """The corpus to open for the lines ``CORPUS = …`` and ``DATA = …``.
+
+    The corpus that the notebooks come with belongs to the sample data: beside other data it is none. None stays None.
+    """
+    if corpus is None:
+        return None
+    if str(corpus) == SAMPLE_CORPUS and not _is_sample(data_path(data)):
+        return None
+    return _found(str(corpus))
+
+
+def _is_sample(path: str) -> bool:
+    return Path(_found(SAMPLE)).resolve().parents[1] in Path(path).resolve().parents
 
 
 def remembered() -> str | None:
@@ -45,11 +63,12 @@ def remember(path: str | Path | None) -> None:
     write_text(_file(), json.dumps(choices, ensure_ascii=False, indent=1))
 
 
-def _sample() -> str:
-    if Path(SAMPLE).exists():
-        return SAMPLE
-    beside_package = Path(__file__).resolve().parents[2] / "notebooks" / SAMPLE
-    return str(beside_package.resolve()) if beside_package.exists() else SAMPLE
+def _found(path: str) -> str:
+    """``path``; sample data that are not beside the notebook are taken from beside the package."""
+    if Path(path).exists() or not path.startswith(FOLDER):
+        return path
+    beside_package = Path(__file__).resolve().parents[2] / "notebooks" / path
+    return str(beside_package.resolve()) if beside_package.exists() else path
 
 
 def _file() -> Path:

@@ -116,7 +116,7 @@ def intervals(
     All arrays have shape (n,); a missing interval or target is left out.
     """
     mean, low, high = (np.asarray(array, dtype=float) for array in (means, lows, highs))
-    with drawing(9.6, 0.75 + 0.26 * max(len(names), 1), theme) as (figure, axes):
+    with drawing(9.6, 0.75 + 0.21 * max(len(names), 1), theme) as (figure, axes):
         rows = np.arange(len(names))
         _frame_rows(figure, axes, names, title)
         axes.hlines(rows, low, high, color=BLUE, lw=3, alpha=0.35)

@@ -10,11 +10,15 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
 from markupsafe import Markup
 
+from workbench.data.files import write_bytes, write_text
+from workbench.data.tables import write_csv
+from workbench.language import get_language
 from workbench.language import text as _t
 from workbench.views import html as ht
 from workbench.views import plots
@@ -94,6 +98,9 @@ class Panel(W.VBox):
     Subclasses call :meth:`compose` with their widgets, and give ``figure()``, ``table()`` and ``html()``.
     """
 
+    #: What files and findings of this panel are called.
+    stem = "panel"
+
     def __init__(self, session: Session | None) -> None:
         self.session = session
         self._broken: dict[str, str] = {}
@@ -139,6 +146,23 @@ class Panel(W.VBox):
     def on(self, widget: W.Widget, action: Callable[[Any], Any]) -> None:
         """Call ``action(new value)`` when the value of ``widget`` changes."""
         widget.observe(self.guarded(lambda change: action(change["new"]), f"{id(widget)}"), names="value")
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write what is shown to ``folder``: ``<panel>.html`` (one file), ``.csv`` and, with a picture, ``.png``.
+
+        Raises
+        ------
+        InputError
+            When the place cannot be written.
+        """
+        path = Path(folder).expanduser() / self.stem
+        page = ht.page(self.stem, self.html(), language=get_language())
+        written = [write_text(path.with_suffix(".html"), str(page))]
+        table = self.table()
+        written.append(write_csv(path.with_suffix(".csv"), table, index=table.index.name is not None))
+        if (figure := self.figure()) is not None:
+            written.append(write_bytes(path.with_suffix(".png"), plots.figure_png(figure)))
+        return written
 
     def figure(self) -> Figure | None:
         """The picture that is shown, dark on white; None where there is none."""

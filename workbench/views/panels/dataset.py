@@ -92,6 +92,8 @@ class Dataset(Panel):
         A path or a corpus; lets the doctor compare ids and texts.
     """
 
+    stem = "dataset"
+
     def __init__(self, source: Any, corpus: Any = None) -> None:
         super().__init__(source if isinstance(source, Session) else None)
         self._corpus = corpus

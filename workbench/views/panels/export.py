@@ -71,6 +71,8 @@ class Export(Panel):
         Where files go when the name box holds a bare name.
     """
 
+    stem = "export"
+
     def __init__(self, session: Session, exporter: Exporter | None = None, folder: str | Path = "findings") -> None:
         super().__init__(session)
         self.session: Session = session
@@ -99,7 +101,6 @@ class Export(Panel):
         findings = self.session.findings
         self.list.children = [self._editor(at, item, len(findings)) for at, item in enumerate(findings[:EDITED])]
         show(self.preview, self._preview())
-        self.write.disabled = self._exporter is None or not findings
 
     def _editor(self, at: int, finding: Finding, n: int) -> W.Widget:
         title = W.Text(value=finding.title, continuous_update=False, layout=W.Layout(width="420px"))

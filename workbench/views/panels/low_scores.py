@@ -108,6 +108,8 @@ class LowScores(Panel):
         The metric to begin with; by default the first of faithfulness, correctness … that has scores.
     """
 
+    stem = "low_scores"
+
     def __init__(self, session: Session, metric: str | None = None) -> None:
         super().__init__(session)
         self.session: Session = session

@@ -143,10 +143,13 @@ class Score(Panel):
     data
         Names and paths that can be chosen besides the session's own samples.
     evaluate
-        ``evaluate(samples, judge=…, encoder=…, thresholds=…, progress=…, cancelled=…)`` → Evaluation.
+        ``evaluate(samples, judge=…, encoder=…, thresholds=…, progress=…, cancelled=…)`` → Evaluation; by default
+        ``wb.open``, which keeps the result in the cache folder.
     out
-        Folder for the new evaluation; without it the evaluation is not written.
+        Folder to save a new evaluation to as well.
     """
+
+    stem = "score"
 
     def __init__(self, session: Session, data: Mapping[str, str | Path] | None = None,
                  evaluate: Callable[..., Any] | None = None, out: str | Path | None = None) -> None:  # fmt: skip
@@ -214,9 +217,9 @@ class Score(Panel):
     def _evaluator(self) -> Callable[..., Any]:
         if self._evaluate is not None:
             return self._evaluate
-        from workbench.running import evaluate
+        from workbench.running import open_evaluation
 
-        return evaluate
+        return open_evaluation
 
     def _busy(self, busy: bool) -> None:
         self.start.disabled, self.stop.disabled = busy, not busy
