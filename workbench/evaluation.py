@@ -177,6 +177,7 @@ class Evaluation:
         """
         target = Path(folder)
         check_target(target)
+        self.manifest.update(name=self.name, metrics=self._chosen)
         with replacing_folder(target, keep=(SESSION,)) as temporary:
             write_frames(self.evidence, temporary)
             self.thresholds.to_toml(temporary / THRESHOLDS)

@@ -93,9 +93,6 @@ def evaluate(
         _add_missed(evidence, base, chosen, encoder)
     evidence.manifest.update(_manifest(loaded, base, chosen, started))
     title = name or loaded.name
-    evidence.manifest.update(
-        name=title, metrics=metrics if metrics is None or isinstance(metrics, str) else list(metrics)
-    )
     return Evaluation(evidence, thresholds, name=title, metrics=metrics)
 
 

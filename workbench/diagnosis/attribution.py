@@ -189,13 +189,9 @@ class Chain:
 
     @cached_property
     def misled_claims(self) -> Mask:
-        """Per answer claim: supported, but only by a context that is not expected."""
+        """Per answer claim: some context supports it, but none that is expected, whatever the expected ones say."""
         by_expected, by_other = self.rests
-        return (
-            (self.view.answer_verdicts == SUPPORTED)
-            & (by_other >= self.view.t.support)
-            & (by_expected < self.view.t.support)
-        )
+        return (by_other >= self.view.t.support) & (by_expected < self.view.t.support)
 
     @cached_property
     def well_founded_claims(self) -> Mask:
