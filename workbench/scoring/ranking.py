@@ -7,7 +7,6 @@ average precision by all relevant documents; every query of the qrels counts, an
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +27,10 @@ __all__ = ["BASES", "RankingWarning", "evaluate_rankings", "list_metrics", "pars
 
 EXAMPLES = 5
 """Ids named in the report for each finding."""
+
+
+ATTEMPTS = 16
+"""Fingerprints tried; that one fails by chance has a probability below one in a million for ten million ids."""
 
 
 class RankingWarning(UserWarning):
@@ -187,11 +190,13 @@ def _examples(values: pa.ChunkedArray) -> list[str]:
 
 def _match(judgements: _Judgements, run: _Run) -> _Ranking:
     n = len(judgements.queries)
-    for seed in itertools.count():
+    for seed in range(ATTEMPTS):
         judged_keys = ordering.pair_keys(judgements.code, judgements.documents, n, seed)
         distinct = _distinct(judgements, judged_keys)
         if distinct is not None:
             break  # otherwise two documents share a fingerprint: other factors tell them apart
+    else:
+        raise InputError("qrels: document ids that no fingerprint tells apart; please report this with the file")
     judged_keys = judged_keys[distinct]
     keys = ordering.pair_keys(run.parts.code, run.documents, n, seed)
     judged_documents = judgements.documents.take(pa.array(distinct)).combine_chunks()

@@ -85,8 +85,17 @@ def _read_fields(path: Path, names: tuple[str, ...]) -> pd.DataFrame:
     _readable(path)
     try:
         frame = pd.read_csv(
-            path, sep=r"\s+", header=None, names=[*names, "surplus"], index_col=False, dtype="str", quoting=csv.QUOTE_NONE,
-            na_filter=False, skip_blank_lines=False, encoding="utf-8-sig", on_bad_lines="error",
+            path,
+            sep=r"\s+",
+            header=None,
+            names=[*names, "surplus"],
+            index_col=False,
+            dtype="str",
+            quoting=csv.QUOTE_NONE,
+            na_filter=False,
+            skip_blank_lines=False,
+            encoding="utf-8-sig",
+            on_bad_lines="error",
         )
         sound = len(frame) > 0 and not (frame[names[-1]].fillna("") == "").any() and frame["surplus"].isna().all()
     except (pd.errors.ParserError, pd.errors.EmptyDataError, pd.errors.ParserWarning, ValueError, OSError, EOFError):
@@ -134,9 +143,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise InputError(f"{path} cannot be read: {error}") from error
 
 
-def _numbers(
-    texts: pd.Series, path: Path, names: tuple[str, ...], name: str, finite: bool = False
-) -> np.ndarray:
+def _numbers(texts: pd.Series, path: Path, names: tuple[str, ...], name: str, finite: bool = False) -> np.ndarray:
     try:
         values = texts.to_numpy(dtype=object).astype(np.float64)
     except ValueError as error:
