@@ -7,7 +7,8 @@ import pytest
 
 from workbench.data.markers import absolutes, hedges, negations, refusal
 
-ROWS = [json.loads(line) for line in (Path(__file__).parent / "refusals.jsonl").read_text(encoding="utf-8").splitlines()]
+LINES = (Path(__file__).parent / "refusals.jsonl").read_text(encoding="utf-8").splitlines()
+ROWS = [json.loads(line) for line in LINES]
 
 
 def texts(spans: object) -> list[str]:
@@ -96,3 +97,14 @@ def test_wordings_of_the_case_itself() -> None:
 def test_an_empty_answer_declines_nothing() -> None:
     assert refusal("").declines == []
     assert refusal("").probability < 0.5
+
+
+def test_a_remark_about_the_sources_is_no_residual_claim() -> None:
+    text = "There is no information in the context about exams. The context mainly discusses jobs, and friends."
+    assert refusal(text).residual == []
+    assert refusal(text).probability > 0.9
+
+
+def test_the_only_one_out_of_many_declines_nothing() -> None:
+    text = "It is revealed that Kepner is the only one out of the residents to have failed her exams."
+    assert refusal(text).declines == []

@@ -102,7 +102,10 @@ def test_chinese_numerals(text: str, value: float) -> None:
 
 
 def test_entities_of_both_languages() -> None:
-    text = "The Acme Cloud was founded by John Smith in Paris. See 《产品手册》 and ERR-1042, `max_size`; 由北京大学发布于2024年。"
+    text = (
+        "The Acme Cloud was founded by John Smith in Paris. See 《产品手册》 "
+        "and ERR-1042, `max_size`; 由北京大学发布于2024年。"
+    )
     found = {(entity.text, entity.kind) for entity in entities(text)}
     assert {
         ("Acme Cloud", "name"), ("John Smith", "name"), ("Paris", "name"), ("产品手册", "title"),

@@ -56,7 +56,10 @@ def test_clauses(text: str, expected: list[str]) -> None:
 
 
 def test_claims_leave_out_what_states_nothing() -> None:
-    text = "您好！企业版支持 500 个用户[1]。\n1. 价格为300元【2】。\n希望对您有帮助。还有问题吗？如有其他问题，请随时联系我们。"
+    text = (
+        "您好！企业版支持 500 个用户[1]。\n1. 价格为300元【2】。\n希望对您有帮助。"
+        "还有问题吗？如有其他问题，请随时联系我们。"
+    )
     assert texts(claims(text).spans) == ["企业版支持 500 个用户", "价格为300元"]
     english = (
         "Sure! The plan has 5 seats [doc-a#1].\n## Details\n- It costs $9.\nLet me know if you need more. "

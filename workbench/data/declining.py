@@ -81,7 +81,8 @@ def refusal(text: str, extra_phrases: Sequence[str] = ()) -> Refusal:
     """Whether ``text`` declines, and what it still states.
 
     ``extra_phrases`` are further wordings of declining, compared as normalised text. A text that declines nowhere has
-    probability 0.02, one that declines and states nothing 0.97, one that declines and goes on to answer 0.08.
+    probability 0.02, one that declines and states nothing 0.97, one that declines and goes on to answer 0.08: set by
+    hand, not fitted.
     """
     phrases = tuple(normalise(phrase) for phrase in extra_phrases if phrase.strip())
     found: list[Span] = []
@@ -110,10 +111,15 @@ def _sorted_segments(text: str, sentence: Span, phrases: Sequence[str]) -> tuple
     for segment in _segments(text, sentence):
         if declines(segment.text) or any(phrase in normalise(segment.text) for phrase in phrases):
             declining.append(segment)
-        elif not _fills(segment.text):
+        elif not _fills(segment.text) and not _is_scrap(segment.text):
             (stating if declining else before).append(segment)
     topic = declining and not any(re.search(r"\d", segment.text) for segment in before)
     return declining, [*([] if topic else before), *stating]
+
+
+def _is_scrap(segment: str) -> bool:
+    """The end of an enumeration that was cut off (", and occupations"): under three Latin words and no digit."""
+    return segment.isascii() and len(segment.split()) < 3 and not re.search(r"\d", segment)
 
 
 def _is_rule(sentence: str) -> bool:

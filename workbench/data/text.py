@@ -65,8 +65,8 @@ def language(text: str) -> str:
     """The language as an ISO 639-1 code, ``"other"`` where nothing tells it (no letters).
 
     Decided by script first (kana before Han, a Han character weighs as four Latin letters, more where the
-    Latin words are no English sentence); Latin text of 20 letters or more goes to a small language model, shorter Latin text is
-    ``"en"``.
+    Latin words are no English sentence); Latin text of 20 letters or more goes to a small language model, shorter
+    Latin text is ``"en"``.
     """
     sample = text[:2000]
     latin = sum(map(len, _LATIN_WORD.findall(sample)))
