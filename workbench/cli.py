@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import logging
 import os
 import sys
@@ -50,6 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="verb")
     for verb, summary in VERBS.items():
         command = verbs.add_parser(verb, help=summary, description=summary)
+        if importlib.util.find_spec(f"workbench.commands.{verb}") is None:
+            continue
         module = importlib.import_module(f"workbench.commands.{verb}")
         module.arguments(command)
         command.set_defaults(run=module.run)
