@@ -54,8 +54,8 @@ def evaluate_rankings(
     Parameters
     ----------
     qrels : frame with ``query_id, doc_id, relevance``
-        Judgements, in any row order. A grade of at least ``relevance_level`` is relevant; a negative grade is judged
-        and not relevant. Fractional grades are used as they are, and reported.
+        Judgements, in any row order. A grade of at least ``relevance_level`` is relevant; a negative grade is not
+        relevant, and unjudged for ``holes`` (trec_eval's -1: in the pool, not judged). Fractional grades are used as they are, and reported.
     run : frame with ``query_id, doc_id, score``
         What was retrieved, in any row order. A missing or NaN score ranks last (as minus infinity) and is reported. A
         document returned twice keeps its first rank; the later row is left out, counted and reported.
@@ -241,8 +241,8 @@ def _hits(judgements: _Judgements, ranking: _Ranking, gain: str, level: float) -
         rank=ranking.rank,
         gain=gains(ranking.grade, gain),
         relevant=ranking.grade >= level,
-        judged_query=ranking.code,
-        judged_rank=ranking.rank,
+        judged_query=ranking.code[ranking.grade >= 0],
+        judged_rank=ranking.rank[ranking.grade >= 0],
         ideal=ideal_order(code, gains(grade, gain), n),
         n_relevant=np.bincount(code[grade >= level], minlength=n),
         n_returned=ranking.ranked.count,
@@ -259,7 +259,7 @@ def _report(judgements: _Judgements, run: _Run, ranking: _Ranking, cuts: set[int
         return {"count": len(queries) if count is None else int(count), "examples": names.take(some).to_pylist()}
 
     fractional = np.flatnonzero(judgements.grade != np.floor(judgements.grade))
-    unjudged = ranked.count - np.bincount(ranking.code, minlength=len(names))
+    unjudged = ranked.count - np.bincount(ranking.code[ranking.grade >= 0], minlength=len(names))
     return {
         "queries_missing_from_run": finding(np.flatnonzero(ranked.count == 0)),
         "queries_not_judged": {"count": len(run.unknown), "examples": run.unknown[:EXAMPLES]},

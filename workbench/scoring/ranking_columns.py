@@ -69,7 +69,8 @@ def _as_strings(series: pd.Series, name: str, owner: str) -> pa.ChunkedArray:
         raise InputError(f"{owner}: {name!r} holds a lone surrogate, which no file can hold; replace it") from None
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or not len(column)):
+    known = pa.types.is_string, pa.types.is_large_string, pa.types.is_null
+    if len(column) and not any(is_kind(column.type) for is_kind in known):
         raise InputError(f"{owner}: column {name!r} is {series.dtype}; ids are text (7.0 is not the id 7)")
     return column.cast(pa.large_string())
 
