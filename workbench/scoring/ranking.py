@@ -55,7 +55,8 @@ def evaluate_rankings(
     ----------
     qrels : frame with ``query_id, doc_id, relevance``
         Judgements, in any row order. A grade of at least ``relevance_level`` is relevant; a negative grade is not
-        relevant, and unjudged for ``holes`` (trec_eval's -1: in the pool, not judged). Fractional grades are used as they are, and reported.
+        relevant, and unjudged for ``holes`` (trec_eval's -1: in the pool,
+        not judged). Fractional grades are used as they are, and reported.
     run : frame with ``query_id, doc_id, score``
         What was retrieved, in any row order. A missing or NaN score ranks last (as minus infinity) and is reported. A
         document returned twice keeps its first rank; the later row is left out, counted and reported.
