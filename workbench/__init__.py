@@ -43,6 +43,7 @@ _NAMES = {
     "record": ("workbench.data.record", "record"),
     "resolve_encoder": ("workbench.evidence.embed", "resolve_encoder"),
     "resolve_judge": ("workbench.evidence.resolve", "resolve_judge"),
+    "score_on_cluster": ("workbench.scale", "score_on_cluster"),
     "set_language": ("workbench.language", "set_language"),
 }
 

@@ -12,7 +12,7 @@ from workbench.data.schema import SampleSet
 from workbench.data.tables import write_csv
 from workbench.diagnosis.attribution import Causes, attribute
 from workbench.diagnosis.explain import failure_rows
-from workbench.diagnosis.summary import summarise
+from workbench.diagnosis.summary import joined, pieces, summarise
 from workbench.errors import InputError
 from workbench.evidence.frames import Evidence
 from workbench.evidence.restore import restore
@@ -223,6 +223,24 @@ def load_evaluation(
     chosen_metrics = metrics if metrics is not None else evidence.manifest.get("metrics")
     title = name or evidence.manifest.get("name") or path.name
     return Evaluation(evidence, thresholds, name=str(title), metrics=chosen_metrics, path=path)
+
+
+def summary_of_parts(folders: Iterable[str | Path], *, intervals: bool = True) -> pd.DataFrame:
+    """The summary over several saved evaluations together, as if they were one, read one after the other.
+
+    Raises
+    ------
+    InputError
+        When there is none, or one cannot be opened.
+    """
+    parts, t = [], Thresholds()
+    for folder in folders:
+        part = load_evaluation(folder)
+        t = part.thresholds
+        parts.append(pieces(part.view, part._scored, definitions(t.k)))
+    if not parts:
+        raise InputError("no evaluations to summarise; give the folders that score wrote")
+    return joined(parts, definitions(t.k), t, intervals=intervals)
 
 
 def check_target(folder: str | Path) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from workbench.diagnosis.statistics import NONE, mean_interval
 from workbench.scoring.metric import Metric, View
-from workbench.scoring.scored import Scored, ratio
+from workbench.scoring.scored import Floats, Scored, ratio
 from workbench.scoring.states import CODES, INPUT_ERROR, JUDGE_ERROR, NOT_APPLICABLE, OK, SKIPPED, UNDEFINED
+from workbench.scoring.thresholds import Thresholds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,24 +25,52 @@ _READ = (
 )  # fmt: skip
 
 
+class Piece(NamedTuple):
+    """One metric over one evaluation: scores, the highest value that the data allow for each, and how it was made."""
+
+    scored: Scored
+    attainable: Floats
+    method: str
+
+
 def summarise(
     view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric], *, intervals: bool = True
 ) -> pd.DataFrame:
     """One row a metric; see ``Evaluation.summary``."""
+    return joined([pieces(view, scored, known)], known, view.t, intervals=intervals)
+
+
+def pieces(view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric]) -> dict[str, Piece]:
+    """What :func:`joined` needs of one evaluation, by metric."""
+    return {
+        name: Piece(result, _attainable(view, known[name], result), _method(view, known[name], name))
+        for name, result in scored.items()
+    }
+
+
+def joined(
+    parts: Sequence[Mapping[str, Piece]], known: Mapping[str, Metric], t: Thresholds, *, intervals: bool = True
+) -> pd.DataFrame:
+    """The summary over the samples of all ``parts`` together; only metrics that every part has."""
     import pandas as pd
 
-    rows = {name: _row(view, known[name], name, result, intervals) for name, result in scored.items()}
+    names = [name for name in parts[0] if all(name in part for part in parts)] if parts else []
+    rows = {name: _row(known[name], [part[name] for part in parts], t.targets.get(name), intervals) for name in names}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
 
 
-def _row(view: View, metric: Metric, name: str, scored: Scored, intervals: bool) -> dict[str, Any]:
+def _row(metric: Metric, parts: Sequence[Piece], target: float | None, intervals: bool) -> dict[str, Any]:
+    scored = Scored(
+        np.concatenate([part.scored.values for part in parts]), np.concatenate([part.scored.states for part in parts])
+    )
     values = scored.values[scored.ok]
     counts = np.bincount(scored.states, minlength=len(CODES))
     mean = float(values.mean()) if len(values) else np.nan
     interval = mean_interval(values, binary=metric.binary) if intervals and len(values) else NONE
     low_bound, high_bound = _bounds(metric, scored, values)
-    target = view.t.targets.get(name, np.nan)
-    attainable = _attainable(view, metric, name, scored)
+    allowed = np.concatenate([part.attainable for part in parts])
+    attainable = float(allowed.mean()) if len(allowed) and np.isfinite(allowed).all() else np.nan
+    methods = dict.fromkeys(part.method for part in parts if part.method)
     return {
         "mean": mean,
         "low": interval.low,
@@ -51,17 +80,17 @@ def _row(view: View, metric: Metric, name: str, scored: Scored, intervals: bool)
         "n_undefined": int(counts[CODES[UNDEFINED]]),
         "n_error": int(counts[CODES[JUDGE_ERROR]] + counts[CODES[INPUT_ERROR]]),
         "n_skipped": int(counts[CODES[SKIPPED]]),
-        "n_total": view.n,
+        "n_total": len(scored.states),
         "low_bound": low_bound,
         "high_bound": high_bound,
-        "target": target,
+        "target": np.nan if target is None else target,
         "attainable": attainable,
         "meets_target": _meets(metric, mean, target, attainable),
-        "method": "; ".join(part for part in (_method(view, metric, name), interval.method) if part),
+        "method": "; ".join(part for part in (" + ".join(methods), interval.method) if part),
     }
 
 
-def _bounds(metric: Metric, scored: Scored, values: np.ndarray) -> tuple[float, float]:
+def _bounds(metric: Metric, scored: Scored, values: Floats) -> tuple[float, float]:
     """The mean if every applicable sample without a score were the lowest / the highest; NaN without a finite end."""
     missing = int(np.isin(scored.states, [CODES[s] for s in (UNDEFINED, JUDGE_ERROR, INPUT_ERROR, SKIPPED)]).sum())
     n = len(values) + missing
@@ -74,19 +103,19 @@ def _bounds(metric: Metric, scored: Scored, values: np.ndarray) -> tuple[float, 
     return ends[0], ends[1]
 
 
-def _attainable(view: View, metric: Metric, name: str, scored: Scored) -> float:
+def _attainable(view: View, metric: Metric, scored: Scored) -> Floats:
+    """The best possible value of each scored sample."""
     if not metric.name.startswith("precision@"):
-        return metric.best if np.isfinite(metric.best) else np.nan
+        return np.full(int(scored.ok.sum()), metric.best)
     relevant = view.facts.entries
     chosen = relevant[relevant["grade"] >= 1].drop_duplicates("entry")
     counts = np.bincount(chosen["code"].to_numpy(dtype=np.int64), minlength=view.n)
-    most = np.minimum(counts, view.t.k) / view.t.k
-    return float(most[scored.ok].mean()) if scored.ok.any() else np.nan
+    return (np.minimum(counts, view.t.k) / view.t.k)[scored.ok]
 
 
-def _meets(metric: Metric, mean: float, target: float, attainable: float) -> bool | None:
-    """Whether the mean reaches the target, or the attainable value when the target lies beyond it; None without either."""
-    if np.isnan(mean) or np.isnan(target):
+def _meets(metric: Metric, mean: float, target: float | None, attainable: float) -> bool | None:
+    """Whether the mean reaches the target, or what is attainable when that is less; None without either."""
+    if target is None or np.isnan(mean):
         return None
     if metric.higher_is_better is False:
         return bool(mean <= target)
