@@ -30,6 +30,7 @@ _NAMES = {
     "corpus_path": ("workbench.views.chosen", "corpus_path"),
     "data_path": ("workbench.views.chosen", "data_path"),
     "evaluate": ("workbench.running", "evaluate"),
+    "RankingWarning": ("workbench.scoring.ranking", "RankingWarning"),
     "evaluate_rankings": ("workbench.scoring.ranking", "evaluate_rankings"),
     "load_corpus": ("workbench.data.corpus", "load_corpus"),
     "load_evaluation": ("workbench.evaluation", "load_evaluation"),
