@@ -348,8 +348,9 @@ def test_what_every_call_would_meet_stops_the_batch(make_judge, model, answer, w
     started = time.monotonic()
     seen = []
     with pytest.raises(JudgeError, match=word):
-        for evidence in make_judge(retries=0, workers=2).examine([sample(n) for n in range(40)]):
-            seen.append(evidence.reason.split(":")[0])
+        seen.extend(
+            e.reason.split(":")[0] for e in make_judge(retries=0, workers=2).examine([sample(n) for n in range(40)])
+        )
     assert set(seen) == {word} and len(model.requests) < 8
     assert time.monotonic() - started < 5
 

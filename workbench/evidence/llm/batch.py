@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from workbench.data.runner import Put
 from workbench.data.schema import Sample
 from workbench.errors import JudgeError
 from workbench.evidence.cache import Cache
@@ -20,9 +21,10 @@ from workbench.evidence.llm.estimate import expected_tokens
 from workbench.evidence.llm.pace import Pace
 from workbench.evidence.llm.parse import Reply
 from workbench.evidence.llm.readers import part_reader, questions_reader, verify_reader
-from workbench.data.runner import Put
 from workbench.evidence.llm.settings import Settings
 from workbench.evidence.llm.tasks import Task, make_task, part_call, questions_call, verify_call
+
+Item = TypeVar("Item")
 
 #: So many errors in a row that every other call would meet too stop the batch.
 FATAL_IN_A_ROW = 3
@@ -54,18 +56,27 @@ class Batch:
         JudgeError
             After :data:`FATAL_IN_A_ROW` errors that every call would meet; what was judged is in the cache.
         """
-        await self.work(samples, self._one, put)
+        await self.work(samples, self._one, put, lambda sample, *why: failed(sample.sample_id, *why))
 
-    async def work(self, samples: Sequence[Sample], one: Any, put: Put) -> None:
-        """Run ``one(asker, sample)`` for every sample with bounded workers and put what it returns."""
+    async def work(
+        self,
+        items: Sequence[Item],
+        one: Callable[[Item, Asker], Awaitable[Any]],
+        put: Put,
+        fail: Callable[..., Any],
+    ) -> None:
+        """Put ``one(item, asker)`` for every item, with bounded workers.
+
+        ``fail(item, reason)`` or ``fail(item, reason, "skipped")`` makes what is put for an item without a reply.
+        """
         settings = self.settings
         pace = Pace(settings.workers, settings.requests_per_minute, settings.tokens_per_minute)
         endpoint = Endpoint(self.options, pace, self.spending, self.cache)
         endpoint.open()
         asker = Asker(endpoint, ReplyCache(self.cache, self.options), self.spending)
-        guard = _Guard(len(samples), self.options)
-        waiting = iter(samples)
-        workers = [asyncio.create_task(self._worker(waiting, asker, one, guard, put)) for _ in range(settings.workers)]
+        job = _Job(iter(items), one, put, fail, _Guard(len(items), self.options))
+        n_workers = min(settings.workers, max(1, len(items)))
+        workers = [asyncio.create_task(self._worker(job, asker)) for _ in range(n_workers)]
         try:
             await asyncio.gather(*workers)
         finally:
@@ -74,23 +85,23 @@ class Batch:
             await asyncio.gather(*workers, return_exceptions=True)
             await endpoint.close()
 
-    async def _worker(self, waiting: Iterator[Sample], asker: Asker, one: Any, guard: _Guard, put: Put) -> None:
-        for sample in waiting:
+    async def _worker(self, job: _Job, asker: Asker) -> None:
+        for item in job.waiting:
             if self.cancelled.is_set():
-                put(failed(sample.sample_id, "cancelled", state="skipped"))
+                job.put(job.fail(item, "cancelled", "skipped"))
                 continue
             try:
-                put(await one(asker, sample))
-                guard.succeeded()
+                job.put(await job.one(item, asker))
+                job.guard.succeeded()
             except BudgetSpent as spent:
-                put(failed(sample.sample_id, f"budget: {spent}", state="skipped"))
+                job.put(job.fail(item, f"budget: {spent}", "skipped"))
             except CallError as error:
-                put(failed(sample.sample_id, str(error)))
-                guard.failed(error)
+                job.put(job.fail(item, str(error)))
+                job.guard.failed(error)
 
     # ------------------------------------------------------------ one sample
 
-    async def _one(self, asker: Asker, sample: Sample) -> SampleEvidence:
+    async def _one(self, sample: Sample, asker: Asker) -> SampleEvidence:
         task = make_task(sample, self.settings.context_tokens, self.settings.language)
         repairs = Repairs()
         first, parts = await self._verified(asker, task, repairs)
@@ -130,6 +141,17 @@ class Batch:
                 raise
             return [], {"relevancy": ("judge_error", str(error))}
         return reply.questions, {}
+
+
+@dataclass
+class _Job:
+    """What the workers share."""
+
+    waiting: Iterator[Any]
+    one: Callable[[Any, Asker], Awaitable[Any]]
+    put: Put
+    fail: Callable[..., Any]
+    guard: _Guard
 
 
 class _Guard:

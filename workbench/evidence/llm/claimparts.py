@@ -70,8 +70,8 @@ def parts_of(text: str, start: int, end: int, texts: Texts, supported: bool) -> 
 def kinds_of(claim: str, parts: list[dict[str, Any]]) -> tuple[str, ...]:
     """What makes the claim serious when it is unsupported, as :class:`~workbench.evidence.judge.Claim` has it.
 
-    ``number`` and ``date`` where one of them stands in no context; ``absolute`` where it allows no exception; ``entity``
-    where it names something.
+    ``number`` and ``date`` where one of them stands in no context; ``absolute`` where it allows no exception;
+    ``entity`` where it names something.
     """
     weak = {part["kind"] for part in parts if part["support"] < 0.5}
     found = [name for name in ("number", "date") if name in weak]

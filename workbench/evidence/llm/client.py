@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.data.redact import Secret, guard_client_loggers, public_url, redacted
 from workbench.errors import JudgeError
 from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.llm.budget import Spending, estimate_tokens, message_tokens
 from workbench.evidence.llm.pace import Pace
-from workbench.data.redact import Secret, guard_client_loggers, public_url, redacted
 
 NAMESPACE = "llm-formats"
 FORMATS = ("json_schema", "json_object_schema", "json_object", "text")
@@ -93,15 +93,15 @@ class EndpointOptions:
     """
 
     model: str
-    base_url: str = DEFAULT_BASE_URL
+    base_url: str = field(default=DEFAULT_BASE_URL, repr=False)
     api_key: Secret = field(default_factory=lambda: Secret(""))
     timeout: float = 60.0
     retries: int = 3
     temperature: float | None = 0.0
     max_output_tokens: int | None = None
     max_tokens_name: str = "max_tokens"
-    query: Mapping[str, str] | None = None
-    headers: Mapping[str, str] | None = None
+    query: Mapping[str, str] | None = field(default=None, repr=False)
+    headers: Mapping[str, str] | None = field(default=None, repr=False)
     extra: Mapping[str, Any] | None = None
 
     @property

@@ -34,10 +34,11 @@ def make_plan(
     """The plan for ``samples``; calls whose replies are kept cost nothing."""
     rows = tuple(_row(sample, settings, kept) for sample in samples)
     calls, sent, received = (sum(row[name] for row in rows) for name in ("calls", "sent", "received"))
+    dollars = None if price is None else price.cost(sent, received)
     return Plan(
         model=model, n_samples=len(rows), n_cached=sum(row["calls"] == 0 for row in rows), calls=calls,
         repairs_at_most=sum(row["calls"] > 0 for row in rows), sent=sent, received=received,
-        seconds=calls * SECONDS_PER_CALL / settings.workers, price=None if price is None else price.cost(sent, received),
+        seconds=calls * SECONDS_PER_CALL / settings.workers, price=dollars,
         context_tokens=settings.context_tokens, rows=rows, warnings=tuple(warnings),
     )  # fmt: skip
 

@@ -7,11 +7,15 @@ questions; at most one call repairs. Contexts over the token budget add one call
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.data.redact import redacted
+from workbench.data.runner import iterate
 from workbench.data.schema import Sample
 from workbench.errors import InputError
 from workbench.evidence.cache import Cache
@@ -23,9 +27,7 @@ from workbench.evidence.llm.estimate import make_plan
 from workbench.evidence.llm.family import family_warning
 from workbench.evidence.llm.outcomes import Outcomes
 from workbench.evidence.llm.prompts import PROMPT_VERSION, prompt_hash
-from workbench.data.redact import redacted
 from workbench.evidence.llm.relevancy import QuestionComparer
-from workbench.data.runner import iterate
 from workbench.evidence.llm.settings import Settings
 
 if TYPE_CHECKING:
@@ -165,6 +167,13 @@ class LLMJudge:
     def batch(self) -> Batch:
         """A run over this judge's endpoint, cache and budget; what other ways of judging are built on."""
         return Batch(self.settings, self.endpoint, self.cache, self.spending, self._cancelled.event, self.method)
+
+    def with_options(self, **changes: Any) -> LLMJudge:
+        """The same judge, with its cache, budget and counts, under changed options (see the constructor)."""
+        other = copy.copy(self)
+        other.settings = dataclasses.replace(self.settings, **changes)
+        other.endpoint = other.settings.endpoint(self.model)
+        return other
 
     def cancel(self) -> None:
         """Stop once the calls that are running are done; samples left are ``skipped``. Safe from any thread."""

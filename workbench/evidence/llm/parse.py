@@ -72,6 +72,11 @@ class Reply:
         """The problem that makes the reply unusable, or None."""
         return next((problem for problem in self.ordered() if problem.fatal), None)
 
+    def strict(self) -> Reply:
+        """The same reply, every problem of it fatal: for readings that have no use for a part."""
+        self.problems = [Problem(p.code, p.detail, p.part, fatal=True) for p in self.problems]
+        return self
+
     def ordered(self) -> list[Problem]:
         """The problems, the most telling first."""
         return sorted(self.problems, key=lambda problem: (not problem.fatal, CODES.index(problem.code)))

@@ -6,22 +6,22 @@ import dataclasses
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workbench.data.redact import Secret
 from workbench.errors import InputError
 from workbench.evidence.llm.budget import Budget
 from workbench.evidence.llm.client import DEFAULT_BASE_URL, EndpointOptions
 from workbench.evidence.llm.prompts import LANGUAGES
-from workbench.data.redact import Secret
 
 
 @dataclass(frozen=True)
 class Settings:
     """Everything that ``LLMJudge`` takes by name, documented there."""
 
-    base_url: str | None = None
+    base_url: str | None = field(default=None, repr=False)
     api_key: Secret | str | None = None
     language: str | None = None
     timeout: float = 60.0
@@ -37,8 +37,8 @@ class Settings:
     temperature: float | None = 0.0
     max_output_tokens: int | None = None
     max_tokens_name: str = "max_tokens"
-    query: Mapping[str, str] | None = None
-    headers: Mapping[str, str] | None = None
+    query: Mapping[str, str] | None = field(default=None, repr=False)
+    headers: Mapping[str, str] | None = field(default=None, repr=False)
     extra: Mapping[str, Any] | None = None
 
     @classmethod

@@ -17,7 +17,7 @@ from workbench.evidence.llm.prompts import (
     prompt_language,
     render,
 )
-from workbench.evidence.llm.schema import part_schema, questions_schema, shape, verify_schema
+from workbench.evidence.llm.schema import part_schema, questions_schema, rubric_schema, shape, verify_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +171,14 @@ def verify_call(task: Task) -> Call:
     return Call("verify", render("verify", task.language, task.flags, values), schema)
 
 
-def part_call(task: Task, part: int, claims: Sequence[str]) -> Call:
+def part_call(task: Task, part: int, claims: Sequence[str], *, relevance: bool = True) -> Call:
     """A further call: numbered claims against part ``part`` of the contexts."""
-    schema = part_schema()
+    schema = part_schema(relevance)
     values = _values(task, schema) | {
         "contexts": _contexts(task.parts[part]),
         "claims": numbered("claim", claims),
     }
-    flags = task.flags | {"relevance"}
+    flags = task.flags | ({"relevance"} if relevance else set())
     return Call("part", render("part", task.language, flags, values), schema)
 
 
@@ -192,6 +192,13 @@ def questions_call(task: Task, n: int) -> Call:
         "shape": shape(schema),
     }
     return Call("questions", render("questions", task.language, (), values), schema)
+
+
+def rubric_call(task: Task, name: str, criterion: str) -> Call:
+    """A rating of the answer by one criterion; of long contexts only the first part is shown."""
+    schema = rubric_schema()
+    values = _values(task, schema) | {"contexts": _contexts(task.parts[0]), "name": name, "criterion": criterion}
+    return Call("rubric", render("rubric", task.language, task.flags, values), schema)
 
 
 def repair_call(call: Call, language: str, reply: str, problems: str) -> Call:

@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 _EDGES = " \t\r\n\"'`“”‘’「」『』《》【】[]()（）*_#.。!！,，;；、"
-_FENCE = re.compile(r"```[a-zA-Z]*")
+_FENCE = re.compile(r"```(?:json|text|txt)?\s|```")
 _INTEGER = re.compile(
     r"(?:context|claim|上下文|声明|no\.?|#|第)?\s*[\[(【（]?\s*(\d{1,6})\s*[\])】）]?\s*(?:条|个|号)?", re.IGNORECASE
 )

@@ -1,0 +1,179 @@
+"""Offline first, the model where it is in doubt: what is asked, what is kept, and whether the gate decides the same."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tests.evidence.llm.scripted import sample
+from workbench.data.schema import Context, Sample
+from workbench.errors import InputError
+from workbench.evidence.cache import Cache
+from workbench.evidence.judge import Claim, Judge, SampleEvidence
+from workbench.evidence.llm.cascade import CascadeJudge, uncertainty
+
+
+def evidence(sample_id: str, support: list[float], **fields) -> SampleEvidence:
+    grid = np.array(support, dtype=np.float32).reshape(-1, 1)
+    claims = [Claim("answer", f"claim {n}") for n in range(len(support))]
+    values = {"entail": grid, "contradict": np.zeros_like(grid), "declines": 0.0, "relevancy": 0.8, **fields}
+    return SampleEvidence(sample_id, claims=claims, **values)
+
+
+class Scripted:
+    """A judge that says what it was given, and counts."""
+
+    def __init__(self, name, answers):
+        self.name, self.answers, self.asked = name, answers, []
+
+    def examine(self, samples):
+        self.asked += [s.sample_id for s in samples]
+        for item in samples:
+            yield dataclasses.replace(evidence(item.sample_id, self.answers[item.sample_id]), method=self.name)
+
+
+@dataclasses.dataclass
+class Costs:
+    rows: list
+
+
+class Priced(Scripted):
+    """The same with a plan: two calls a sample, one without reverse questions."""
+
+    per_sample = 2
+
+    def plan(self, samples):
+        return Costs([{"sample_id": s.sample_id, "calls": self.per_sample, "cached": 0} for s in samples])
+
+    def with_options(self, questions):
+        other = Priced(self.name, self.answers)
+        other.asked, other.per_sample = self.asked, 1
+        return other
+
+
+def many(n):
+    return [Sample(f"s{i}", f"question {i}?", "answer", (Context("text"),)) for i in range(n)]
+
+
+def test_uncertainty_is_the_chance_of_any_wrong_verdict():
+    assert uncertainty(evidence("a", [0.9, 0.2])) == pytest.approx(1 - 0.9 * 0.8)
+    assert uncertainty(evidence("a", [1.0, 0.0])) == 0
+    assert uncertainty(evidence("a", [1.0], declines=0.4, residual=0.5)) == pytest.approx(1 - 0.6 * 0.5)
+    assert uncertainty(evidence("a", [1.0], relevance=np.array([0.5, 1.0]))) == pytest.approx(0.025)
+    assert uncertainty(SampleEvidence("a", state="judge_error")) == 1
+    stitched = evidence("a", [0.5], stitched_entail=np.array([[1.0]], dtype=np.float32))
+    assert uncertainty(stitched) == 0
+
+
+def test_only_doubtful_samples_are_asked_about_and_the_most_doubtful_first():
+    offline = Scripted("off", {f"s{i}": [0.5 + i / 20] for i in range(10)})
+    model = Scripted("llm:m", {f"s{i}": [1.0] for i in range(10)})
+    judge = CascadeJudge(offline, model)
+    found = {e.sample_id: e for e in judge.examine(many(10))}
+    assert isinstance(judge, Judge) and len(found) == 10
+    assert set(model.asked) == {"s0", "s1", "s2", "s3"}
+    assert {e.method for e in found.values()} == {"offline+llm:m"}
+    assert found["s0"].notes[0] == "judged by the model: doubtful" and found["s9"].notes[0].startswith("judged offline")
+    report = judge.report()
+    assert (report["calls"], report["calls_full"], report["calls_saved"]) == (4, 10, 6)
+    assert report["n_compared"] == 4 and report["n_disagreed"] == 0
+
+
+def test_without_doubt_nothing_is_asked_but_the_audit():
+    offline = Scripted("off", {f"s{i}": [0.999] for i in range(200)})
+    model = Scripted("llm:m", {f"s{i}": [0.0] for i in range(200)})
+    judge = CascadeJudge(offline, model)
+    list(judge.examine(many(200)))
+    report = judge.report()
+    assert 1 <= len(model.asked) <= 25
+    assert report["audit_compared"] == report["audit_disagreed"] == len(model.asked)
+
+
+def test_relevancy_is_the_offline_judges_for_every_sample():
+    offline = Scripted("off", {f"s{i}": [0.5] for i in range(4)})
+
+    class Silent(Priced):
+        def examine(self, samples):
+            for item in super().examine(samples):
+                yield dataclasses.replace(item, relevancy=float("nan"), missing={"relevancy": ("skipped", "not asked")})
+
+        def with_options(self, questions):
+            other = Silent(self.name, self.answers)
+            other.asked, other.per_sample = self.asked, 1
+            return other
+
+    model = Silent("llm:m", {f"s{i}": [1.0] for i in range(4)})
+    found = list(CascadeJudge(offline, model).examine(many(4)))
+    assert len(model.asked) == 3 and {e.relevancy for e in found} == {0.8} and not any(e.missing for e in found)
+
+
+def test_a_killed_run_goes_on_with_the_same_choice(tmp_path):
+    def parts():
+        offline = Scripted("off", {f"s{i}": [0.5 + i / 40] for i in range(20)})
+        model = Scripted("llm:m", {f"s{i}": [1.0] for i in range(20)})
+        model.cache = Cache(tmp_path)
+        return CascadeJudge(offline, model), model
+
+    whole, model = parts()
+    iterator = whole.examine(many(20))
+    early = [next(iterator).sample_id for _ in range(15)]
+    iterator.close()
+    again, second = parts()
+    left = [s for s in many(20) if s.sample_id not in early]
+    list(again.examine(left))
+    assert set(second.asked) == set(model.asked) - set(early)
+    assert len(set(second.asked) | (set(early) & set(model.asked))) == 8
+
+
+def test_over_a_server_it_takes_one_call_for_each_doubtful_sample(make_judge, model):
+    items = [sample(n) for n in range(10)]
+    offline = Scripted("off", {s.sample_id: [0.5 + n / 20] for n, s in enumerate(items)})
+    judge = CascadeJudge(offline, make_judge())
+    found = list(judge.examine(items))
+    assert len(found) == 10 and all(e.state == "ok" for e in found)
+    assert len(model.requests) == 8 <= 0.4 * 20 and {r.name for r in model.requests} == {"verify"}
+    assert judge.report()["calls"] == 8 and judge.plan(items).calls == 0
+
+
+@pytest.mark.parametrize("options", [{"share": 0}, {"share": 1.5}, {"doubt": 2}])
+def test_wrong_options(options):
+    with pytest.raises(InputError):
+        CascadeJudge(Scripted("a", {}), Scripted("b", {}), **options)
+
+
+# ---------------------------------------------------------------- the same decision for less
+
+
+def simulated(seed: int, n: int = 150, noise: float = 0.05):
+    """Samples with 2–6 claims; an offline judge that is calibrated and separates with AUROC ≈ .9; a noisy model."""
+    random = np.random.default_rng(seed)
+    rate = random.uniform(0.75, 0.99)
+    offline, model = {}, {}
+    for i in range(n):
+        truth = random.random(random.integers(2, 7)) < rate
+        # Two normal distributions 1.8 apart: AUROC Φ(1.8 / √2) = .90. The posterior under the true rate is calibrated.
+        score = random.normal(np.where(truth, 0.9, -0.9), 1.0)
+        offline[f"s{i}"] = (1 / (1 + np.exp(-1.8 * score) * (1 - rate) / rate)).tolist()
+        model[f"s{i}"] = (truth ^ (random.random(len(truth)) < noise)).astype(float).tolist()
+    return offline, model
+
+
+def decision(found) -> tuple[bool, bool]:
+    """Two usual gate rules: mean faithfulness ≥ .9; at least 70 % of samples without an unsupported claim."""
+    supported = [np.asarray(e.entail)[:, 0] >= 0.5 for e in found]
+    return bool(np.mean([s.mean() for s in supported]) >= 0.9), bool(np.mean([s.all() for s in supported]) >= 0.7)
+
+
+def test_the_gate_decides_as_with_full_judging_for_two_fifths_of_the_calls():
+    same = 0
+    for seed in range(20):
+        offline, truth = simulated(seed)
+        items = many(150)
+        full = decision(list(Scripted("llm:m", truth).examine(items)))
+        judge = CascadeJudge(Scripted("off", offline), Priced("llm:m", truth))
+        same += decision(list(judge.examine(items))) == full
+        report = judge.report()
+        assert report["calls"] <= 0.4 * report["calls_full"]
+    assert same >= 18
