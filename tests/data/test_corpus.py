@@ -158,5 +158,8 @@ def test_any_text_can_be_looked_up(document, text):
     assert len(shingles(text)) <= max(0, len(text) - SHINGLE + 1)
 
 
-def test_a_frame_is_a_corpus_too():
+def test_a_frame_or_a_mapping_is_a_corpus_too(tmp_path):
+    assert load_corpus({"a": "x", 7: "y"}).frame["text"].to_dict() == {"a": "x", "7": "y"}
+    (tmp_path / "one.jsonl").write_text('{"_id": "a", "text": "x"}', encoding="utf-8")
+    assert load_corpus(tmp_path / "one.jsonl").frame["text"].to_dict() == {"a": "x"}
     assert load_corpus(pd.DataFrame({"id": [1], "text": ["a"]})).frame.index.tolist() == ["1"]

@@ -129,8 +129,8 @@ def test_a_healthy_set_has_nothing_to_say():
     rows = [
         sample(
             str(at), answer="An answer.", reference="The reference.", contexts=contexts, expected_docs=["x"],
-            tenant="t", must_include=["answer"], must_not_retrieve=["secret-*"], expect_refusal=at == 0 or None, type="fact",
-            latency_ms=5,
+            tenant="t", must_include=["answer"], must_not_retrieve=["secret-*"], expect_refusal=at == 0 or None,
+            type="fact", latency_ms=5,
         )
         for at in range(6)
     ]  # fmt: skip

@@ -339,6 +339,16 @@ def test_hugging_face_data_sets(tmp_path):
     check_rows(load_samples(tmp_path / "dict" / "test"))
 
 
+def test_beir_folders(tmp_path):
+    save(tmp_path / "corpus.jsonl", '{"_id": "d1", "title": "T", "text": "x"}\n')
+    save(tmp_path / "queries.jsonl", '{"_id": "q1", "text": "who?"}\n{"_id": "q2", "text": "not judged"}\n')
+    (tmp_path / "qrels").mkdir()
+    save(tmp_path / "qrels" / "test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td9\t0\n")
+    samples = load_samples(tmp_path, corpus=tmp_path)
+    assert samples.frame["question"].to_dict() == {"q1": "who?"} and samples.n_read == 1
+    assert samples.frame["expected_docs"].iloc[0] == {"d1": 2.0, "d9": 0.0}
+
+
 # ---------------------------------------------------------------- places and foreign files
 
 

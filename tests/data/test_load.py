@@ -465,8 +465,8 @@ VALUES = st.recursive(
 )
 NAMES = st.sampled_from(
     ["question", "answer", "contexts", "reference", "expected_docs", "id", "must_include", "expect_refusal", "tags",
-     "inputs", "outputs", "metrics", "vars", "response", "run", "retrieved_doc_ids", "latency_ms", "faithfulness", "usage",
-     "logprobs",
+     "inputs", "outputs", "metrics", "vars", "response", "run", "retrieved_doc_ids", "latency_ms", "faithfulness",
+     "usage", "logprobs",
      "citations", "input", "output", "user_input", "error", "问题", "testCase", "score"]
 )  # fmt: skip
 

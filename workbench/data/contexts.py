@@ -132,7 +132,7 @@ def _checked(found: dict[str, Any], metadata: dict[str, Any], at: int) -> dict[s
         if field in found and (value := _read(reader, found[field], field, at)) is not None:
             result[field] = value
     if metadata:
-        result["metadata"] = metadata
+        result["metadata"] = validate.jsonable(metadata)
     return result
 
 

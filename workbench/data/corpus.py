@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -48,7 +49,7 @@ def load_corpus(source: Any, *, mapping: Mapping[str, str] | None = None) -> Cor
     """
     if isinstance(source, Corpus):
         return source
-    records = read_source(source)
+    records = read_source(_file_of(source))
     where = records.source or "the corpus"
     columns = resolve(records.columns, "corpus", checked_mapping(mapping, records.columns, "corpus", where))
     if "text" not in columns:
@@ -58,6 +59,17 @@ def load_corpus(source: Any, *, mapping: Mapping[str, str] | None = None) -> Cor
     records = replace(records, rows=rows)
     kept, rejected = _read(records, columns)
     return _assembled(kept, rejected, records, used | set(columns.values()))
+
+
+def _file_of(source: Any) -> Any:
+    """The corpus file of a BEIR folder, ``{doc_id: text}`` as records; any other source as it is."""
+    if isinstance(source, Mapping) and source and all(isinstance(value, str) for value in source.values()):
+        return [{"doc_id": key, "text": value} for key, value in source.items()]
+    if isinstance(source, (str, os.PathLike)):
+        for name in ("corpus.jsonl", "corpus.jsonl.gz"):
+            if os.path.isfile(os.path.join(source, name)):
+                return os.path.join(source, name)
+    return source
 
 
 def _read(records: Records, columns: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[Remark]]:

@@ -90,9 +90,10 @@ def _read_field(fields: Fields, records: Records, name: str, column: str) -> Non
         raw = row.get(column)
         try:
             value = None if raw is None else reader(raw)
-        except Unreadable as error:
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
             value = None
-            failures[at] = Remark(records.numbers[at], name, str(error), excerpt(raw))
+            reason = str(error) if isinstance(error, Unreadable) else f"cannot be read ({error})"
+            failures[at] = Remark(records.numbers[at], name, excerpt(reason, 300), excerpt(raw))
         if value is not None and records.may_hold_surrogates and has_surrogate(value):
             value = scrubbed(value)
             reason = "held half characters (lone surrogates), which became U+FFFD"
@@ -146,7 +147,7 @@ def _read_seconds(fields: Fields, records: Records) -> set[str]:
 
 
 def _read_other(fields: Fields, records: Records, column: str, columns: Mapping[str, str]) -> None:
-    values = [validate.plain(row.get(column)) for row in records.rows]
+    values = [_own(row.get(column)) for row in records.rows]
     if (is_score(column) or column in records.score_columns) and _mostly_numbers(values):
         fields.scores[column] = _floats(fields, column, values)
         return
@@ -156,6 +157,15 @@ def _read_other(fields: Fields, records: Records, column: str, columns: Mapping[
         pair = f"{{{column!r}: {field_name!r}}}"
         reason = f"is kept as a column of your own; did you mean {field_name}? Then pass mapping={pair}"
         fields.warnings.append(Remark(WHOLE_FILE, column, reason))
+
+
+def _own(value: Any) -> Any:
+    """A value of a column of the user's own: containers in the form of JSON, anything flat as it is."""
+    value = validate.plain(value)
+    try:
+        return validate.jsonable(value) if isinstance(value, (list, Mapping, int)) else value
+    except (ValueError, RecursionError):  # a list that holds itself, a key of more than 4,300 digits
+        return excerpt(value)
 
 
 def _mostly_numbers(values: list[Any]) -> bool:

@@ -201,7 +201,7 @@ def to_context(item: Mapping[str, Any]) -> Context:
 
 def none_if_missing(value: Any) -> Any:
     """None for None, NaN and pandas' missing values; everything else as it is."""
-    return None if value is None or value != value or type(value).__name__ in ("NAType", "NaTType") else value
+    return None if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value else value
 
 
 def _listed(value: Any) -> Sequence[Any]:

@@ -36,6 +36,7 @@ _FALSE = {
     "×",
     "无",
 }
+_LONGEST_INTEGER = 14_000  # bits; Python writes integers of up to 4,300 digits
 _ID_SEPARATORS = re.compile(r"[,;|，；、\n]")
 _PHRASE_SEPARATORS = re.compile(r"[;|；\n]")
 _NO_NUMBER = {"", "nan", "none", "null", "n/a", "na", "-", "#n/a", "无"}
@@ -62,6 +63,23 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return none_if_missing(value) if not isinstance(value, (Mapping, Sequence)) else value
+
+
+def jsonable(value: Any) -> Any:
+    """``value`` as nested lists, dicts with text keys, text, numbers and None: what JSON can hold.
+
+    Anything else becomes its text. NaN and other missing values become None.
+    """
+    value = plain(value)
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+        return hex(value)
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {_as_text(key): jsonable(part) for key, part in value.items()}
+    if isinstance(value, Sequence):
+        return [jsonable(part) for part in value]
+    return _as_text(value)
 
 
 def scrub(text: str) -> str:
@@ -320,7 +338,7 @@ def tags(value: Any) -> dict[str, Any] | None:
     """``{name: value}``; a list of words becomes ``{word: True}``."""
     value = structure(value)
     if value is None or isinstance(value, Mapping):
-        return None if value is None else {str(key): plain(item) for key, item in value.items()}
+        return None if value is None else jsonable(value)
     return {str(name): True for name in ids(value) or [] if isinstance(name, str)}
 
 
@@ -328,7 +346,7 @@ def usage(value: Any) -> dict[str, Any] | None:
     """Token counts as recorded; a single number is ``total_tokens``."""
     value = structure(value)
     if value is None or isinstance(value, Mapping):
-        return None if value is None else dict(value)
+        return None if value is None else jsonable(value)
     total = number(value)
     return None if total is None else {"total_tokens": total}
 

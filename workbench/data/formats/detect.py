@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.data.formats import bytesource, delimited, jsontext, tables, workbook
 from workbench.data.formats.records import Records, number_records
+from workbench.data.validate import scrub
 from workbench.errors import InputError
 
 #: What ``format=`` may be.
@@ -69,7 +70,7 @@ def read_path(path: Path, format: str | None = None) -> Records:
     except (OSError, ValueError):
         is_folder = False
     records = tables.from_folder(path) if is_folder else _from_bytes(bytesource.read_bytes(path), path, format)
-    records.name, records.source = stem(path), str(path)
+    records.name, records.source = scrub(stem(path)), scrub(str(path))
     return records
 
 

@@ -111,10 +111,10 @@ def _by_column(value: Mapping[str, Any]) -> list[Any] | None:
     """Records of ``{"question": […], …}`` and ``{"question": {"0": …}, …}``."""
     parts = list(value.values())
     if all(isinstance(part, list) for part in parts):
-        if len({len(part) for part in parts}) != 1 or not _names_a_question(value):
+        if len({len(part) for part in parts}) != 1 or not _names_a_record(value):
             return None
         return [dict(zip(value, row, strict=True)) for row in zip(*parts, strict=True)]
-    if all(isinstance(part, Mapping) for part in parts) and _names_a_question(value) and _same_keys(parts):
+    if all(isinstance(part, Mapping) for part in parts) and _names_a_record(value) and _same_keys(parts):
         return [{name: part.get(key) for name, part in value.items()} for key in parts[0]]
     return None
 
@@ -140,19 +140,26 @@ def _by_id(value: Mapping[str, Any]) -> list[Any] | None:
     """Records of ``{"q1": {"question": …}, …}``; the key is the id of a record that has none."""
     if not all(isinstance(part, Mapping) for part in value.values()):
         return None
-    if _names_a_question(value) or not any(_names_a_question(part) for part in value.values()):
+    if _names_a_question(value) or not any(_names_a_record(part) for part in value.values()):
         return None
-    return [part if _names_an_id(part) else {"sample_id": key, **part} for key, part in value.items()]
+    return [part if _names_an_id(part) else {"id": key, **part} for key, part in value.items()]
 
 
 def _single(value: Mapping[str, Any]) -> list[Any] | None:
-    return [value] if _names_a_question(value) else None
+    return [value] if _names_a_record(value) else None
 
 
 def _names_a_question(value: Mapping[str, Any]) -> bool:
     from workbench.data.columns import resolve
 
     return "question" in resolve(list(map(str, value)), "sample") or "inputs" in value
+
+
+def _names_a_record(value: Mapping[str, Any]) -> bool:
+    """Whether the keys are those of a sample or of a document."""
+    from workbench.data.columns import resolve
+
+    return _names_a_question(value) or "text" in resolve(list(map(str, value)), "corpus")
 
 
 def _names_an_id(value: Mapping[str, Any]) -> bool:

@@ -28,7 +28,8 @@ def convert(records: Records) -> Records:
         return replace(records, rows=rows, columns=columns, kind="Phoenix")
     traces: dict[Any, list[int]] = {}
     for at, row in enumerate(records.rows):
-        traces.setdefault(row.get("context.trace_id") or at, []).append(at)
+        trace = row.get("context.trace_id")
+        traces.setdefault(trace if isinstance(trace, str) and trace else at, []).append(at)
     chosen = {places[0]: _root(records, places) for places in traces.values()}
     rows = [_sample(records, places, chosen[places[0]]) for places in traces.values()]
     numbers = [records.numbers[at] for at in chosen.values()]

@@ -41,14 +41,15 @@ def _label(row: Mapping[str, Any]) -> str:
     if isinstance(provider, Mapping):
         provider = provider.get("label") or provider.get("id")
     prompt = row.get("promptIdx")
-    return f"{provider or 'provider'}" + (f" / prompt {prompt}" if prompt else "")
+    named = provider if isinstance(provider, str) and provider else "provider"
+    return f"{named} / prompt {prompt}" if isinstance(prompt, int) and 0 < prompt < 1000 else named
 
 
 def _identified(row: Mapping[str, Any], at: int) -> dict[str, Any]:
     variables = _mapping(row.get("vars"))
     if "sample_id" in resolve(list(variables), "sample"):
         return variables
-    return {"sample_id": str(row.get("testIdx", row.get("id", at + 1))), **variables}
+    return {"sample_id": row.get("testIdx", row.get("id", at + 1)), **variables}
 
 
 def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,7 +66,8 @@ def _assertions(row: Mapping[str, Any]) -> dict[str, Any]:
     """Key points, forbidden content and the reference that the test's assertions name."""
     case = row.get("testCase")
     found: dict[str, Any] = {}
-    for item in case.get("assert") or () if isinstance(case, Mapping) else ():
+    items = case.get("assert") if isinstance(case, Mapping) else None
+    for item in items if isinstance(items, list) else ():
         if not isinstance(item, Mapping):
             continue
         kind, value = str(item.get("type", "")).replace("icontains", "contains"), item.get("value")

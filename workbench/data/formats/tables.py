@@ -66,13 +66,15 @@ def from_splits(source: Mapping[str, Any]) -> Records:
 
 
 def from_folder(folder: Path) -> Records:
-    """Records of a folder written by ``Dataset.save_to_disk`` or ``DatasetDict.save_to_disk``.
+    """Records of a folder written by ``Dataset.save_to_disk`` or ``DatasetDict.save_to_disk``, or of a BEIR folder.
 
     Raises
     ------
     InputError
         When it is no such folder, or holds several splits.
     """
+    if (folder / "queries.jsonl").is_file() or (folder / "queries.jsonl.gz").is_file():
+        return _from_beir(folder)
     splits = _splits(folder)
     if splits is not None:
         if len(splits) != 1:
@@ -89,6 +91,20 @@ def from_folder(folder: Path) -> Records:
     import pyarrow as pa
 
     return _from_arrow_table(pa.concat_tables(parts), folder.name)
+
+
+def _from_beir(folder: Path) -> Records:
+    """The judged queries of a BEIR folder (split ``test``) with their judgements."""
+    from workbench.data.formats.trec import read_beir
+
+    parts = read_beir(folder)
+    expected: dict[str, dict[str, float]] = {}
+    columns = (parts.qrels[name].tolist() for name in ("query_id", "doc_id", "relevance"))
+    for query, document, grade in zip(*columns, strict=True):
+        expected.setdefault(query, {})[document] = grade
+    pairs = zip(parts.queries["query_id"].tolist(), parts.queries["text"].tolist(), strict=True)
+    rows = [{"sample_id": i, "question": text, "expected_docs": expected[i]} for i, text in pairs if i in expected]
+    return _numbered(rows, "BEIR folder", ["sample_id", "question", "expected_docs"])
 
 
 def _splits(folder: Path) -> list[str] | None:

@@ -14,6 +14,7 @@ from workbench.data.columns import resolve
 from workbench.data.formats import phoenix, promptfoo
 from workbench.data.formats.literals import looks_structured, parse_literal
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark
+from workbench.data.validate import SURROGATES, plain, scrub
 
 Row = dict[str, Any]
 
@@ -36,11 +37,18 @@ _EXAMPLE_ONLY = {
 
 
 def unpack(records: Records) -> Records:
-    """``records`` with nested parts of known tools as columns of their own."""
+    """``records`` with nested parts of known tools as columns of their own, and names without lone surrogates."""
+    if any(SURROGATES.search(name) for name in records.columns):
+        records = mapped(records, lambda row: {scrub(name): value for name, value in row.items()})
     for recognises, convert in _TOOLS:
         if recognises(set(records.columns), records):
-            records = convert(records)
+            records = convert(mapped(records, _plain))
     return records
+
+
+def _plain(row: Row) -> Row:
+    """Arrays as lists and missing values as None, so that conversions meet nothing else."""
+    return {name: plain(value) for name, value in row.items()}
 
 
 def mapped(records: Records, convert: Callable[[Row], Row]) -> Records:
@@ -175,7 +183,8 @@ def _lifted(value: Any, target: str, taken: Row) -> Row:
     """Parts of an object as columns; what holds the text itself is called ``target``."""
     if not isinstance(value, Mapping):
         return {target: value}
-    names = [str(name) for name in value]
+    value = {str(name): part for name, part in value.items()}
+    names = list(value)
     known = resolve(names, "sample")
     column = known.get(target) or (known.get("answer") if target == "reference" else None)
     texts = [name for name in names if isinstance(value[name], str)]
@@ -215,7 +224,7 @@ def _from_trulens(records: Records) -> Records:
     """Feedback columns are scores; contexts are the arguments with which the feedback was computed."""
     calls = [name for name in records.columns if name.endswith("_calls")]
     feedback = {name.removesuffix("_calls") for name in calls} & set(records.columns)
-    apps = {str(row.get("app_id")) for row in records.rows}
+    apps = {row["app_id"] for row in records.rows if isinstance(row.get("app_id"), str)}
 
     def convert(row: Row) -> Row:
         contexts = _called_contexts([opened(row.pop(name, None)) for name in calls])
