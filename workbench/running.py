@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -188,28 +189,22 @@ def _add_missed(evidence: Any, corpus: Corpus | None, judge: Judge | None, encod
     evidence.samples["missed"] = autopsy_column(evidence, corpus, used if used is not None else encoder)
 
 
-class _progress:  # noqa: N801 - used like a function
+@contextmanager
+def _progress(wanted: bool | Progress, total: int) -> Iterator[Progress | None]:
     """A progress callback: a bar, the caller's own, or none."""
+    if wanted is not True:
+        yield None if wanted is False else wanted
+        return
+    from tqdm.auto import tqdm
 
-    def __init__(self, wanted: bool | Progress, total: int) -> None:
-        self._wanted, self._total, self._bar = wanted, total, None
+    with tqdm(total=total, unit="sample", leave=False) as bar:
 
-    def __enter__(self) -> Progress | None:
-        if self._wanted is True:
-            from tqdm.auto import tqdm
+        def advance(done: int, total: int, cached: int) -> None:
+            bar.total = total
+            bar.set_postfix_str(f"cache {cached}", refresh=False)
+            bar.update(done - bar.n)
 
-            self._bar: Any = tqdm(total=self._total, unit="sample", leave=False)
-            return self._advance
-        return None if self._wanted is False else self._wanted
-
-    def _advance(self, done: int, total: int, cached: int) -> None:
-        self._bar.total = total
-        self._bar.set_postfix_str(f"cache {cached}", refresh=False)
-        self._bar.update(done - self._bar.n)
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
+        yield advance
 
 
 def _manifest(samples: SampleSet, corpus: Corpus | None, judge: Judge | None, started: float) -> dict[str, Any]:

@@ -78,3 +78,9 @@ def test_bullets_and_numbers_are_no_part_of_a_claim() -> None:
     assert texts(claims("- 支持导出\n* 支持导入\n3) 支持同步\n① 支持备份").spans) == ["支持导出", "支持导入",
     "支持同步", "支持备份"]
     assert texts(claims("3.5 GB is the limit").spans) == ["3.5 GB is the limit"]
+
+
+def test_raw_json_states_what_its_values_state():
+    text = '{"answer": "报表最多关联 4 张表。Each has 60 fields.", "sources": ["report-zh#4"], "score": 0.9}'
+    assert [claim.text for claim in claims(text).spans] == ["报表最多关联 4 张表。", "Each has 60 fields."]
+    assert all(text[claim.start : claim.end] == claim.text for claim in claims(text).spans)

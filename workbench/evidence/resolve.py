@@ -56,7 +56,7 @@ def resolve_judge(
     if kind == "llm" and rest:
         from workbench.evidence.llm import LLMJudge
 
-        return LLMJudge.from_spec(judge, options, cache=cache, **given)
+        return cast(Judge, LLMJudge.from_spec(judge, options, cache=cache, **given))
     if kind == "offline+llm" and rest:
         from workbench.evidence.llm import LLMJudge
         from workbench.evidence.llm.cascade import CascadeJudge

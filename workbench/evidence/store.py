@@ -46,7 +46,7 @@ def read_frames(folder: str | Path) -> Evidence:
         twice = samples.loc[samples["sample_id"].duplicated(), "sample_id"].iloc[0]
         raise InputError(f"{path}/samples.parquet: sample_id {twice!r} stands twice; each must be unique")
     frames["samples"] = samples.astype({"sample_id": "str"}).set_index("sample_id")
-    evidence = Evidence(**frames, manifest=manifest)
+    evidence = Evidence(manifest=manifest, **{name: frames[name] for name in FRAMES})
     for name in ("contexts", "claims", "support", "questions"):
         try:
             evidence.codes(frames[name])

@@ -281,9 +281,9 @@ class Facts:
         )
         ranks = _key(self._codes[1][of_side], cells["rank"].to_numpy()[of_side])
         context = _lookup(_key(self.contexts.code, self.contexts.rank), ranks)
-        known = (claim >= 0) & (context >= 0)
-        known[known] = self.contexts.prompted[context[known]]
-        known = np.flatnonzero(known)
+        there = (claim >= 0) & (context >= 0)
+        there[there] = self.contexts.prompted[context[there]]
+        known = np.flatnonzero(there)
         known = known[np.argsort(claim[known], kind="stable")]
         values = {
             name: cells[name].to_numpy(dtype=float)[of_side[known]]
@@ -336,7 +336,7 @@ class Facts:
         rows = self.citations["cited"].to_numpy(dtype=np.int64)
         cited[rows[rows >= 0]] = True
         answered = frame["answer_share"].to_numpy(dtype=float) > 0
-        places = {"retrieved": True, "prompted": contexts.prompted, "cited": cited, "answered": answered}
+        places = {"retrieved": np.ones(len(frame), dtype=bool), "prompted": contexts.prompted, "cited": cited, "answered": answered}
         parts = [
             self._foreign_contexts(contexts.foreign & where).assign(place=place) for place, where in places.items()
         ]

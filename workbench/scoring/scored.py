@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ class Scored(NamedTuple):
         return self.states == CODES[OK]
 
 
-def settle(values: Floats, *conditions: tuple[Mask, str]) -> Scored:
+def settle(values: NDArray[Any], *conditions: tuple[Mask, str]) -> Scored:
     """Give each sample its state: the first condition that holds, else ``ok``; a value that is not finite is undefined."""
     values = np.asarray(values, dtype=float)
     states = np.where(np.isfinite(values), CODES[OK], CODES[UNDEFINED]).astype(np.int8)
@@ -34,7 +34,7 @@ def settle(values: Floats, *conditions: tuple[Mask, str]) -> Scored:
     return Scored(np.where(states == CODES[OK], values, np.nan), states)
 
 
-def ratio(part: Floats, whole: Floats) -> Floats:
+def ratio(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
     """``part / whole``, NaN where ``whole`` is 0."""
     part, whole = np.asarray(part, dtype=float), np.asarray(whole, dtype=float)
     return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0)

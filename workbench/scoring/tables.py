@@ -46,17 +46,24 @@ def _claims(view: View, side: str, claims: Claims, against: Verdicts, other: Ver
         "text": rows["text"].to_numpy(),
         "start": rows["start"].to_numpy(),
         "end": rows["end"].to_numpy(),
-        "verdict": np.where(unread, None, verdicts[against]),
+        "verdict": _blanked(verdicts[against], unread),
         "support": np.where(unread, np.nan, claims.entail),
         "contradiction": np.where(unread, np.nan, claims.contradict),
         "best_doc_id": _best_documents(view, side, against),
         "other_verdict": verdicts[other],
         "other_support": claims.other_entail,
         "other_contradiction": claims.other_contradict,
-        "severity": np.where(unread, None, levels[level]),
+        "severity": _blanked(levels[level], unread),
         "state": np.where(claims.incomplete, JUDGE_ERROR, OK),
         "reason": rows["reason"].to_numpy(),
     })  # fmt: skip
+
+
+def _blanked(values: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """``values`` (objects) with None where ``where`` holds."""
+    result = values.copy()
+    result[where] = None
+    return result
 
 
 def best_contexts(view: View, side: str, against: Verdicts) -> np.ndarray:
@@ -73,8 +80,8 @@ def best_contexts(view: View, side: str, against: Verdicts) -> np.ndarray:
 
 def _best_documents(view: View, side: str, against: Verdicts) -> np.ndarray:
     names = view.facts.evidence.contexts["doc_id"].astype(object)
-    documents = np.append(names.where(names.notna(), None).to_numpy(dtype=object), None)
-    return documents[best_contexts(view, side, against)]
+    documents = [*names.where(names.notna(), None).tolist(), None]
+    return np.array(documents, dtype=object)[best_contexts(view, side, against)]
 
 
 def context_rows(view: View) -> pd.DataFrame:

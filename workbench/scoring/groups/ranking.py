@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -64,7 +66,7 @@ def _without_ids(view: View) -> Mask:
     return (total > 0) & (np.bincount(contexts.code, weights=named, minlength=view.n) == 0)
 
 
-def _arrays(view: View) -> dict[str, np.ndarray]:
+def _arrays(view: View) -> dict[str, Any]:
     contexts = view.facts.contexts
     documents = view.facts.evidence.contexts["doc_id"].astype(object)
     unnamed = documents.isna().to_numpy()
