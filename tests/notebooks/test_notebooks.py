@@ -76,7 +76,9 @@ def test_the_rules_of_style(path):
     kinds = [cell.cell_type for cell in notebook.cells]
     assert kinds[:3] == ["markdown", "code", "code"] and kinds[-1] == "code"
     first = notebook.cells[0].source
-    assert first.startswith("# ") and "?" in first.splitlines()[0] and "decide" in first or "After this notebook" in first
+    assert (
+        first.startswith("# ") and "?" in first.splitlines()[0] and "decide" in first
+    ) or "After this notebook" in first
     assert notebook.cells[1].metadata.tags == ["parameters"]
     assert re.search(r"(?m)^DATA = \".*\"", notebook.cells[1].source)
     assert notebook.cells[2].source == "import workbench as wb"
@@ -118,7 +120,11 @@ def test_both_languages(language, evaluations, tmp_path, monkeypatch):
     parameters = {"DATA": str(evaluations / "baseline"), "OUT": str(tmp_path / "findings"), "LANGUAGE": language}
     notebook = run(path, tmp_path, parameters, monkeypatch)
     assert complaints(notebook) == []
-    counts = [m["state"]["value"] for m in widget_states(notebook).values() if "wb-count" in m["state"].get("_dom_classes", [])]
+    counts = [
+        m["state"]["value"]
+        for m in widget_states(notebook).values()
+        if "wb-count" in m["state"].get("_dom_classes", [])
+    ]
     assert len(counts) == 1 and ("scored samples" in counts[0]) == (language == "en")
 
 
@@ -134,7 +140,9 @@ def test_a_csv_of_ones_own_in_the_one_line(tmp_path, monkeypatch):
     path = ROOT / "notebooks" / "02_low_scores.ipynb"
     notebook = run(path, tmp_path, {"DATA": str(csv), "OUT": str(tmp_path / "findings")}, monkeypatch)
     assert complaints(notebook) == []
-    cards = [m["state"]["value"] for m in widget_states(notebook).values() if "wb-card" in m["state"].get("_dom_classes", [])]
+    cards = [
+        m["state"]["value"] for m in widget_states(notebook).values() if "wb-card" in m["state"].get("_dom_classes", [])
+    ]
     assert "expected_docs" in cards[0]
 
 
@@ -146,5 +154,7 @@ def test_a_broken_panel_is_found(evaluations, tmp_path, monkeypatch):
     broken = tmp_path / "broken" / "02_low_scores.ipynb"
     broken.parent.mkdir()
     nbformat.write(notebook, broken)
-    done = run(broken, tmp_path, {"DATA": str(evaluations / "baseline"), "OUT": str(tmp_path / "findings")}, monkeypatch)
+    done = run(
+        broken, tmp_path, {"DATA": str(evaluations / "baseline"), "OUT": str(tmp_path / "findings")}, monkeypatch
+    )
     assert any("ZeroDivisionError" in line for line in complaints(done))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.data.schema import SampleSet
+from workbench.data.schema import SAMPLE_FIELDS, SampleSet
 from workbench.scoring.thresholds import Thresholds
 
 METRICS = (
@@ -51,7 +51,8 @@ def sample_frame(n: int) -> pd.DataFrame:
             "must_not_include": base["forbidden"], "expect_refusal": None, "case_type": base["type"],
             "tags": base["tags"], "tenant": None,
         })  # fmt: skip
-    return pd.DataFrame(rows, index=pd.Index([f"s-{i:05d}" for i in range(n)], name="sample_id"))
+    index = pd.Index([f"s-{i:05d}" for i in range(n)], name="sample_id")
+    return pd.DataFrame([{**dict.fromkeys(SAMPLE_FIELDS), **row} for row in rows], index=index, dtype=object)
 
 
 @dataclass
@@ -101,7 +102,7 @@ class FakeEvaluation:
             "sample_id": self.frame.index, "passed": ~failing.to_numpy(), "primary_cause": cause, "sub_cause": None,
             "causes": [[] if c == "pass" else [c, "contradiction"] if c == "omission" else [c] for c in cause],
             "confidence": 0.86, "evidence": np.where(failing, "the key point “500” stands in doc-0#2 (rank 2)", ""),
-            "advice": np.where(failing, "ask the generator to use every cited fragment", ""), 
+            "advice": np.where(failing, "ask the generator to use every cited fragment", ""),
             "refusal_outcome": "answered",
         }).set_index("sample_id")  # fmt: skip
 

@@ -74,7 +74,8 @@ def test_everything_is_there_again(fake, tmp_path, session):
     session.select("s-00004")
     session.set_low_score("faithfulness", 0.33)
     session.annotate("s-00004", verdict="wrong", note="引用了旧版本")
-    finding = session.pin("title", figure=b"PNG", table=pd.DataFrame({"a": [1, None], "b": ["x", ["y"]]}), sample_ids=["s-00004"],
+    table = pd.DataFrame({"a": [1, None], "b": ["x", ["y"]]})
+    finding = session.pin("title", figure=b"PNG", table=table, sample_ids=["s-00004"],
                           value=0.5, interval=(0.2, 0.8), snippet="code")  # fmt: skip
     again = Session(fake(path=tmp_path))
     assert again.filter == session.filter and again.selection == "s-00004"

@@ -184,7 +184,7 @@ def table(
         The index label of the row to point out.
     """
     headings, formats = headings or {}, formats or {}
-    numeric = {name for name in frame.columns if frame[name].dtype.kind in "fiu"}
+    numeric = {name for name in frame.columns if _is_numeric(frame[name])}
     head = h(
         "tr", *(h("th", headings.get(name, name), cls=_align(name in numeric), scope="col") for name in map(str, frame))
     )
@@ -210,6 +210,12 @@ def cell(value: Any) -> Markup:
     if isinstance(value, (list, tuple)):
         return excerpt(", ".join(str(item) for item in value))
     return excerpt(value)
+
+
+def _is_numeric(column: pd.Series[Any]) -> bool:
+    if column.dtype.kind != "O":
+        return column.dtype.kind in "fiu"
+    return bool(len(column)) and all(isinstance(value, (int, float)) for value in column)
 
 
 def _align(numeric: bool) -> str:

@@ -33,8 +33,8 @@ def header_part(session: Session, sample_id: str) -> Markup:
     question = str(session.sample(sample_id)["question"])
     found = explained(session.evaluation, sample_id)
     lines = [_line("why", found.get("evidence")), _line("try", found.get("advice"))]
-    others = [join([cause_title(name), f" – {words}" if words else ""]) for name, words in found["others"].items()]
-    lines.append(_line("also", join(others, "; ") if others else ""))
+    for name, words in found["others"].items():
+        lines.append(_line("also", join([cause_title(name), f" – {words}" if words else ""])))
     if unchecked := found.get("unchecked"):
         lines.append(h("p", _t("panels.card.unchecked"), " ", ", ".join(map(str, unchecked)), cls="wb-quiet"))
     return h("div", h("div", h("h3", marked(question, shown=600)), _cause(found), cls="wb-head"), *lines)
@@ -114,7 +114,7 @@ def _counts(claims: pd.DataFrame) -> Markup | None:
 def _problems(session: Session, sample_id: str, claims: pd.DataFrame) -> Markup | None:
     """What speaks against each contradicted or unmentioned claim, the sentence of the context quoted."""
     bad = claims[claims["verdict"].isin(("contradicted", "not_mentioned"))] if len(claims) else claims
-    lines = [h("p", h("span", "✗ ", cls=f"wb-sign wb-{claim.verdict}"), _problem(session, sample_id, claim))
+    lines = [h("p", h("span", "✗", cls=f"wb-sign wb-{claim.verdict}"), " ", _problem(session, sample_id, claim))
              for claim in records(bad.head(8))]  # fmt: skip
     return join(lines) if lines else None
 

@@ -74,11 +74,16 @@ def fields_table(samples: SampleSet) -> pd.DataFrame:
     import pandas as pd
 
     frame = samples.frame
-    counts = [
-        sum(none_if_missing(value) is not None for value in frame[name]) if name in frame else 0 for name in FIELDS
-    ]
+    counts = [sum(_recorded(name, value) for value in frame[name]) if name in frame else 0 for name in FIELDS]
     return pd.DataFrame({"field": FIELDS, "n": counts, "n_total": len(frame),
                          "unlocks": [_t(f"panels.dataset.unlocks.{name}") for name in FIELDS]})  # fmt: skip
+
+
+def _recorded(name: str, value: Any) -> bool:
+    """Whether a value says something: an empty list does so only where it means "nothing"."""
+    if name in ("contexts", "expected_docs"):
+        return none_if_missing(value) is not None
+    return none_if_missing(value) is not None and value not in ([], {}, "")
 
 
 class Dataset(Panel):
@@ -98,6 +103,7 @@ class Dataset(Panel):
         super().__init__(source if isinstance(source, Session) else None)
         self._corpus = corpus
         self.samples: SampleSet | None = None
+        self._checks: pd.DataFrame | None = None
         path = str(source) if isinstance(source, (str, Path)) else ""
         self.path = W.Text(value=path, description=_t("panels.dataset.path"), continuous_update=False,
                            placeholder=_t("panels.dataset.placeholder"), layout=W.Layout(width="560px"))  # fmt: skip
@@ -122,7 +128,7 @@ class Dataset(Panel):
     def _open(self, source: Any) -> bool:
         """Show ``source``; a file that cannot be read is said in words and is no fault of the panel."""
         try:
-            self.samples = samples_of(source)
+            self.samples, self._checks = samples_of(source), None
         except InputError as error:
             self._say(f"✗ {error}")
             return False
@@ -161,8 +167,10 @@ class Dataset(Panel):
         from workbench.data.doctor import check
 
         assert self.samples is not None
-        corpus = load_corpus(self._corpus) if isinstance(self._corpus, (str, Path)) else self._corpus
-        return check(self.samples, corpus)
+        if self._checks is None:
+            corpus = load_corpus(self._corpus) if isinstance(self._corpus, (str, Path)) else self._corpus
+            self._checks = check(self.samples, corpus)
+        return self._checks
 
     def table(self) -> pd.DataFrame:
         """The doctor's findings."""
@@ -188,7 +196,7 @@ def _doctor_look() -> dict[str, Any]:
 
 def _level(level: str) -> Markup:
     sign = {"error": "✗", "warning": "!", "note": "·"}.get(level, "")
-    return h("span", f"{sign} {_t('panels.levels.' + level)}", cls="wb-bad" if level == "error" else "")
+    return h("span", f"{sign} {_t('panels.levels.' + level)}", cls=f"wb-chip {'wb-bad' if level == 'error' else ''}")
 
 
 def _headings(names: tuple[str, ...]) -> dict[str, str]:

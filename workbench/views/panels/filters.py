@@ -31,7 +31,7 @@ def choices(session: Session, name: str) -> list[tuple[str, Any]]:
             counts.update(set(tags))
     else:
         counts.update(value for value in session.facets[name] if value)
-    any_one = (_t("panels.filters.any"), None)
+    any_one = (_t("panels.filters.any"), ANY)
     return [any_one, *((f"{_called(name, key)} ({n:,})", key) for key, n in counts.most_common(200) if n)]
 
 
@@ -41,6 +41,10 @@ def _called(name: str, key: str) -> str:
     return _t("panels.filters.failing") if key == "failing" else cause_title(key)
 
 
+#: The value of "any" in a drop-down list (None would show as an empty box).
+ANY = ""
+
+
 class FilterBar(W.VBox):
     """Choices for each part of the session's filter; a part without anything to choose is not shown."""
 
@@ -48,10 +52,10 @@ class FilterBar(W.VBox):
         assert panel.session is not None
         self._session = panel.session
         self._quiet = False
-        self.choices = {name: dropdown(_t(f"panels.filters.{name}"), choices(self._session, name), None, "190px")
+        self.choices = {name: dropdown(_t(f"panels.filters.{name}"), choices(self._session, name), ANY, "172px")
                         for name in CHOICES}  # fmt: skip
         self.text = W.Text(description=_t("panels.filters.search"), continuous_update=False,
-                           layout=W.Layout(width="230px"), style={"description_width": "initial"})  # fmt: skip
+                           layout=W.Layout(width="190px"), style={"description_width": "initial"})  # fmt: skip
         self.undo = button(_t("panels.filters.undo"), panel.guarded(self._session.undo, "undo"))
         self.reset = button(_t("panels.filters.reset"), panel.guarded(self._session.reset, "reset"))
         self.note = markup()
@@ -62,15 +66,15 @@ class FilterBar(W.VBox):
 
     def _choose(self, part: str, value: Any) -> None:
         if not self._quiet:
-            self._session.set_filter(**{part: value})
+            self._session.set_filter(**{part: value or ("" if part == "text" else None)})
 
     def fill(self) -> None:
         """Show the session's filter; causes are counted anew, since thresholds move them."""
         self._quiet = True
         for name, widget in self.choices.items():
             options = choices(self._session, name)
-            wanted = getattr(self._session.filter, name)
-            if wanted is not None and wanted not in [value for _, value in options]:
+            wanted = getattr(self._session.filter, name) or ANY
+            if wanted not in [value for _, value in options]:
                 options.append((f"{_called(name, wanted)} (0)", wanted))
             if list(widget.options) != options:
                 widget.options = options

@@ -128,7 +128,7 @@ class LowScores(Panel):
         names = [(metric_title(name), name) for name in metrics]
         self.metric = dropdown(_t("panels.low_scores.metric"), names, metric)
         self.cut = W.FloatSlider(min=0, max=1, step=0.01, value=0.5, continuous_update=False, readout_format=".2f",
-                                 layout=W.Layout(width="330px"), style={"description_width": "initial"})  # fmt: skip
+                                 layout=W.Layout(width="290px"), style={"description_width": "initial"})  # fmt: skip
         self.cut.add_class("wb-threshold")
         self.count = markup(None, "wb-count")
         self.shown = dropdown("", [(_t(f"panels.low_scores.shown_{name}"), name) for name in SHOWN], "beyond")
@@ -243,7 +243,7 @@ class LowScores(Panel):
             return _t("panels.low_scores.none")
         known = self.session.facets.loc[ids[at]]
         parts = [ids[at][:60], *(str(known[name]) for name in ("type", "language") if known[name])]
-        return f"{_t('panels.low_scores.position', at=at + 1, n=len(ids))}   {' · '.join(parts)}"
+        return f"{_t('panels.low_scores.position', at=at + 1, n=len(ids))} — {' · '.join(parts)}"
 
     def _empty_words(self) -> str:
         metric, cut = self.chosen

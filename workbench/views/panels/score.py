@@ -64,7 +64,7 @@ def score_html(session: Session, summary: pd.DataFrame) -> Markup:
     formats: Mapping[str, Callable[[Any], Any]] = dict.fromkeys(
         ("metric", "mean", "interval", "target", "spread"), safe
     )
-    return join([table(pd.DataFrame(rows), headings=headings, formats=formats), _nothing(summary)])
+    return join([table(pd.DataFrame(rows, dtype=object), headings=headings, formats=formats), _nothing(summary)])
 
 
 def _target(line: Any) -> Markup:
@@ -158,8 +158,8 @@ class Score(Panel):
         self._evaluate, self._out = evaluate, out
         self._work: Work | None = None
         self._summary = score_table(session)
-        own = [(session.evaluation.name, None)]
-        self.data = dropdown(_t("panels.score.data"), [*own, *((n, str(p)) for n, p in (data or {}).items())], None)
+        own = [(session.evaluation.name, "")]
+        self.data = dropdown(_t("panels.score.data"), [*own, *((n, str(p)) for n, p in (data or {}).items())], "")
         self.judge = dropdown(_t("panels.score.judge"), [(_t(f"panels.score.judge_{n}"), n) for n in JUDGES], "offline")
         self.model = W.Text(description=_t("panels.score.model"), layout=W.Layout(width="240px"))
         encoders = [(_t("panels.score.encoder_auto"), "auto"), (_t("panels.score.encoder_ngram"), "ngram")]
@@ -193,7 +193,7 @@ class Score(Panel):
         def run(**reports: Any) -> Any:
             from workbench.views.panels.dataset import samples_of
 
-            samples = self.session.evaluation.samples if data is None else samples_of(data)
+            samples = self.session.evaluation.samples if not data else samples_of(data)
             result = function(samples, **options, **reports)
             if self._out is not None:
                 result.save(self._out)

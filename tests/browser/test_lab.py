@@ -1,0 +1,98 @@
+"""The notebooks in a real JupyterLab: they run clean, and panel 02 answers the mouse and the keyboard."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+NAMES = ("00_start_here", "01_score_dataset", "10_export_findings")
+
+
+def session_file(workspace):
+    return workspace / "sample_data" / "support" / "evaluations" / "baseline" / "session" / "session.jsonl"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_runs_without_an_error_and_stays_on_this_machine(lab, name):
+    lab.run(name)
+    expect(lab.page.locator(".wb-panel").first).to_be_visible()
+    assert lab.complaints() == []
+    assert lab.errors == [] and lab.outside == []
+
+
+def test_panel_02_answers(lab, workspace):
+    page = lab.run("02_low_scores").page
+    figure, count, card = (page.locator(f".{name}").first for name in ("wb-figure", "wb-count", "wb-card"))
+    expect(card).to_contain_text("Answer")
+    picture, words, shown = figure.get_attribute("src"), count.inner_text(), card.inner_text()
+
+    handle = page.locator(".wb-threshold .noUi-handle")
+    handle.focus()
+    handle.press("Home")
+    expect(count).to_have_text(re.compile(r"\b0 of \d+ scored samples are below 0\.00"))
+    expect(card).to_contain_text("No sample")
+    expect(figure).not_to_have_attribute("src", picture)
+    handle.press("End")
+    expect(count).not_to_have_text(words)
+    expect(card).to_contain_text("Answer")
+
+    first = card.inner_text()
+    page.locator(".wb-next").click()
+    expect(card).not_to_have_text(first)
+    page.locator(".wb-previous").click()
+    expect(card).to_contain_text(first.splitlines()[0])
+    assert shown
+
+    page.locator(".wb-pin").click()
+    expect(page.get_by_text("pinned; 1 findings")).to_be_visible()
+    entries = [json.loads(line) for line in session_file(workspace).read_text("utf-8").splitlines()]
+    assert sum(len(entry.get("findings", ())) for entry in entries) == 1
+    assert lab.complaints() == [] and lab.errors == [] and lab.outside == []
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_text_can_be_read_in_both_themes(lab, theme):
+    page = lab.run("02_low_scores").page
+    lab.theme(theme)
+    expect(page.locator(".wb-cardbody").first).to_be_visible()
+    ratios = page.evaluate(CONTRAST)
+    assert ratios and min(ratio for _, ratio in ratios) >= 3, sorted(ratios, key=lambda pair: pair[1])[:5]
+
+
+def test_nothing_needs_horizontal_scrolling(lab):
+    page = lab.run("02_low_scores").page
+    wide = page.evaluate(
+        "() => [...document.querySelectorAll('.wb-panel, .wb-panel *')]"
+        ".filter(e => e.clientWidth > 60 && e.scrollWidth > e.clientWidth + 4"
+        " && getComputedStyle(e).overflowX !== 'visible').map(e => e.className)"
+    )
+    assert wide == []
+
+
+#: Contrast of every piece of text in the card against what is painted behind it (WCAG 2).
+CONTRAST = """() => {
+    const parse = c => (c.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
+    const over = (top, under) => { const a = top.length > 3 ? top[3] : 1;
+        return [0, 1, 2].map(i => top[i] * a + under[i] * (1 - a)); };
+    const light = c => { const [r, g, b] = c.map(v => { v /= 255;
+        return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
+        return .2126 * r + .7152 * g + .0722 * b; };
+    const behind = e => { const layers = [];
+        for (let at = e; at; at = at.parentElement) {
+            const c = parse(getComputedStyle(at).backgroundColor);
+            layers.push(c); if (c.length === 3 || c[3] === 1) break; }
+        return layers.reverse().reduce((under, top) => over(top, under), [255, 255, 255]); };
+    const found = [];
+    for (const e of document.querySelectorAll('.wb-card *, .wb-count *')) {
+        if (e.tagName === 'STYLE' || !e.offsetParent) continue;
+        if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())) continue;
+        const [a, b] = [light(over(parse(getComputedStyle(e).color), behind(e))), light(behind(e))];
+        found.push([e.textContent.slice(0, 40), (Math.max(a, b) + .05) / (Math.min(a, b) + .05)]);
+    }
+    return found;
+}"""

@@ -1,0 +1,297 @@
+"""Panels 00, 01 and 10, the table that turns pages, and what all panels share."""
+
+from __future__ import annotations
+
+import threading
+
+import pandas as pd
+import pytest
+
+from workbench.data.load import load_samples
+from workbench.errors import CancelledError, InputError, JudgeError
+from workbench.views.chosen import SAMPLE, SAMPLE_CORPUS, corpus_path, data_path, remember
+from workbench.views.html import h
+from workbench.views.panels.dataset import Dataset, fields_table
+from workbench.views.panels.export import Export, findings_table
+from workbench.views.panels.low_scores import LowScores
+from workbench.views.panels.score import Score, reading, score_table
+from workbench.views.session import Session
+from workbench.views.widgets import PagedTable, Panel, markup, show
+from workbench.views.work import Progress, Work
+
+
+@pytest.fixture
+def session(fake, tmp_path):
+    return Session(fake(path=tmp_path / "evaluation"))
+
+
+@pytest.fixture
+def own_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+# ---------------------------------------------------------------- 00
+
+
+def test_a_file_shows_what_is_in_it(tmp_path, own_cache):
+    path = tmp_path / "mine.csv"
+    path.write_text("question,answer\nWhat is it?,A thing.\n,no question\n是什么？,\n", encoding="utf-8")
+    panel = Dataset(str(path))
+    shown = panel.html()
+    assert "3 rows read = 2 kept + 1 rejected" in shown
+    assert "en 1, zh 1" in shown
+    assert "○" in shown and "reference" in shown and "context recall" in shown
+    assert len(panel.table()) > 0
+
+
+def test_fields_are_counted():
+    fields = fields_table(load_samples([{"question": "q", "answer": None, "contexts": [], "tags": {}}])).set_index(
+        "field"
+    )
+    assert fields["n"].to_dict()["question"] == 1
+    assert fields.loc[["answer", "tags", "reference"], "n"].tolist() == [0, 0, 0]
+    assert fields.at["contexts", "n"] == 1
+
+
+def test_the_path_box_is_inherited_and_a_path_in_the_notebook_wins(tmp_path, own_cache):
+    mine = tmp_path / "mine.jsonl"
+    mine.write_text('{"question": "q", "answer": "a"}\n')
+    panel = Dataset(load_samples(mine))
+    panel.path.value = f'  "{mine}" '
+    panel.load.click()
+    assert "now open" in panel.message.value
+    assert data_path() == str(mine) and data_path(SAMPLE) == str(mine)
+    assert data_path("other.csv") == "other.csv"
+    assert corpus_path() is None and corpus_path("kb.jsonl") == "kb.jsonl"
+    panel.back.click()
+    assert data_path() != str(mine)
+
+
+def test_the_sample_corpus_belongs_to_the_sample_data(own_cache):
+    assert corpus_path(SAMPLE_CORPUS, SAMPLE).endswith("sample_data/support/corpus.jsonl")
+    assert corpus_path(SAMPLE_CORPUS, "mine.csv") is None
+    assert corpus_path(None, SAMPLE) is None
+
+
+def test_a_choice_that_is_gone_or_damaged_is_left_out(tmp_path, own_cache):
+    mine = tmp_path / "mine.jsonl"
+    mine.write_text("{}")
+    remember(mine)
+    mine.unlink()
+    assert data_path() != str(mine)
+    (tmp_path / "cache" / "chosen_data.json").write_text("[")
+    assert data_path().endswith("evaluations/baseline")
+
+
+def test_a_file_that_does_not_load_is_said_in_words(tmp_path, own_cache, fake):
+    panel = Dataset(Session(fake(n=4)))
+    panel.path.value = str(tmp_path / "nothing.csv")
+    panel.load.click()
+    assert "✗" in panel.message.value and "nothing.csv" in panel.message.value
+    assert panel.error.value == "" and len(panel.samples) == 4
+    assert "✗" in Dataset(str(tmp_path / "nothing.csv")).html()
+
+
+# ---------------------------------------------------------------- 01
+
+
+def test_the_table_shows_states_targets_and_spread(session):
+    panel = Score(session)
+    shown = panel.html()
+    assert "&lt;span" not in shown and "<strong>" in shown
+    assert "▁" in shown and "24" in shown and "0.90" in shown and "✗" in shown
+    pd.testing.assert_frame_equal(panel.table(), score_table(session))
+    assert any("50 % of answers are right end to end" in line for line in reading(panel.table()))
+    assert any("targets are met; missed: faithfulness" in line for line in reading(panel.table()))
+
+
+def test_reading_of_nothing_and_of_a_wide_interval(session):
+    table = score_table(session)
+    table.loc["faithfulness", ["low", "high"]] = [0.1, 0.9]
+    assert any("faithfulness (0.10 – 0.90, on 23 samples)" in line for line in reading(table))
+    assert reading(table.iloc[:0]) == []
+
+
+def scored_by(fake, path, seen):
+    def evaluate(samples, *, judge, encoder, thresholds, progress, cancelled):
+        seen.append((len(samples), judge, encoder, thresholds.k))
+        progress(0, 6, 0)
+        progress(6, 6, 2)
+        return fake(n=6, path=path, thresholds=thresholds)
+
+    return evaluate
+
+
+def test_scoring_gives_the_session_a_new_evaluation(fake, tmp_path, session):
+    seen = []
+    panel = Score(session, evaluate=scored_by(fake, tmp_path / "new", seen))
+    panel.judge.value = "none"
+    panel.k.value = 7
+    panel.start.click()
+    panel.join(20)
+    assert seen == [(24, None, "auto", 7)]
+    assert len(session.samples) == 6 and "Scored 6 samples" in panel.message.value
+    assert "of</th>" in panel.body.value and panel.start.disabled is False and panel.error.value == ""
+
+
+def test_an_llm_judge_takes_its_model(fake, session):
+    seen = []
+    panel = Score(session, evaluate=scored_by(fake, None, seen))
+    panel.judge.value = "llm"
+    panel.model.value = " gpt-x "
+    assert panel.model.layout.display is None
+    panel.start.click()
+    panel.join(20)
+    assert seen[0][1] == "llm:gpt-x"
+
+
+def test_cancel_stops_and_says_that_nothing_is_lost(session):
+    begun = threading.Event()
+
+    def evaluate(samples, *, progress, cancelled, **_):
+        progress(1, 24, 0)
+        begun.set()
+        while not cancelled():
+            threading.Event().wait(0.01)
+        raise CancelledError("stopped")
+
+    panel = Score(session, evaluate=evaluate)
+    panel.start.click()
+    assert begun.wait(10) and panel.start.disabled
+    panel.score()
+    panel.stop.click()
+    panel.join(10)
+    assert "Cancelled" in panel.message.value and panel.stop.disabled
+    assert panel.error.value == "" and len(session.samples) == 24
+
+
+def test_a_judge_that_cannot_work_is_said_and_a_fault_of_ours_is_red(session, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_STRICT", "0")
+
+    def refuse(samples, **_):
+        raise JudgeError("no key")
+
+    def crash(samples, **_):
+        raise ZeroDivisionError("oops")
+
+    panel = Score(session, evaluate=refuse)
+    panel.start.click()
+    panel.join(10)
+    assert "no key" in panel.message.value and panel.error.value == ""
+    panel = Score(session, evaluate=crash)
+    panel.start.click()
+    panel.join(10)
+    assert "ZeroDivisionError" in panel.error.value
+
+
+def test_progress_knows_rate_and_rest():
+    progress = Progress(done=30, total=80, cached=10, seconds=5)
+    assert progress.rate == 4 and progress.left == 12.5
+    assert Progress(10, 80, 10, 1).left is None
+
+
+def test_progress_is_paced_but_the_end_is_always_told():
+    told = []
+
+    def work(progress, cancelled):
+        for done in range(1001):
+            progress(done, 1000)
+        return "result"
+
+    ended = []
+    job = Work(work, told.append, lambda result, error: ended.append((result, error)))
+    job.start()
+    job.join(20)
+    assert ended == [("result", None)] and told[-1].done == 1000 and len(told) < 50
+
+
+# ---------------------------------------------------------------- 10
+
+
+@pytest.fixture
+def pinned(session):
+    panel = LowScores(session)
+    panel.card.pin.click()
+    panel.cut.value = 0.3
+    panel.card.pin.click()
+    return session
+
+
+def test_pins_are_shown_edited_ordered_and_removed(pinned):
+    panel = Export(pinned)
+    assert len(panel.list.children) == 2 and panel.preview.value.count("<img") == 2
+    title = panel.list.children[0].children[1]
+    title.value = "<b>Worst first</b>"
+    assert pinned.findings[0].title == "<b>Worst first</b>" and "<b>Worst" not in panel.preview.value
+    panel.list.children[0].children[4].click()
+    assert pinned.findings[1].title == "<b>Worst first</b>"
+    panel.list.children[0].children[5].click()
+    assert len(pinned.findings) == 1
+    panel.undo.click()
+    assert len(pinned.findings) == 2 and len(panel.list.children) == 2
+
+
+def test_the_exporter_gets_what_was_chosen(pinned, tmp_path):
+    asked = []
+
+    def exporter(session, path, *, format, language):
+        asked.append((len(session.findings), path, format, language))
+        path.write_text("x")
+        return path
+
+    panel = Export(pinned, exporter, folder=tmp_path)
+    panel.format.value, panel.language.value = "md", "zh"
+    panel.write.click()
+    assert asked == [(2, tmp_path / "fake.md", "md", "zh")] and "written" in panel.message.value
+    with pytest.raises(InputError, match="pdf"):
+        panel.export(tmp_path / "x", format="pdf")
+    with pytest.raises(InputError, match="exporter"):
+        Export(pinned).export(tmp_path / "x")
+
+
+def test_without_pins_it_says_where_to_get_some(session):
+    panel = Export(session)
+    assert "02_low_scores" in panel.html() and len(panel.table()) == 0
+
+
+def test_pins_of_another_kernel_are_taken_over(fake, session):
+    panel = Export(session)
+    other = Session(fake(path=session.evaluation.path))
+    other.pin("from elsewhere")
+    panel.reload.click()
+    assert findings_table(session.findings)["title"].tolist() == ["from elsewhere"]
+    assert "from elsewhere" in panel.preview.value
+
+
+# ---------------------------------------------------------------- shared
+
+
+def test_a_table_turns_pages_and_reveals_a_row(session):
+    table = PagedTable(Panel(session), page=10)
+    table.set(pd.DataFrame({"n": range(25)}, index=[f"row {i}" for i in range(25)]))
+    assert "1–10 of 25" in table._count.value and table._back.disabled
+    table._forward.click()
+    table._forward.click()
+    assert "21–25 of 25" in table._count.value and table._forward.disabled
+    table.reveal("row 12")
+    assert "11–20 of 25" in table._count.value and "wb-current" in table._body.value
+    table.reveal("no such row")
+    table.set(pd.DataFrame({"n": []}))
+    assert table._bar.layout.display == "none"
+
+
+def test_only_our_own_markup_is_shown():
+    widget = markup(h("p", "x"))
+    with pytest.raises(TypeError, match="markup"):
+        show(widget, "<script>alert(1)</script>")
+    assert widget.value == "<p>x</p>"
+
+
+@pytest.mark.parametrize("make", [LowScores, Score, Export, Dataset])
+def test_every_panel_is_saved_as_files(make, session, tmp_path):
+    written = make(session).save(tmp_path / "out")
+    assert {path.suffix for path in written} >= {".html", ".csv"}
+    page = written[0].read_text("utf-8")
+    assert page.startswith("<!DOCTYPE html>") and "<script" not in page
+    assert written[1].read_bytes().startswith(b"\xef\xbb\xbf")
