@@ -13,6 +13,8 @@ without one of its languages, is an error: a reader never meets a bare key.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -49,6 +51,18 @@ def suggest_language(language: str) -> None:
     global _current
     if not _chosen:
         _current = checked(language)
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Use ``language`` inside the block only; what was in force before is in force again afterwards."""
+    global _current, _chosen
+    before = _current, _chosen
+    _current, _chosen = checked(language), True
+    try:
+        yield
+    finally:
+        _current, _chosen = before
 
 
 def checked(language: str) -> str:
