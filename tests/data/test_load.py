@@ -170,6 +170,18 @@ def test_chinese_headings_are_known():
     assert sample["expected_docs"] == ["a", "b"] and sample["expect_refusal"] is False
 
 
+def test_traditional_headings_are_known():
+    sample = load_samples([{"問題": "多少？", "回答": "五百", "標準答案": "五百個"}]).frame.iloc[0]
+    assert (sample["question"], sample["answer"], sample["reference"]) == ("多少？", "五百", "五百個")
+
+
+def test_values_no_file_could_hold_are_kept_in_the_form_of_json():
+    row = {"question": "q", "tags": {7: {1, 2}}, "usage": {"n": np.int64(3)}, "mine": [float("nan"), (1, b"x")]}
+    sample = load_samples([row]).frame.iloc[0]
+    assert sample["tags"] == {"7": [1, 2]} and sample["usage"] == {"n": 3} and sample["mine"] == [None, [1, "x"]]
+    json.dumps([sample["tags"], sample["usage"], sample["mine"]])
+
+
 @pytest.mark.parametrize("mapping", [{"frage": "question"}, {"question": "frage"}])
 def test_mapping_is_accepted_either_way_round(mapping):
     assert load_samples([{"frage": "q"}], mapping=mapping).frame["question"].tolist() == ["q"]
@@ -391,6 +403,8 @@ def test_a_sample_without_case_and_question_is_rejected():
         ([{"0": {"faithfulness": 1.0}}, {"0": {"faithfulness": 0.5}}], "scores by number without questions"),
         ({"faithfulness": 0.5, "answer_relevancy": 0.7}, "aggregate scores"),
         ([{"field": "question", "a": "q1"}, {"field": "answer", "a": "a1"}], "transposed"),
+        ([{"metric": "faithfulness", "mean": 0.5}, {"metric": "recall", "mean": 0.1}], "aggregate scores"),
+        ({"faithfulness": {"0": 0.5, "1": 0.1}}, "scores without questions"),
         ([{"doc_id": "a", "text": "t"}], "load_corpus"),
         ([{"a": 1, "b": 2}], "no column of questions among a, b"),
         ([], "no dicts"),

@@ -42,8 +42,8 @@ def load_samples(
     Parameters
     ----------
     source
-        A path (JSON, JSONL, CSV, TSV, Excel, Parquet, each also gzipped; a saved data set; a BEIR folder), a DataFrame, a list of
-        dicts, or a Hugging Face Dataset. What it is, is read from its content.
+        A path (JSON, JSONL, CSV, TSV, Excel, Parquet, each also gzipped; a saved data set; a BEIR folder), a
+        DataFrame, a list of dicts, or a Hugging Face Dataset. What it is, is read from its content.
     mapping
         ``{"their column": "our field"}`` where the names are not recognised, or wrongly; either way round.
     cases

@@ -24,6 +24,9 @@ def _looks_like(records: Records, columns: Mapping[str, str], names: list[str]) 
     shown = excerpt(", ".join(names), 110)
     if _is_transposed(records, names):
         return f"looks like a transposed table (fields stand in rows: {shown}); transpose it, one row for each question"
+    first = [row.get(names[0]) for row in records.rows[:50]] if names else []
+    if any(isinstance(value, str) and is_score(value) for value in first):
+        return f"looks like a table of aggregate scores ({shown}); give the file with one record for each question"
     if names and all(is_score(name) for name in names):
         return f"holds scores without questions ({shown}); give the file that has question and answer beside them"
     if names and all(name.isdigit() for name in names):

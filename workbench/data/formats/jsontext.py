@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.data.columns import is_score, resolve
 from workbench.data.formats.records import Records, Remark, excerpt, number_records
 from workbench.errors import InputError
 
@@ -74,6 +75,8 @@ def describe(value: Any) -> str:
         keys = ", ".join(excerpt(str(key), 30) for key in list(value)[:6])
         if value and all(_is_number(item) for item in value.values()):
             return f"it looks like aggregate scores: {keys}"
+        if any(is_score(str(key)) for key in value):
+            return f"it looks like scores without questions: {keys}"
         return f"an object with the keys {keys}" if value else "an empty object"
     if isinstance(value, list):
         if not value:
@@ -150,21 +153,15 @@ def _single(value: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _names_a_question(value: Mapping[str, Any]) -> bool:
-    from workbench.data.columns import resolve
-
     return "question" in resolve(list(map(str, value)), "sample") or "inputs" in value
 
 
 def _names_a_record(value: Mapping[str, Any]) -> bool:
     """Whether the keys are those of a sample or of a document."""
-    from workbench.data.columns import resolve
-
     return _names_a_question(value) or "text" in resolve(list(map(str, value)), "corpus")
 
 
 def _names_an_id(value: Mapping[str, Any]) -> bool:
-    from workbench.data.columns import resolve
-
     return "sample_id" in resolve(list(map(str, value)), "sample")
 
 
