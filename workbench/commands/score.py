@@ -57,6 +57,8 @@ def _report(result: object, folder: str, samples: object) -> None:
         say(f"{name:34} {row['mean']:8.3f}   n {row['n_ok']} of {row['n_total']}")
     failed = int((result.causes.primary >= 0).sum())
     say(f"{failed:,} of {len(result):,} samples fail; {result.n_judge_errors:,} could not be judged")
+    judged = result.manifest.get("judged", {})
+    say(f"{judged.get('asked', 0):,} samples judged now, {judged.get('from_cache', 0):,} known from before")
     rejected = samples.rejected["row"].nunique()  # type: ignore[attr-defined]
     if rejected:
         note(f"{rejected:,} rows of the recording were rejected; see rejected.parquet or run check")

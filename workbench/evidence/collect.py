@@ -17,7 +17,7 @@ from workbench.evidence.cache import Cache
 from workbench.evidence.frames import Evidence, encode, frame_of
 from workbench.evidence.judge import Judge, SampleEvidence
 from workbench.evidence.observe import Library, Observation, observe, support_of
-from workbench.evidence.run import Progress, examine
+from workbench.evidence.run import Examined, Progress, examine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,15 +48,16 @@ def collect(
     parsed = [to_sample(sample_id, row) for sample_id, row in rows]
     library = Library(corpus) if corpus is not None else None
     if judge is None:
-        judged = {s.sample_id: SampleEvidence(s.sample_id, "skipped", NOT_ASKED) for s in parsed}
+        skipped = {s.sample_id: SampleEvidence(s.sample_id, "skipped", NOT_ASKED) for s in parsed}
+        examined = Examined(skipped, 0, 0)
     else:
-        judged = examine(parsed, judge, cache=cache, progress=progress, cancelled=cancelled)
+        examined = examine(parsed, judge, cache=cache, progress=progress, cancelled=cancelled)
     seen = []
     for sample, (_, row) in zip(parsed, rows, strict=True):
         if cancelled is not None and cancelled():
             raise CancelledError("cancelled; what was judged is kept and will not be judged again")
         seen.append(observe(sample, row, library))
-    items = [_Item(sample, judged[sample.sample_id], seen[i], _metadata(rows[i][1])) for i, sample in enumerate(parsed)]
+    items = [_Item(sample, examined.evidence[sample.sample_id], seen[i], _metadata(rows[i][1])) for i, sample in enumerate(parsed)]
     return Evidence(
         samples=_samples(samples, items, corpus),
         contexts=_contexts(items),
@@ -66,6 +67,7 @@ def collect(
         rejected=frame_of(
             "rejected", {**samples.rejected.to_dict("list"), "sample_id": [None] * len(samples.rejected)}
         ),
+        manifest={"judged": {"asked": examined.n_asked, "from_cache": examined.n_cached}},
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from workbench.data.schema import Sample
 from workbench.errors import CancelledError
@@ -29,6 +29,14 @@ class Progress(Protocol):
         ...
 
 
+class Examined(NamedTuple):
+    """Evidence by sample id; samples that came from the cache, and distinct ones that the judge was asked for."""
+
+    evidence: dict[str, SampleEvidence]
+    n_cached: int
+    n_asked: int
+
+
 def judgement_key(judge_name: str, sample: Sample) -> str:
     """The content key of one judgement: the judge and every part of the sample that it may look at, not its id."""
     contexts = None if sample.contexts is None else [
@@ -47,8 +55,8 @@ def examine(
     cache: Cache | None = None,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
-) -> dict[str, SampleEvidence]:
-    """The evidence of every sample, by sample id; samples of equal content are judged once.
+) -> Examined:
+    """Evidence of every sample; samples of equal content are judged once.
 
     Judge errors are not cached, so that the next run tries those samples again.
 
@@ -76,12 +84,13 @@ def examine(
         done += len(group)
         report(done, len(samples), n_cached)
     report(len(samples), len(samples), n_cached)
-    return {
+    evidence = {
         sample.sample_id: from_text(found[key], sample.sample_id)
         if key in found
         else failed(sample.sample_id, "the judge gave no evidence for this sample")
         for key, sample in zip(keys, samples, strict=True)
     }
+    return Examined(evidence, n_cached, len(pending))
 
 
 def _keepable(item: SampleEvidence) -> bool:
