@@ -27,7 +27,7 @@ ALIGNMENT = (
     "three_worst_relational",  # mean of the three worst
     "mean_relational",  # mean over the content words, weighted by rarity
     "mean_alignment",  # the same, plain
-    "sentence_worst",  # in the best-aligned sentence of the window: mean of the three worst content words
+    "sentence_alignment",  # in the best-aligned sentence of the window: mean of the three worst content words
     "missing_alignment",  # mean alignment of the content words that do not stand in the window; 1 when all do
 )
 
@@ -136,22 +136,13 @@ def _related(cosines: Floats, content: NDArray[np.bool_]) -> Floats:
 
 def _around(values: Floats) -> Floats:
     """Highest value within :data:`_EVIDENCE_REACH` columns to each side, by doubling."""
-    width, best, reach = 2 * _EVIDENCE_REACH + 1, values, 1
+    best = np.pad(values, ((0, 0), (_EVIDENCE_REACH, _EVIDENCE_REACH)), constant_values=-1.0)
+    width, reach = 2 * _EVIDENCE_REACH + 1, 1
     while reach < width:
         step = min(reach, width - reach)
-        shifted = np.full_like(best, -1.0)
-        shifted[:, : best.shape[1] - step] = best[:, step:]
-        best = np.maximum(best, shifted)
+        best = np.maximum(best[:, :-step], best[:, step:])
         reach += step
-    result = np.empty_like(best)
-    inner = best.shape[1] - _EVIDENCE_REACH
-    if inner > 0:
-        result[:, _EVIDENCE_REACH:] = best[:, :inner]
-    # The windows that start before the first column: a running maximum.
-    head = np.maximum.accumulate(values[:, : 2 * _EVIDENCE_REACH], axis=1)
-    for at in range(min(_EVIDENCE_REACH, values.shape[1])):
-        result[:, at] = head[:, min(at + _EVIDENCE_REACH, head.shape[1] - 1)]
-    return result
+    return best
 
 
 def _sentence_best(values: Floats, grid: Grid) -> Floats:

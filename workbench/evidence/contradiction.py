@@ -15,14 +15,16 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from workbench.data.markers import negations
 from workbench.data.quantities import Entity, Quantity
 from workbench.data.text import stem
-from workbench.evidence.analysis import FUNCTION, NAME, NEGATION, NUMBER, Analysis, word_id
-from workbench.evidence.features import ClaimWords, Grid, claim_negations, holds_quantity, quantities_of, sentence_cover
+from workbench.evidence.analysis import FUNCTION, NUMBER, Analysis, word_id
+from workbench.evidence.features import ClaimWords, Grid, date_parts, holds_quantity, quantities_of
 
 #: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
-REST = {"number": 0.55, "name": 0.8, "negation": 0.8, "antonym": 0.7}
+REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.8, "antonym": 0.7}
 #: Words on each side that make the slot of a number or name.
 _SLOT = 3
 #: A sentence below this cover is not looked at.
@@ -86,7 +88,7 @@ def opposites(claim: ClaimWords) -> list[tuple[int, frozenset[int]]]:
 
 def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
     """(sentence, sign) for each sentence of the grid that shows a sign against claim ``number``."""
-    cover = sentence_cover(grid, number)
+    cover = _rest_cover(grid, number)
     claim = grid.claims[number]
     for sentence in np.flatnonzero(cover >= _CANDIDATE):
         text, at = grid.locate(int(sentence))
@@ -109,7 +111,7 @@ def conflicts(grid: Grid, answer_at: int, claims: Sequence[int]) -> list[tuple[i
     offset = int(grid.offsets[answer_at])
     found: dict[tuple[int, int], float] = {}
     for number in claims:
-        cover = sentence_cover(grid, number)
+        cover = _rest_cover(grid, number)
         for other in claims:
             sentence = _sentence_of(grid.claims[other])
             if _sentence_of(grid.claims[number]) == sentence or cover[offset + sentence] < _CANDIDATE:
@@ -120,6 +122,13 @@ def conflicts(grid: Grid, answer_at: int, claims: Sequence[int]) -> list[tuple[i
                 pair = (min(number, other), max(number, other))
                 found[pair] = max(sign.probability, found.get(pair, 0.0))
     return [(*pair, probability) for pair, probability in sorted(found.items())]
+
+
+def _rest_cover(grid: Grid, number: int) -> NDArray[np.float32]:
+    """(s,) share of the claim's words, numbers left out, that each sentence holds (by rarity)."""
+    rows = grid.rows[number]
+    weight = np.where(grid.kind[rows] == NUMBER, 0.0, grid.weight[rows])
+    return (weight @ grid.present[rows]) / max(float(weight.sum()), 1e-6)
 
 
 def _sentence_of(claim: ClaimWords) -> int:
@@ -167,7 +176,7 @@ def _rest(claim: ClaimWords, present: Any, left_out: slice) -> float:
     weight = claim.source.weight[claim.words].copy()
     weight[left_out] = 0.0
     total = float(weight.sum())
-    return float(weight @ present) / total if total > 0.5 else 0.0
+    return float(weight @ present) / total if total > 0.3 else 0.0
 
 
 def _inside(claim: ClaimWords, start: int, end: int) -> slice:
@@ -213,7 +222,8 @@ def _comparable(claimed: Quantity, found: Quantity) -> bool:
     if claimed.kind == "ordinal" or found.kind == "ordinal":
         return claimed.kind == found.kind
     if claimed.kind == "date" and found.kind == "date":
-        return bool(set(claimed.unit or "") & set(found.unit or ""))
+        mine, theirs = date_parts(claimed), date_parts(found)
+        return any(mine[part] != theirs[part] for part in mine.keys() & theirs.keys())
     return claimed.kind == found.kind and (claimed.unit == found.unit or claimed.kind == "version")
 
 
@@ -227,37 +237,55 @@ def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
     known = claim.source.folded[claim.start : claim.end]
     for name in mine:
         rows = _inside(claim, name.start, name.end)
-        piece = claim.source.folded[name.start : name.end]
-        if piece in words.scope or not len(present[rows]) or float(np.max(present[rows])) > 0:
+        if not len(present[rows]) or float(np.max(present[rows])) > 0:
             continue
+        elsewhere = claim.source.folded[name.start : name.end] in words.scope
         rest = _rest(claim, present, rows)
-        if rest < REST["name"]:
+        if rest < REST["name elsewhere" if elsewhere else "name"]:
             continue
         for other in words.names:
             if other.kind not in ("name", "title") or words.text.folded[other.start : other.end] in known:
                 continue
             slot = _same_slot(claim, name, words, other)
-            if slot >= 0.6:
+            if slot >= (0.99 if elsewhere else 0.6):
                 yield Sign(_level(rest, slot) - 0.05, "name", name.text, other.text)
 
 
 def _negation(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
-    """The claim and the sentence say the same, and only one of them is negated."""
-    mine, theirs = claim_negations(claim), int(words.text.negations[words.number])
-    if (mine + theirs) != 1:
+    """The claim and the sentence say the same around a negation that only one of them has."""
+    mine = [at + claim.start for at in _places(claim.source.text[claim.start : claim.end])]
+    start, end = words.text.bounds[words.number].tolist()
+    theirs = [at + start for at in _places(words.text.text[start:end])]
+    if (len(mine) + len(theirs)) % 2 != 1 or len(mine) + len(theirs) > 3:
         return
     rest = _rest(claim, present, slice(0, 0))
-    length = float(words.weight.sum()) / max(float(claim.source.weight[claim.words].sum()), 1e-6)
-    if rest >= REST["negation"] and length <= 1.6:
-        claimed, found = claim.source.text[claim.start : claim.end], words.text.text[slice(*words.text.bounds[words.number])]
-        yield Sign(_level(rest, 0.5), "negation", claimed[:80], found[:80])
+    if rest < REST["negation"]:
+        return
+    source, where, others = (claim.source, mine, words.id_set) if len(mine) > len(theirs) else (words.text, theirs, claim.id_set)
+    span = claim.words if source is claim.source else words.words
+    if all(_around(source, span, at, others) for at in where):
+        yield Sign(_level(rest, 0.5), "negation", claim.source.text[claim.start : claim.end][:80], words.text.text[start:end][:80])
+
+
+def _places(text: str) -> list[int]:
+    """Offsets of the negations of a piece of text."""
+    return [span.start for span in negations(text)]
+
+
+def _around(text: Analysis, span: slice, at: int, others: frozenset[int]) -> bool:
+    """Whether the nearest content words before and after a negation stand in the other text."""
+    place = int(np.searchsorted(text.starts, at, side="right")) - 1
+    before = [w for w in range(span.start, place) if text.kind[w] != FUNCTION][-1:]
+    after = [w for w in range(place + 1, span.stop) if text.kind[w] != FUNCTION][:2]
+    return bool(before or after) and all(int(text.ids[w]) in others for w in [*before, *after])
 
 
 def _antonyms(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
+    negated = words.text.negations[words.number] > 0 or bool(_places(claim.source.text[claim.start : claim.end]))
     for at, others in opposites(claim):
         row = at - claim.words.start
         hit = [place for place, number in enumerate(words.ids.tolist()) if number in others]
-        if not hit or present[row] > 0 or int(claim.source.ids[at]) in words.id_set:
+        if not hit or present[row] > 0.99 or negated:
             continue
         rest = _rest(claim, present, slice(row, row + 1))
         if rest < REST["antonym"]:
@@ -266,6 +294,10 @@ def _antonyms(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sig
         mine = Entity(int(claim.source.starts[at]), int(claim.source.ends[at]), "", "")
         other = Entity(int(words.text.starts[place]), int(words.text.ends[place]), "", "")
         slot = _same_slot(claim, mine, words, other)
-        if slot >= 0.5:
+        if slot >= (0.99 if _word(claim, at) in words.scope else 0.5):
             text = (claim.source.text[mine.start : mine.end], words.text.text[other.start : other.end])
             yield Sign(_level(rest, slot) - 0.05, "antonym", *text)
+
+
+def _word(claim: ClaimWords, at: int) -> str:
+    return claim.source.folded[int(claim.source.starts[at]) : int(claim.source.ends[at])]

@@ -274,7 +274,7 @@ class Examination:
         """A bare value of the reference is supported where it stands, and only there."""
         for number, span in enumerate(self.spans):
             if span.value:
-                value = self.claims[number].source.text[span.start : span.end]
+                value = self.claim_text(number)
                 for at, text in enumerate(self.texts):
                     entail[number, at] = VALUE_FOUND if find_point(value, text.text) else VALUE_ABSENT
         if self.reference is not None and any(span.value for span in self.spans):
@@ -282,12 +282,10 @@ class Examination:
 
     def _answer_claims_against_values(self, entail: Floats) -> None:
         """An answer claim that makes a value of a bare reference is supported by it; others cannot be told."""
-        values = [c.source.text[s.start : s.end] for c, s in zip(self.claims, self.spans, strict=True) if s.value]
+        values = [self.claim_text(at) for at, span in enumerate(self.spans) if span.value]
         for number, span in enumerate(self.spans):
             if span.side == "answer":
-                claim = self.claims[number]
-                text = claim.source.text[claim.start : claim.end]
-                made = any(find_point(value, text) for value in values)
+                made = any(find_point(value, self.claim_text(number)) for value in values)
                 entail[number, self.reference_at] = VALUE_FOUND if made else VALUE_ABSENT
 
     @cached_property
@@ -317,6 +315,18 @@ class Examination:
         rows = self.grid.rows[row]
         weight = self.grid.weight[rows] + 1e-3
         return (weight @ (0.5 * self.grid.present[rows] + 0.5 * self.alignment.plain[rows])) / weight.sum()
+
+    def claim_text(self, number: int) -> str:
+        """The text of a claim."""
+        span = self.spans[number]
+        return self._source(span).text[span.start : span.end]
+
+    def window_text(self, number: int) -> str:
+        """The text of a window."""
+        owner = int(self.windows.owner[number])
+        text, base = self.texts[owner], int(self.grid.offsets[owner])
+        first, last = int(self.windows.first[number]) - base, int(self.windows.last[number]) - base
+        return text.text[int(text.bounds[first, 0]) : int(text.bounds[last - 1, 1])]
 
     # -- similarities ----------------------------------------------------------------------------------------
 

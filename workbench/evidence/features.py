@@ -22,6 +22,7 @@ Ints = NDArray[np.int64]
 
 #: What a row of lexical features holds, in order. Shares are in [0, 1].
 LEXICAL = (
+    "token_cover",  # share of its distinct words, function words included, that the window holds
     "gram_cover",  # share of the claim's character grams that the window holds
     "word_cover",  # share of its content words, weighted by rarity, words spelt nearly alike count in part
     "sentence_cover",  # the same in the one best sentence of the window
@@ -30,11 +31,17 @@ LEXICAL = (
     "name_cover",  # share of its names and numbers, 1 without any
     "number_missing",  # numbers, dates that the window does not hold, at most 2
     "name_missing",  # names that it does not hold, at most 3
+    "number_altered",  # token_cover where a number is missing, else 0: all the rest stands there
+    "name_altered",  # the same for a name
     "pair_cover",  # share of neighbouring content words that stand in one sentence together
     "order_cover",  # share of neighbouring content words that stand near each other in the same order
     "longest_run",  # longest run of the claim's grams that the window holds, share of its grams
     "negation_gap",  # negated in one, not in the other (claim, best sentence) x sentence_cover
     "antonym",  # the opposite of a word of the claim in the best sentence x sentence_cover
+    "isolated_worst",  # highest rarity weight of a word that is held, but in no sentence with one of its neighbours
+    "isolated_mass",  # log(1 + rarity mass of such words)
+    "sentence_worst",  # 1 - the highest rarity weight that the best sentence misses
+    "sentence_missing",  # log(1 + rarity mass that the best sentence misses)
     "window_length",  # log(1 + words of the window)
     "claim_length",  # log(1 + content words of the claim)
 )
@@ -43,7 +50,10 @@ LEXICAL = (
 _NEARLY = 0.6
 #: In a sentence, the next word of a pair stands at most so many words after the first.
 _NEAR = 6
-_RUN_GAP = 1
+#: Content words to each side that count as the neighbours of a word.
+_REACH = 2
+#: Numbers that say too little to be missed.
+_LIGHT = frozenset(["first", "one"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +70,12 @@ class ClaimWords:
     def n_words(self) -> int:
         """Number of words."""
         return self.words.stop - self.words.start
+
+
+    @property
+    def id_set(self) -> frozenset[int]:
+        """Ids of its words."""
+        return frozenset(self.source.ids[self.words].tolist())
 
 
 def claim_words(source: Analysis, start: int, end: int) -> ClaimWords:
@@ -124,8 +140,8 @@ class Grid:
         (g, s) bool for the grams of all claims.
     rows, gram_rows
         For each claim its slice of the word axis and of the gram axis.
-    negations, lengths
-        (s,) negations and words of each sentence.
+    negations, lengths, ends
+        (s,) negations and words of each sentence; (s + 1,) words before each.
     """
 
     def __init__(self, claims: Sequence[ClaimWords], texts: Sequence[Analysis]) -> None:
@@ -139,6 +155,7 @@ class Grid:
         self.ids = _joined([claim.source.ids[claim.words] for claim in claims], np.int64)
         sentence = _joined([t.sentence + o for t, o in zip(texts, self.offsets, strict=False)], np.int64)
         self.lengths = np.bincount(sentence, minlength=self.n_sentences)
+        self.ends = np.concatenate([[0], np.cumsum(self.lengths)])
         self.negations = _joined([text.negations for text in texts], np.int64)
         self.word_ids = _joined([text.ids for text in texts], np.int64)
         self.word_sentence = sentence
@@ -157,7 +174,7 @@ class Grid:
         spelt = self.spelt = self._spelling()
         present = np.where(self.exact, 1.0, np.where(spelt >= _NEARLY, spelt * 0.8, 0.0)).astype(np.float32)
         self._find_inside(present, spelt)
-        for row, found in self.quantity_present:
+        for row, found, _ in self.quantity_present:
             present[row] = found
         return present
 
@@ -206,8 +223,8 @@ class Grid:
         low, high = np.searchsorted(self.word_sentence, [number, number + 1])
         return frozenset(self.word_ids[low:high].tolist())
 
-    def _quantity_presence(self) -> list[tuple[slice, Bools]]:
-        """For each number of a claim its rows on the word axis, and the sentences (s,) that hold the same number."""
+    def _quantity_presence(self) -> list[tuple[slice, Bools, str]]:
+        """For each number of a claim its rows on the word axis, the sentences (s,) that hold it, and its text."""
         theirs = [
             (quantity, int(at + offset))
             for text, offset in zip(self.texts, self.offsets, strict=False)
@@ -218,10 +235,8 @@ class Grid:
         for claim, rows in zip(self.claims, self.rows, strict=True):
             for quantity in quantities_of(claim):
                 if quantity not in known:
-                    found = np.zeros(self.n_sentences, dtype=bool)
-                    found[[at for other, at in theirs if holds_quantity(other, quantity)]] = True
-                    known[quantity] = found
-                result.append((_word_rows(claim, rows, quantity.start, quantity.end), known[quantity]))
+                    known[quantity] = _sentences_with(quantity, theirs, self.n_sentences)
+                result.append((_word_rows(claim, rows, quantity.start, quantity.end), known[quantity], quantity.text.lower()))
         return result
 
 
@@ -233,35 +248,54 @@ def quantities_of(claim: ClaimWords) -> list[Quantity]:
 def holds_quantity(evidence: Quantity, claimed: Quantity) -> bool:
     """Whether a number of the evidence says at least what the claimed one says.
 
-    The same number; a fuller date (2014-05-01 holds 2014); a range holds its two ends; a number with a unit holds the
-    bare number.
+    The same number; a fuller date (2014-05-01 holds 2014); a range holds its two ends; a unit that only one of them has
+    does not part them (it may stand in the head of a table).
     """
     if same_quantity(evidence, claimed):
         return True
     if evidence.kind == "date" and claimed.kind in ("date", "number"):
         return _fuller_date(evidence, claimed)
-    if claimed.value is None or claimed.unit not in (None, evidence.unit):
+    if {claimed.kind, evidence.kind} & {"ordinal", "version", "date", "time"}:
         return False
-    if claimed.kind == "ordinal" or evidence.kind in ("ordinal", "version"):
+    if claimed.unit != evidence.unit and claimed.unit is not None and evidence.unit is not None:
         return False
+    if claimed.value is None:
+        return (claimed.low, claimed.high) == (evidence.low, evidence.high)
     return claimed.value in (evidence.value, evidence.low, evidence.high)
 
 
 def _fuller_date(evidence: Quantity, claimed: Quantity) -> bool:
-    if claimed.kind == "number" and (claimed.unit is not None or not 1000 <= (claimed.value or 0) <= 2999):
-        return False
-    mine = _date_parts(claimed if claimed.kind == "date" else None, claimed.value)
-    theirs = _date_parts(evidence, evidence.value)
+    mine, theirs = date_parts(claimed), date_parts(evidence)
     return bool(mine) and all(theirs.get(part) == value for part, value in mine.items())
 
 
-def _date_parts(date: Quantity | None, value: float | None) -> dict[str, int]:
-    """``{"y": 2014, "m": 5, "d": 1}`` of a date; a bare number is a year."""
-    rest = int(value or 0)
+def date_parts(date: Quantity) -> dict[str, int]:
+    """``{"y": 2014, "m": 5, "d": 1}`` of a date; a bare number that looks like a year is one, others have no parts."""
+    rest = int(date.value or 0)
+    if date.kind != "date":
+        return {"y": rest} if date.unit is None and 1000 <= rest <= 2999 else {}
     parts: dict[str, int] = {}
-    for part in reversed((date.unit or "") if date is not None else "y"):
+    for part in reversed(date.unit or ""):
         rest, parts[part] = (rest, rest) if part == "y" else divmod(rest, 100)
     return parts
+
+
+def _sentences_with(quantity: Quantity, theirs: Sequence[tuple[Quantity, int]], n: int) -> Bools:
+    """(n,) the sentences that hold a number.
+
+    A date is also held where its day stands without a year and the sentence names no other year (June 19 , 2009).
+    """
+    found = np.zeros(n, dtype=bool)
+    found[[at for other, at in theirs if holds_quantity(other, quantity)]] = True
+    mine = date_parts(quantity) if quantity.kind == "date" else {}
+    if {"y", "m", "d"} <= mine.keys():
+        years = [(at, date_parts(other)["y"]) for other, at in theirs if "y" in date_parts(other)]
+        for other, at in theirs:
+            same_day = date_parts(other) == {"m": mine["m"], "d": mine["d"]}
+            here = [year for place, year in years if place == at]
+            if same_day and (not here or mine["y"] in here):
+                found[at] = True
+    return found
 
 
 def _word_rows(claim: ClaimWords, rows: slice, start: int, end: int) -> slice:
@@ -320,22 +354,39 @@ def _claim_features(grid: Grid, number: int, spans: Windows) -> Floats:
     missing = weight[:, None] * (1.0 - present)
     special = (kind == NAME) | (kind == NUMBER)
     out = np.empty((len(spans), len(LEXICAL)), dtype=np.float32)
-    out[:, 0] = _mean(grams, 1.0)
-    out[:, 1] = (weight @ present) / total
-    out[:, 2] = top
-    out[:, 3] = np.log1p(missing.sum(axis=0))
-    out[:, 4] = 1.0 - missing.max(axis=0, initial=0.0)
-    out[:, 5] = _mean(present[special], 1.0)
-    out[:, 6] = _numbers_missing(grid, number, spans)
-    out[:, 7] = _names_missing(grid, number, present)
-    out[:, 8] = _pair_cover(grid, rows, weight, spans)
-    out[:, 9] = _order_cover(grid, rows, weight, spans)
-    out[:, 10] = _longest_run(grams > 0)
-    out[:, 11] = _negation_gap(grid, number, best) * top
-    out[:, 12] = _antonyms(grid, number, best) * top
-    out[:, 13] = np.log1p(np.concatenate([[0], np.cumsum(grid.lengths)])[spans.last] - np.concatenate([[0], np.cumsum(grid.lengths)])[spans.first])
-    out[:, 14] = np.log1p(float((weight > 0).sum()))
+    out[:, 0] = _token_cover(grid, rows, present)
+    out[:, 1] = _mean(grams, 1.0)
+    out[:, 2] = (weight @ present) / total
+    out[:, 3] = top
+    out[:, 4] = np.log1p(missing.sum(axis=0))
+    out[:, 5] = 1.0 - missing.max(axis=0, initial=0.0)
+    out[:, 6] = _mean(present[special], 1.0)
+    out[:, 7] = _numbers_missing(grid, number, spans)
+    out[:, 8] = _names_missing(grid, number, present)
+    out[:, 9] = np.where(out[:, 7] > 0, out[:, 0], 0.0)
+    out[:, 10] = np.where(out[:, 8] > 0, out[:, 0], 0.0)
+    out[:, 11] = _pair_cover(grid, rows, weight, spans)
+    out[:, 12] = _order_cover(grid, rows, weight, spans)
+    out[:, 13] = _longest_run(grams > 0)
+    out[:, 14] = _negation_gap(grid, number, best) * top
+    out[:, 15] = _antonyms(grid, number, best) * top
+    isolated = _isolated(grid, rows, weight, spans)
+    out[:, 16] = isolated.max(axis=0, initial=0.0)
+    out[:, 17] = np.log1p(isolated.sum(axis=0))
+    lacking = weight[:, None] * (1.0 - grid.present[rows][:, best])
+    out[:, 18] = 1.0 - lacking.max(axis=0, initial=0.0)
+    out[:, 19] = np.log1p(lacking.sum(axis=0))
+    out[:, 20] = np.log1p(grid.ends[spans.last] - grid.ends[spans.first])
+    out[:, 21] = np.log1p(float((weight > 0).sum()))
     return out
+
+
+def _token_cover(grid: Grid, rows: slice, present: Floats) -> Floats | float:
+    """(w,) share of the distinct words that the window holds, each by its first place in the claim."""
+    if not len(present):
+        return 1.0
+    _, firsts = np.unique(grid.ids[rows], return_index=True)
+    return present[firsts].mean(axis=0)
 
 
 def _mean(values: NDArray[np.generic], empty: float) -> Floats | float:
@@ -344,7 +395,7 @@ def _mean(values: NDArray[np.generic], empty: float) -> Floats | float:
 
 def _numbers_missing(grid: Grid, number: int, spans: Windows) -> Floats:
     rows = grid.rows[number]
-    mine = [found for where, found in grid.quantity_present if rows.start <= where.start < rows.stop]
+    mine = [found for where, found, text in grid.quantity_present if rows.start <= where.start < rows.stop and text not in _LIGHT]
     if not mine:
         return np.zeros(len(spans), dtype=np.float32)
     return np.minimum((1.0 - in_windows(np.stack(mine), spans)).sum(axis=0), 2.0)
@@ -374,6 +425,20 @@ def _pair_cover(grid: Grid, rows: slice, weight: Floats, spans: Windows) -> Floa
     together = np.minimum(grid.present[rows][left], grid.present[rows][right])
     share = weight[left] + weight[right]
     return (share @ in_windows(together, spans)) / share.sum()
+
+
+def _isolated(grid: Grid, rows: slice, weight: Floats, spans: Windows) -> Floats:
+    """(k, w) for the content words: rarity weight where the window holds the word, but never beside its neighbours."""
+    content = np.flatnonzero(weight > 0)
+    present = grid.present[rows][content]
+    if len(content) < 2:
+        return np.zeros((len(content), len(spans)), dtype=np.float32)
+    near = np.zeros_like(present)
+    for step in range(1, min(_REACH, len(content) - 1) + 1):
+        np.maximum(near[step:], present[:-step], out=near[step:])
+        np.maximum(near[:-step], present[step:], out=near[:-step])
+    together = in_windows(np.minimum(present, near), spans)
+    return weight[content][:, None] * (in_windows(present, spans) - together)
 
 
 def _order_cover(grid: Grid, rows: slice, weight: Floats, spans: Windows) -> Floats | float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.data.sentences import sentences
+from workbench.data.sentences import claims, sentences
 from workbench.errors import InputError
 from workbench.evidence.perturb import CHANGES, Statement, statements
 
@@ -98,12 +98,13 @@ def _example(s: Statement, source: str) -> Example:
 
 
 def own_and_other(asked: list[Asked]) -> list[Example]:
-    """Each answer over its own passage (supported) and over the passage of the next question (not)."""
+    """Each claim of each answer over the answer's own passage (supported) and over that of the next question (not)."""
     found = []
     for at, item in enumerate(asked):
         other = next(a for a in [*asked[at + 1 :], *asked] if a.passage != item.passage)
-        found.append(Example(item.answer, item.passage, True, item.source, item.passage, "own"))
-        found.append(Example(item.answer, other.passage, False, item.source, item.passage, "other"))
+        for claim in claims(item.answer).spans:
+            found.append(Example(claim.text, item.passage, True, item.source, item.passage, "own"))
+            found.append(Example(claim.text, other.passage, False, item.source, item.passage, "other"))
     return found
 
 

@@ -109,7 +109,7 @@ class OfflineJudge:
 
     def _evidence(self, seen: Examination) -> SampleEvidence:
         evidence = SampleEvidence(sample_id=seen.sample.sample_id, method=self.method)
-        entail, contradict = seen.by_text
+        entail, contradict = self._support(seen)
         t = seen.n_contexts
         evidence.entail, evidence.contradict = entail[:, :t].copy(), contradict[:, :t].copy()
         evidence.stitched_entail, evidence.stitched_contradict = _stitched(seen, entail, contradict)
@@ -120,6 +120,10 @@ class OfflineJudge:
         evidence.conflicts = _conflicts(seen)
         _say_caps(seen, evidence)
         return evidence
+
+    def _support(self, seen: Examination) -> tuple[Floats, Floats]:
+        """(n, texts) entailment and contradiction of each claim by each text of the sample."""
+        return seen.by_text
 
     def _claims(self, seen: Examination, entail: Floats, contradict: Floats) -> list[Claim]:
         made = []

@@ -19,9 +19,9 @@ from workbench.evidence.analysis import TERM, Analysis, analyse
 from workbench.evidence.contradiction import opposite_words
 
 #: Kinds of change, in the order they are tried in turn. ``none`` leaves the statement as it is, ``shortened`` keeps a
-#: part of it; both are supported.
+#: part of it, ``merged`` makes one statement of two sentences; all three are supported.
 CHANGES = ("number", "date", "name_same_text", "name_foreign", "term_same_text", "term_foreign", "negation", "antonym")
-KEPT = ("none", "shortened")
+KEPT = ("none", "shortened", "merged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def statements(
     for number, text in enumerate(analysed):
         foreign = analysed[(number + 1 + chance.randrange(max(1, len(analysed) - 1))) % len(analysed)]
         for sentence in _chosen(text, per_paragraph, chance):
-            made.append(_kept(sentence, text.text, number, chance))
+            made.append(_kept(sentence, text, number, chance))
             for offset in range(len(changes)):
                 kind = changes[(turn + offset) % len(changes)]
                 changed = _CHANGERS[kind](sentence, text, foreign, chance)
@@ -82,13 +82,20 @@ def _is_chinese(text: str) -> bool:
     return re.search("[\u4e00-\u9fff]", text) is not None
 
 
-def _kept(sentence: str, evidence: str, group: int, chance: random.Random) -> Statement:
-    """The sentence itself or, in one of two cases, without what follows its last comma (when enough is left)."""
-    cut = max(sentence.rfind(","), sentence.rfind("，"))
-    if chance.random() < 0.5 and cut > len(sentence) * 0.4:
-        stop = "。" if _is_chinese(sentence) else "."
-        return Statement(sentence[:cut] + stop, evidence, True, "shortened", group=group)
-    return Statement(sentence, evidence, True, "none", group=group)
+def _kept(sentence: str, text: Analysis, group: int, chance: random.Random) -> Statement:
+    """The sentence as it is, without what follows its last comma, or with another sentence of the text joined to it."""
+    chinese = _is_chinese(sentence)
+    commas = [match.start() for match in re.finditer(r"[,，](?!\d)", sentence)]
+    cut = commas[-1] if commas else 0
+    way = chance.random()
+    if way < 0.33 and cut > len(sentence) * 0.4:
+        return Statement(sentence[:cut] + ("。" if chinese else "."), text.text, True, "shortened", group=group)
+    others = [s.text for s in sentences(text.text) if s.text != sentence and len(s.text) < 250]
+    if way > 0.67 and others:
+        joint = "，" if chinese else ", and "
+        merged = sentence.rstrip("。.") + joint + chance.choice(others)
+        return Statement(merged, text.text, True, "merged", group=group)
+    return Statement(sentence, text.text, True, "none", group=group)
 
 
 def _replaced(sentence: str, start: int, end: int, instead: str) -> _Changed:

@@ -24,7 +24,7 @@ from workbench.evidence.vectors import TextVectors, VectorStore
 Floats = NDArray[np.float32]
 
 #: Weight of all real data against that of all perturbations.
-RATIO = 20.0
+RATIO = 15.0
 #: A changed word weighs so many unchanged ones: about one word in eight of a changed statement is changed.
 SPAN_WEIGHT = 4.0
 #: Changes that are no change of one content word.
@@ -84,7 +84,7 @@ def support_table(examples: Sequence[Example], features: Features) -> tuple[Tabl
     for seen in features.examinations(samples):
         names, row = seen.names, len(seen.rows) - 1
         among = np.flatnonzero(seen.windows.owner == 0)
-        window = int(among[np.argmax(seen.features[row, among, 1])])
+        window = int(among[np.argmax(seen.features[row, among, seen.names.index('word_cover')])])
         rows.append(seen.features[row, window])
         spans.append(span_features(seen.grid, seen.alignment, row, seen.windows, window, seen.sentence_scores(row)))
     weights = _weights([e.source for e in examples])
@@ -99,14 +99,14 @@ def _table(
 
 
 def _weights(sources: Sequence[str]) -> NDArray[np.float64]:
-    """Real rows weigh 1; those made from paragraphs have a twentieth of their total, shared between the languages."""
+    """Real sets weigh the same, 1 a row on average; those made from paragraphs share a :data:`RATIO` th of that."""
     names = np.array(sources)
     made = np.char.startswith(names, "xquad")
     weights = np.ones(len(names))
-    if made.any() and not made.all():
-        languages = np.unique(names[made])
-        for source in languages:
-            weights[names == source] = (~made).sum() / RATIO / len(languages) / (names == source).sum()
+    for group, share in ((~made, 1.0), (made, 1.0 / RATIO)):
+        kinds = np.unique(names[group])
+        for source in kinds:
+            weights[names == source] = (~made).sum() * share / len(kinds) / (names == source).sum()
     return weights
 
 
