@@ -21,7 +21,9 @@ def cause_table(evaluation: Any) -> pd.DataFrame:
     if causes is None:
         full: pd.DataFrame = evaluation.failures()
         return full[["primary_cause", "causes", "confidence"]]
-    contributing = [[CAUSES[place] for place in row.nonzero()[0]] for row in causes.holds]
+    contributing: list[list[str]] = [[] for _ in range(len(causes.primary))]
+    for code, place in zip(*(part.tolist() for part in causes.holds.nonzero()), strict=True):
+        contributing[code].append(CAUSES[place])
     columns = {"primary_cause": causes.names(), "causes": contributing, "confidence": causes.confidence}
     return pd.DataFrame(columns, index=evaluation.evidence.ids)
 

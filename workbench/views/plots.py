@@ -119,7 +119,7 @@ def intervals(
     with drawing(9.6, 0.75 + 0.21 * max(len(names), 1), theme) as (figure, axes):
         rows = np.arange(len(names))
         _frame_rows(figure, axes, names, title)
-        axes.hlines(rows, low, high, color=BLUE, lw=3, alpha=0.35)
+        axes.hlines(rows, low, high, color=BLUE, lw=3, alpha=0.45)
         axes.plot(mean, rows, "o", color=BLUE, ms=5)
         if targets is not None:
             axes.plot(np.asarray(targets, dtype=float), rows, "|", color=VERMILLION, ms=11, mew=2)

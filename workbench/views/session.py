@@ -140,6 +140,11 @@ class Session:
         """The samples as loaded: index ``sample_id``."""
         return self._opened.samples.frame
 
+    @cached_property
+    def recorded_scores(self) -> pd.DataFrame:
+        """Scores that another tool had computed: index ``sample_id``, one column a metric."""
+        return self._opened.samples.recorded_scores
+
     def sample(self, sample_id: str) -> dict[str, Any]:
         """One sample as loaded: field → value."""
         row: Any = self.samples.loc[sample_id]
@@ -260,7 +265,8 @@ class Session:
     def use(self, evaluation: Any) -> None:
         """Look at another evaluation from now on, with its own journal; observers are told that everything changed."""
         observers = self._observers
-        self.__dict__.pop("facets", None), self.__dict__.pop("samples", None), self.__dict__.pop("_texts", None)
+        for name in ("facets", "samples", "recorded_scores", "_texts"):
+            self.__dict__.pop(name, None)
         Session.__init__(self, evaluation)
         self._observers = observers
         self._tell(set(CHANGES))

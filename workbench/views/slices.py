@@ -23,10 +23,13 @@ class Slices:
     """Frames of one evaluation, computed when first asked for."""
 
     def __init__(self, evaluation: Any, before: Slices | None = None) -> None:
-        """Take over what thresholds do not change from ``before``, the slices of the same evidence."""
-        known = before._frames if before is not None else {}
+        """Take over from ``before``, the slices of the same evidence, what the change of thresholds leaves alone."""
+        t = evaluation.thresholds
+        self._cuts = (t.support, t.contradiction, t.unsure_band, t.relevance, t.refusal, t.match)
         self._evaluation = evaluation
-        self._frames: dict[str, pd.DataFrame] = {name: known[name] for name in FIXED if name in known}
+        known = before._frames if before is not None else {}
+        same = FRAMES if before is not None and before._cuts == self._cuts else FIXED
+        self._frames: dict[str, pd.DataFrame] = {name: known[name] for name in same if name in known}
 
     def frame(self, name: str) -> pd.DataFrame:
         """The whole frame ``name``, one of :data:`FRAMES`."""

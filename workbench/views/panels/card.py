@@ -54,7 +54,7 @@ class Card(W.VBox):
         )  # fmt: skip
         self.note = W.Text(description=_t("panels.card.note"), continuous_update=False, layout=W.Layout(width="360px"))
         self.saved = markup()
-        self.pin = button(f"📌 {_t('panels.card.pin')}", panel.guarded(on_pin, "pin"), "wb-pin")
+        self.pin = button(f"⚑ {_t('panels.card.pin')}", panel.guarded(on_pin, "pin"), "wb-pin")
         self.copy = button(_t("panels.card.copy_ids"), panel.guarded(self._show_ids, "copy ids"))
         self.id_box = W.Textarea(layout=W.Layout(width="100%", height="70px"))
         display(self.id_box, False)

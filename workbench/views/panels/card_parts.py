@@ -288,7 +288,7 @@ def scores_part(session: Session, sample_id: str) -> Markup:
     chips = [_score_chip(session, str(name), value) for name, value in scores.items() if states[name] == "ok"]
     without = _without({str(name): state for name, state in states.items() if state != "ok"})
     pairs: list[tuple[str, Any]] = [(_t("panels.card.scores"), join([*chips, without]))]
-    recorded = session.evaluation.samples.recorded_scores
+    recorded = session.recorded_scores
     if sample_id in recorded.index:
         own = {name: value for name, value in recorded.loc[sample_id].to_dict().items() if value == value}
         others = [h("span", f"{name} ", h("strong", score_text(value)), cls="wb-chip") for name, value in own.items()]
