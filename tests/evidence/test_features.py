@@ -45,7 +45,7 @@ def test_a_claim_that_stands_in_the_text_is_covered_by_every_measure(claim, evid
     found = features(claim, evidence)
     for name in ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover"):
         assert found[name] == pytest.approx(1.0, abs=0.13), name
-    for name in ("missing_mass", "number_missing", "name_missing", "negation_gap", "isolated_worst"):
+    for name in ("missing_mass", "number_missing", "name_missing", "negation_gap", "sentence_missing"):
         assert found[name] == 0.0, name
 
 
@@ -93,12 +93,13 @@ def test_a_number_in_another_sentence_of_the_window_counts_for_the_window_only()
     assert values["sentence_worst"] < 1.0
 
 
-def test_words_in_two_places_are_isolated():
+def test_words_in_two_places_do_not_make_a_pair():
     """The same words, but the name stands in another sentence than what is said of it."""
     together = features("Berlin hosted the festival.", "Berlin hosted the festival. Munich hosted the congress.")
     apart = features("Munich hosted the festival.", "Berlin hosted the festival. Munich joined a congress.")
-    assert together["isolated_worst"] == 0.0
-    assert apart["isolated_worst"] > 0.0
+    assert apart["word_cover"] == together["word_cover"] == pytest.approx(1.0)
+    assert apart["pair_cover"] < together["pair_cover"]
+    assert apart["sentence_missing"] > together["sentence_missing"] == 0.0
 
 
 def test_forms_of_a_word_meet_and_a_segmenters_other_cut_is_found_as_a_substring():

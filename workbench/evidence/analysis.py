@@ -55,8 +55,8 @@ class Analysis:
         (g,) hashes of character trigrams (bigrams in Han script), the word each starts in, and its sentence.
     quantities, quantity_sentence, names, name_sentence
         What :mod:`workbench.data.quantities` found, and where.
-    negations
-        (s,) negations in each sentence.
+    negation_spans, negations
+        (k, 2) offsets of the negations; (s,) how many stand in each sentence.
     folded
         ``text`` in lower case and simplified characters, with the same offsets.
     han
@@ -80,6 +80,7 @@ class Analysis:
     quantity_sentence: Ints
     names: tuple[Entity, ...]
     name_sentence: Ints
+    negation_spans: Ints
     negations: Ints
 
     def words_between(self, start: int, end: int) -> slice:
@@ -103,6 +104,7 @@ def analyse(text: str) -> Analysis:
     _mark(kind, weight, starts, ends, names, NAME)
     _mark(kind, weight, starts, ends, numbers, NUMBER)
     grams, at = _grams(folded)
+    negated = _negations(text, folded, bounds)
     return Analysis(
         text=text,
         folded=folded,
@@ -121,7 +123,8 @@ def analyse(text: str) -> Analysis:
         quantity_sentence=_sentence_of(bounds, np.array([q.start for q in numbers], dtype=np.int64)),
         names=names,
         name_sentence=_sentence_of(bounds, np.array([n.start for n in names], dtype=np.int64)),
-        negations=_negations(text, bounds),
+        negation_spans=negated,
+        negations=np.bincount(_sentence_of(bounds, negated[:, 0]), minlength=len(bounds)).astype(np.int64),
     )
 
 
@@ -205,9 +208,19 @@ def _mark(
         weight[inside][keep] = 1.0
 
 
-def _negations(text: str, bounds: Ints) -> Ints:
-    starts = np.array([span.start for span in markers.negations(text)], dtype=np.int64)
-    return np.bincount(_sentence_of(bounds, starts), minlength=len(bounds)).astype(np.int64)
+#: A sentence without any of these has no negation; only the others are searched for the listed ones.
+_MAY_NEGATE = re.compile(r"n[o\u2019'e]|lack|fail|unable|impossible|without|[不没无未非别勿莫禁]")
+
+
+def _negations(text: str, folded: str, bounds: Ints) -> Ints:
+    """(k, 2) offsets of the negations."""
+    found = [
+        (start + span.start, start + span.end)
+        for start, end in bounds.tolist()
+        if _MAY_NEGATE.search(folded, start, end)
+        for span in markers.negations(text[start:end])
+    ]
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
 # ---------------------------------------------------------------- words

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.markers import negations
 from workbench.data.quantities import Entity, Quantity
 from workbench.data.text import stem
 from workbench.evidence.analysis import FUNCTION, NUMBER, Analysis, word_id
-from workbench.evidence.features import ClaimWords, Grid, date_parts, holds_quantity, quantities_of
+from workbench.evidence.features import ClaimWords, Grid, claim_negations, date_parts, holds_quantity, quantities_of
 
 #: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
 REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.8, "antonym": 0.7}
@@ -253,9 +252,9 @@ def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
 
 def _negation(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
     """The claim and the sentence say the same around a negation that only one of them has."""
-    mine = [at + claim.start for at in _places(claim.source.text[claim.start : claim.end])]
+    mine = claim_negations(claim).tolist()
     start, end = words.text.bounds[words.number].tolist()
-    theirs = [at + start for at in _places(words.text.text[start:end])]
+    theirs = [at for at in words.text.negation_spans[:, 0].tolist() if start <= at < end]
     if (len(mine) + len(theirs)) % 2 != 1 or len(mine) + len(theirs) > 3:
         return
     rest = _rest(claim, present, slice(0, 0))
@@ -267,11 +266,6 @@ def _negation(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sig
         yield Sign(_level(rest, 0.5), "negation", claim.source.text[claim.start : claim.end][:80], words.text.text[start:end][:80])
 
 
-def _places(text: str) -> list[int]:
-    """Offsets of the negations of a piece of text."""
-    return [span.start for span in negations(text)]
-
-
 def _around(text: Analysis, span: slice, at: int, others: frozenset[int]) -> bool:
     """Whether the nearest content words before and after a negation stand in the other text."""
     place = int(np.searchsorted(text.starts, at, side="right")) - 1
@@ -281,11 +275,11 @@ def _around(text: Analysis, span: slice, at: int, others: frozenset[int]) -> boo
 
 
 def _antonyms(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
-    negated = words.text.negations[words.number] > 0 or bool(_places(claim.source.text[claim.start : claim.end]))
+    negated = words.text.negations[words.number] > 0 or len(claim_negations(claim)) > 0
     for at, others in opposites(claim):
         row = at - claim.words.start
         hit = [place for place, number in enumerate(words.ids.tolist()) if number in others]
-        if not hit or present[row] > 0.99 or negated:
+        if not hit or present[row] > 0.99 or negated or others & claim.id_set:
             continue
         rest = _rest(claim, present, slice(row, row + 1))
         if rest < REST["antonym"]:

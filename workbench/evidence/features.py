@@ -34,24 +34,14 @@ LEXICAL = (
     "number_altered",  # token_cover where a number is missing, else 0: all the rest stands there
     "name_altered",  # the same for a name
     "pair_cover",  # share of neighbouring content words that stand in one sentence together
-    "order_cover",  # share of neighbouring content words that stand near each other in the same order
-    "longest_run",  # longest run of the claim's grams that the window holds, share of its grams
     "negation_gap",  # negated in one, not in the other (claim, best sentence) x sentence_cover
     "antonym",  # the opposite of a word of the claim in the best sentence x sentence_cover
-    "isolated_worst",  # highest rarity weight of a word that is held, but in no sentence with one of its neighbours
-    "isolated_mass",  # log(1 + rarity mass of such words)
     "sentence_worst",  # 1 - the highest rarity weight that the best sentence misses
     "sentence_missing",  # log(1 + rarity mass that the best sentence misses)
-    "window_length",  # log(1 + words of the window)
-    "claim_length",  # log(1 + content words of the claim)
 )
 
 #: Words whose spelling is found to this share count in part.
 _NEARLY = 0.6
-#: In a sentence, the next word of a pair stands at most so many words after the first.
-_NEAR = 6
-#: Content words to each side that count as the neighbours of a word.
-_REACH = 2
 #: Numbers that say too little to be missed.
 _LIGHT = frozenset(["first", "one"])
 
@@ -140,8 +130,8 @@ class Grid:
         (g, s) bool for the grams of all claims.
     rows, gram_rows
         For each claim its slice of the word axis and of the gram axis.
-    negations, lengths, ends
-        (s,) negations and words of each sentence; (s + 1,) words before each.
+    negations, lengths
+        (s,) negations and words of each sentence.
     """
 
     def __init__(self, claims: Sequence[ClaimWords], texts: Sequence[Analysis]) -> None:
@@ -155,7 +145,6 @@ class Grid:
         self.ids = _joined([claim.source.ids[claim.words] for claim in claims], np.int64)
         sentence = _joined([t.sentence + o for t, o in zip(texts, self.offsets, strict=False)], np.int64)
         self.lengths = np.bincount(sentence, minlength=self.n_sentences)
-        self.ends = np.concatenate([[0], np.cumsum(self.lengths)])
         self.negations = _joined([text.negations for text in texts], np.int64)
         self.word_ids = _joined([text.ids for text in texts], np.int64)
         self.word_sentence = sentence
@@ -366,18 +355,11 @@ def _claim_features(grid: Grid, number: int, spans: Windows) -> Floats:
     out[:, 9] = np.where(out[:, 7] > 0, out[:, 0], 0.0)
     out[:, 10] = np.where(out[:, 8] > 0, out[:, 0], 0.0)
     out[:, 11] = _pair_cover(grid, rows, weight, spans)
-    out[:, 12] = _order_cover(grid, rows, weight, spans)
-    out[:, 13] = _longest_run(grams > 0)
-    out[:, 14] = _negation_gap(grid, number, best) * top
-    out[:, 15] = _antonyms(grid, number, best) * top
-    isolated = _isolated(grid, rows, weight, spans)
-    out[:, 16] = isolated.max(axis=0, initial=0.0)
-    out[:, 17] = np.log1p(isolated.sum(axis=0))
+    out[:, 12] = _negation_gap(grid, number, best) * top
+    out[:, 13] = _antonyms(grid, number, best) * top
     lacking = weight[:, None] * (1.0 - grid.present[rows][:, best])
-    out[:, 18] = 1.0 - lacking.max(axis=0, initial=0.0)
-    out[:, 19] = np.log1p(lacking.sum(axis=0))
-    out[:, 20] = np.log1p(grid.ends[spans.last] - grid.ends[spans.first])
-    out[:, 21] = np.log1p(float((weight > 0).sum()))
+    out[:, 14] = 1.0 - lacking.max(axis=0, initial=0.0)
+    out[:, 15] = np.log1p(lacking.sum(axis=0))
     return out
 
 
@@ -427,60 +409,14 @@ def _pair_cover(grid: Grid, rows: slice, weight: Floats, spans: Windows) -> Floa
     return (share @ in_windows(together, spans)) / share.sum()
 
 
-def _isolated(grid: Grid, rows: slice, weight: Floats, spans: Windows) -> Floats:
-    """(k, w) for the content words: rarity weight where the window holds the word, but never beside its neighbours."""
-    content = np.flatnonzero(weight > 0)
-    present = grid.present[rows][content]
-    if len(content) < 2:
-        return np.zeros((len(content), len(spans)), dtype=np.float32)
-    near = np.zeros_like(present)
-    for step in range(1, min(_REACH, len(content) - 1) + 1):
-        np.maximum(near[step:], present[:-step], out=near[step:])
-        np.maximum(near[:-step], present[step:], out=near[:-step])
-    together = in_windows(np.minimum(present, near), spans)
-    return weight[content][:, None] * (in_windows(present, spans) - together)
-
-
-def _order_cover(grid: Grid, rows: slice, weight: Floats, spans: Windows) -> Floats | float:
-    """As the pairs, but the second word must follow the first within :data:`_NEAR` words."""
-    left, right = _content_pairs(weight)
-    if not len(left):
-        return 1.0
-    ids = grid.ids[rows]
-    found = np.zeros((len(left), grid.n_sentences), dtype=np.float32)
-    for gap in range(1, _NEAR + 1):
-        same = grid.word_sentence[gap:] == grid.word_sentence[:-gap]
-        first, second = grid.word_ids[:-gap][same], grid.word_ids[gap:][same]
-        mine = ids[left].astype(np.uint64) * np.uint64(3) ^ ids[right].astype(np.uint64)
-        theirs = first.astype(np.uint64) * np.uint64(3) ^ second.astype(np.uint64)
-        np.maximum(found, presence(mine, theirs, grid.word_sentence[gap:][same], grid.n_sentences), out=found)
-    share = weight[left] + weight[right]
-    return (share @ in_windows(found, spans)) / share.sum()
-
-
-def _longest_run(held: Bools) -> Floats | float:
-    """(w,) longest run of held grams as a share of all."""
-    n = len(held)
-    if not n:
-        return 1.0
-    place = np.arange(1, n + 1)[:, None]
-    broken = np.maximum.accumulate(np.where(held, 0, place), axis=0)
-    return (place - broken).max(axis=0) / n
-
-
-def claim_negations(claim: ClaimWords) -> int:
-    """Negations inside the claim."""
-    first = int(np.searchsorted(claim.source.bounds[:, 0], claim.start, side="right")) - 1
-    sentence = claim.source.bounds[max(first, 0)]
-    if claim.start <= sentence[0] and claim.end >= sentence[1] - 1:
-        return int(claim.source.negations[max(first, 0)])
-    from workbench.data.markers import negations
-
-    return len(negations(claim.source.text[claim.start : claim.end]))
+def claim_negations(claim: ClaimWords) -> Ints:
+    """Offsets of the negations inside the claim."""
+    starts = claim.source.negation_spans[:, 0]
+    return starts[(starts >= claim.start) & (starts < claim.end)]
 
 
 def _negation_gap(grid: Grid, number: int, best: Ints) -> Floats:
-    mine = claim_negations(grid.claims[number]) % 2
+    mine = len(claim_negations(grid.claims[number])) % 2
     return (grid.negations[best] % 2 != mine).astype(np.float32)
 
 

@@ -148,7 +148,7 @@ class OfflineJudge:
         features = span_features(seen.grid, seen.alignment, number, seen.windows, window, cover)
         first, last = int(seen.windows.first[window]), int(seen.windows.last[window])
         best = first + int(np.argmax(cover[first:last]))
-        same = seen.grid.negations[best] % 2 == claim_negations(claim) % 2
+        same = seen.grid.negations[best] % 2 == len(claim_negations(claim)) % 2
         support = self.coefficients.models["span"].probability(features, SPAN)
         return claim_parts(claim, support, 0.9 if same else 0.2)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.markers import absolutes, negations
+from workbench.data.markers import absolutes
 from workbench.data.quantities import Quantity
 from workbench.evidence.alignment import Alignment
 from workbench.evidence.analysis import FUNCTION, NAME, NUMBER
@@ -61,14 +61,15 @@ def span_features(
 def _neighbours(present: Floats, weight: Floats) -> Floats:
     """Mean presence of the content words before and after each word; 1 where there are none."""
     content = np.flatnonzero(weight > 0)
-    result = np.ones(len(present), dtype=np.float32)
-    place = np.searchsorted(content, np.arange(len(present)))
-    for at in range(len(present)):
-        own = place[at] < len(content) and content[place[at]] == at
-        near = [*content[max(0, place[at] - 1) : place[at]], *content[place[at] + own : place[at] + own + 1]]
-        if near:
-            result[at] = float(np.mean(present[near]))
-    return result
+    if not len(content):
+        return np.ones(len(present), dtype=np.float32)
+    before = np.searchsorted(content, np.arange(len(present))) - 1
+    after = np.searchsorted(content, np.arange(len(present)), side="right")
+    has_before, has_after = before >= 0, after < len(content)
+    total = np.where(has_before, present[content[before]], 0.0)
+    total += np.where(has_after, present[content[np.minimum(after, len(content) - 1)]], 0.0)
+    count = has_before.astype(np.float32) + has_after
+    return np.where(count > 0, total / np.maximum(count, 1.0), 1.0).astype(np.float32)
 
 
 def claim_parts(claim: ClaimWords, support: Floats, negation_support: float) -> list[dict[str, Any]]:
@@ -85,7 +86,8 @@ def claim_parts(claim: ClaimWords, support: Floats, negation_support: float) -> 
     found: list[tuple[int, int, str]] = [(q.start, q.end, _number_kind(q)) for q in quantities_of(claim)]
     names = [n for n in claim.source.names if n.start >= claim.start and n.end <= claim.end]
     _add(found, [(n.start, n.end, "entity") for n in names])
-    negated = [(claim.start + n.start, claim.start + n.end, "negation") for n in negations(text[claim.start : claim.end])]
+    within = [span for span in claim.source.negation_spans.tolist() if claim.start <= span[0] and span[1] <= claim.end]
+    negated = [(start, end, "negation") for start, end in within]
     _add(found, negated)
     words = range(claim.words.start, claim.words.stop)
     starts, ends, kind = claim.source.starts, claim.source.ends, claim.source.kind
