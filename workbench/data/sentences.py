@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workbench.data.text import HAN, Span, word_list
+from workbench.data.wrapping import spoken
 
 MAX_CLAIMS = 200
 
@@ -213,11 +214,11 @@ def claims(text: str) -> Claims:
     """What ``text`` states: sentences, cut into clauses, without what states nothing.
 
     Questions, greetings, offers of help, headings, table rules and statements that decline are left out; list markers
-    and citation marks at the edges are no part of a span. Of a text that is raw JSON, what its values state. At most
-    ``MAX_CLAIMS``.
+    and citation marks at the edges are no part of a span. Tool calls and an echo of the prompt state nothing; raw JSON states what its values state.
+    At most ``MAX_CLAIMS``.
     """
     found: list[Span] = []
-    for start, end in _spoken(text):
+    for start, end in spoken(text):
         for sentence in sentences(text[start:end]):
             found += _claims_of(text, start + sentence.start, start + sentence.end)
             if len(found) > MAX_CLAIMS:
@@ -235,18 +236,6 @@ def _claims_of(text: str, start: int, end: int) -> Iterator[Span]:
         claim = _stripped_claim(text, clause)
         if claim is not None and not declines(claim.text):
             yield claim
-
-
-_JSON_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?')
-
-
-def _spoken(text: str) -> list[tuple[int, int]]:
-    """The parts of ``text`` that say something: all of it, or of raw JSON the string values that are sentences."""
-    body = text.strip()
-    if body[:1] not in ("{", "[") or body[-1:] not in ("}", "]") or not re.match(r'[\[{\s]*"(?:[^"\\]|\\.)*+"\s*:', body):
-        return [(0, len(text))]
-    values = [match.span(1) for match in _JSON_STRING.finditer(text) if match.group(2) is None]
-    return [(start, end) for start, end in values if re.search(r"\s\S|[\u4e00-\u9fff]{2}", text[start:end])]
 
 
 def _is_heading(sentence: str) -> bool:

@@ -149,18 +149,23 @@ class Chain:
 
     @cached_property
     def on_topic(self) -> Mask:
-        """The answer is about what was asked, as far as it was judged (unknown counts as yes)."""
+        """The answer makes one of the points, or is about what was asked (not judged counts as yes)."""
         relevancy = score(self.view, "answer_relevancy")
-        return ~(relevancy.values < self.view.t.low_cut("answer_relevancy"))
+        return self.makes_a_point | ~(relevancy.values < self.view.t.low_cut("answer_relevancy"))
 
     @cached_property
     def missed_point(self) -> Mask:
-        """A point is not made, or without key points a reference claim; or no more is known than that it is wrong."""
+        """The answer is wrong: it drops a point (or without key points a reference claim), or contradicts the reference."""
         wrong = score(self.view, "end_to_end_correct").values == 0
         dropped = self.any_of(self.view.points, self.unmade_points) | self.any_of(
             self.view.reference, self.unmade_claims
         )
-        return wrong & dropped & ~self.refused & self.facts.answered
+        return wrong & (dropped | self.against_reference) & ~self.refused & self.facts.answered
+
+    @cached_property
+    def against_reference(self) -> Mask:
+        """A claim of the answer contradicts the reference."""
+        return self.any_of(self.view.answer, self.view.answer_other == CONTRADICTED)
 
     @cached_property
     def makes_a_point(self) -> Mask:
@@ -214,7 +219,9 @@ class Chain:
         """A point (or without key points, a reference claim) is not made and stands in no context either."""
         points = self.view.points
         lost = self.unmade_points & (points.entail < 0.5) & (self.elsewhere != "split")
-        unsaid = self.unmade_claims & (self.view.reference_verdicts != SUPPORTED)
+        free = ~self.has_points[self.view.reference.code]
+        refuted = free & self.against_reference[self.view.reference.code]
+        unsaid = (self.unmade_claims | refuted) & (self.view.reference_verdicts != SUPPORTED)
         return self.any_of(points, lost) | self.any_of(self.view.reference, unsaid)
 
     @cached_property
@@ -224,7 +231,6 @@ class Chain:
             self.facts.answered
             & ~self.refused
             & ~self.on_topic
-            & ~self.makes_a_point
             & ~self.any_of(self.view.answer, serious(self.view))
         )
 
@@ -262,7 +268,8 @@ def _not_indexed(c: Chain) -> Mask:
     outside = c.facts.evidence.nested("not_in_corpus")
     total = np.bincount(c.facts.entries["code"].to_numpy(dtype=np.int64), minlength=c.n)
     lost = np.array([-1 if value is None else len(value) for value in outside])
-    return c.facts.judged & (lost > 0) & (lost >= total)
+    # A document that was retrieved is indexed, whatever the corpus at hand says.
+    return c.nothing_retrieved & (lost > 0) & (lost >= total)
 
 
 def _retrieval_miss(c: Chain) -> Mask:
@@ -279,7 +286,7 @@ def _retrieval_confidence(c: Chain) -> Floats:
 def _distracted(c: Chain) -> Mask:
     there = c.facts.judged & c.facts.recorded & ~c.missing_entries
     misled = c.any_of(c.view.answer, c.misled_claims) & ~c.any_of(c.view.answer, c.well_founded_claims)
-    return there & c.missed_point & misled & ~c.makes_a_point
+    return there & c.missed_point & misled & ~c.is_off_topic
 
 
 def _contradiction(c: Chain) -> Mask:
@@ -299,10 +306,7 @@ def _hallucination_confidence(c: Chain) -> Floats:
 
 
 def _faithful_but_wrong(c: Chain) -> Mask:
-    answer = c.view.answer
-    contradicts = c.any_of(answer, c.view.answer_other == CONTRADICTED)
-    wrong = score(c.view, "end_to_end_correct").values == 0
-    return wrong & c.on_topic & c.grounded & ~c.refused & c.point_nowhere & (contradicts | c.missed_point)
+    return c.missed_point & c.on_topic & c.grounded & c.point_nowhere
 
 
 def _off_topic_confidence(c: Chain) -> Floats:

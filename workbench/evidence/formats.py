@@ -9,17 +9,8 @@ from typing import Any
 
 from workbench.data.schema import Sample
 from workbench.data.text import language, normalise
+from workbench.data.wrapping import PROMPT_LINE, TOOL_CALL
 
-_TOOL_CALL = re.compile(
-    r"</?(?:tool_call|function_call|tool|invoke)\b|\"(?:tool_calls?|function_call|tool_name)\"\s*:|<\|[a-z_]+\|>",
-    re.IGNORECASE,
-)
-_PROMPT = re.compile(
-    r"(?:^|\n)\s*(?:system|user|assistant|human|context|question|instructions?|系统|用户|上下文|问题|指令)\s*[:：]\s*\S"
-    r"|you are a(?:n)? (?:helpful|ai|expert) |answer (?:the question )?(?:only )?(?:using|based on) the (?:following |provided )?context"
-    r"|(?:请)?(?:仅|只)?根据(?:以下|上述|下列|给定的?)(?:上下文|资料|内容|片段)(?:来)?回答",
-    re.IGNORECASE,
-)
 _OPEN_END = re.compile(
     r"[,，、:：;；(（\[【“\"‘'—-]$|\b(?:and|or|the|a|an|of|to|with|for|in|is|are|that|which|by|from|at|as|but)$",
     re.IGNORECASE,
@@ -35,11 +26,11 @@ def format_sign(sample: Sample, row: Mapping[str, Any]) -> str | None:
     answer = (sample.answer or "").strip()
     if not answer:
         return None
-    if _TOOL_CALL.search(answer):
+    if TOOL_CALL.search(answer):
         return "tool_call"
     if _is_json(answer) and not _asks_for_json(sample.question):
         return "raw_json"
-    if _PROMPT.search(answer) and not _PROMPT.search(sample.question):
+    if PROMPT_LINE.search(answer) and not PROMPT_LINE.search(sample.question):
         return "prompt_echo"
     if _cut_off(answer, sample, row):
         return "cut_off"
