@@ -117,3 +117,17 @@ def test_entities_of_both_languages() -> None:
 
 def test_a_capital_at_the_start_of_a_sentence_makes_no_name() -> None:
     assert entities("Backups run daily. Users can restore them.") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"), [("in the 1980s", "decade", 1980), ("the 80s", "decade", 80), ("80年代", "decade", 80),
+                                ("within 30s", "second", 30), ("1500 s", "second", 1500)],
+)  # fmt: skip
+def test_a_decade_is_no_number_of_seconds(text, unit, value):
+    (found,) = quantities(text)
+    assert (found.unit, found.value) == (unit, value)
+
+
+def test_the_short_second_year_of_a_pair():
+    (found,) = quantities("the 2018–19 season")
+    assert (found.low, found.high) == (2018, 2019)

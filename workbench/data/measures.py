@@ -308,11 +308,12 @@ def _plain(match: re.Match[str]) -> _Parts | None:
         return None
     if match["sign"] == "-":
         first = -first
-    kind, unit = _kind_of(match, written)
+    kind, unit = ("number", "decade") if _is_decade(match, written) else _kind_of(match, written)
     if match["n2"] is not None:
         second = _scaled(match["n2"], match["s2"])
         if second is None:
             return None
+        second = _end_of_years(match, first, second)
         if (
             match["s2"]
             and not match["s1"]
@@ -323,6 +324,25 @@ def _plain(match: re.Match[str]) -> _Parts | None:
         low, high = min(first, second), max(first, second)
         return None, low, high, unit, kind, match.start(), _stop(match)
     return _bounded(match, first, unit, kind)
+
+
+def _is_decade(match: re.Match[str], written: str | None) -> bool:
+    """``1980s``, ``80s``, 80年代: the unit that was read is no unit of time."""
+    if match["n2"] is not None or not match["n1"].isdigit() or not match["n1"].endswith("0"):
+        return False
+    if written == "s":
+        before = match.string[: match.start("n1")]
+        glued = match.string.startswith("s", match.end("n1"))
+        return glued and (len(match["n1"]) == 4 or (len(match["n1"]) == 2 and before.endswith(("the ", "'"))))
+    return written == "年" and match.string.startswith("代", match.end())
+
+
+def _end_of_years(match: re.Match[str], first: float, second: float) -> float:
+    """The second year of ``2018–19`` in full; other numbers as they are."""
+    short = re.fullmatch(r"1[5-9]\d\d|20\d\d", match["n1"]) and re.fullmatch(r"\d\d", match["n2"])
+    if short and not match["s1"] and not match["s2"] and second == (first + 1) % 100:
+        return first + 1
+    return second
 
 
 def _stop(match: re.Match[str]) -> int:
