@@ -171,7 +171,8 @@ def _dense(
             found.append(_Dense(-1, None, None, near_by, scores))
             continue
         best = int(np.argmin(ranked.ranks[mine]))
-        found.append(_Dense(places[best], int(ranked.ranks[mine][best]), float(ranked.similarities[mine][best]), near_by, scores))
+        rank, cosine = int(ranked.ranks[mine][best]), float(ranked.similarities[mine][best])
+        found.append(_Dense(places[best], rank, cosine, near_by, scores))
     return found
 
 
@@ -214,7 +215,8 @@ def _one(miss: Miss, places: list[int], words: _Lexical, dense: _Dense, shelf: S
         None if dense.similarity is None else round(dense.similarity, 6), dense.scores, None,
         _rounded(words.coverage(mine)), (language(miss.question), shelf.languages[place]), _foreign(miss, place, shelf),
         cut, _beyond(miss, place, dense, shelf) if cut else None, _at_edge(miss, place, shelf),
-        _flags([shelf.term_sets[p] for p in before_dense], mine), _flags([shelf.term_sets[p] for p in before_bm25], mine),
+        _flags([shelf.term_sets[p] for p in before_dense], mine),
+        _flags([shelf.term_sets[p] for p in before_bm25], mine),
         _flags([frozenset(terms(text)) for text in came], mine), _agree(miss, dense.nearest, shelf),
         _agree(miss, words.best, shelf),
     )  # fmt: skip
@@ -242,7 +244,7 @@ def _agree(miss: Miss, ranking: Ints, shelf: Shelf) -> int:
 
 
 def _beyond(miss: Miss, place: int, dense: _Dense, shelf: Shelf) -> bool | None:
-    """Whether what is needed stands beyond the encoder's window: the key points, else the part most like the question."""
+    """Whether what is needed stands beyond the encoder's window: the key points, else what is like the question."""
     end = shelf.window_end(place)
     if end is None:
         return None

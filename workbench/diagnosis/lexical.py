@@ -1,7 +1,7 @@
 """BM25 over words of our own, Chinese and English alike: what a lexical retriever would have found.
 
-Terms are the normalised content words of ``workbench.data.text``; English words in their stem, and for Chinese words the
-pairs of characters inside them as well, so that 两步登录 meets 两步验证 halfway, whatever the segmenter made of either.
+Terms are the normalised content words of ``workbench.data.text``; English words in their stem, and for Chinese words
+the pairs of characters inside them as well, so that words which the segmenter cut differently still meet halfway.
 """
 
 from __future__ import annotations

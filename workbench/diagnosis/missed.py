@@ -48,10 +48,13 @@ class Examined:
 
     def at(self, k: int) -> list[Found]:
         """Those that are missed at depth ``k``: outside the first k contexts, like all alternatives of their entry."""
-        came = {
-            (item.miss.code, item.miss.entry) for item in self.found if item.miss.rank is not None and item.miss.rank <= k
-        }
-        return [item for item in self.found if (item.miss.code, item.miss.entry) not in came]
+        came = {entry_of(item) for item in self.found if item.miss.rank is not None and item.miss.rank <= k}
+        return [item for item in self.found if entry_of(item) not in came]
+
+
+def entry_of(item: Found) -> tuple[int, int]:
+    """Which judgement a document belongs to: sample and entry."""
+    return item.miss.code, item.miss.entry
 
 
 def missed_documents(evaluation: Any, corpus: Any, encoder: str | Encoder | None = None) -> pd.DataFrame:
@@ -75,9 +78,9 @@ def missed_documents(evaluation: Any, corpus: Any, encoder: str | Encoder | None
         question is never returned by BM25 and has its last place; ``n_documents`` in the corpus; ``gap``: how far the
         cosine lies below that of the k-th nearest document (negative: above); ``percentile`` 0–100 of the cosine among
         random pairs of the same languages; ``smallest_k`` that fetches it by the encoder (by BM25 without one);
-        ``rivals``: ids of the contexts that came instead, in their order, then of documents before it by BM25 and by the
-        encoder in turn, 10 in all; ``near_duplicates``: ids; ``sub_cause``, see :mod:`workbench.diagnosis.subcauses`,
-        None when not indexed.
+        ``rivals``: ids of the contexts that came instead, in their order, then of documents before it by BM25 and by
+        the encoder in turn, 10 in all; ``near_duplicates``: ids; ``sub_cause``, see
+        :mod:`workbench.diagnosis.subcauses`, None when not indexed.
 
     Raises
     ------

@@ -65,9 +65,13 @@ def _contexts_by_sample(evidence: Evidence) -> dict[int, list[_Recorded]]:
     columns = [frame[name].to_numpy(dtype=object).tolist() for name in ("rank", "doc_id", "source", "text", "prompted")]
     found: dict[int, list[_Recorded]] = {}
     for code, rank, doc_id, source, text, prompted in zip(evidence.codes(frame).tolist(), *columns, strict=True):
-        known = [value if isinstance(value, str) else None for value in (doc_id, source)]
-        found.setdefault(code, []).append(_Recorded(int(rank), *known, str(text), bool(prompted)))
+        context = _Recorded(int(rank), _known(doc_id), _known(source), str(text), bool(prompted))
+        found.setdefault(code, []).append(context)
     return found
+
+
+def _known(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _missed(

@@ -1,8 +1,8 @@
 """Exact ranks of documents in a whole corpus, by vectors and by words, in bounded memory.
 
 A rank is 1 + the number of documents that come before: those with a higher similarity, and of equally similar ones
-those whose id sorts before. Products run in float32 and in blocks; whatever lies within float32's error of the score that
-decides is compared again in float64, so the result equals a full sort of the float64 similarities, ties included.
+those whose id sorts before. Products run in float32 and in blocks; whatever lies within float32's error of the score
+that decides is compared again in float64, so the result equals a full sort of the float64 similarities, ties included.
 """
 
 from __future__ import annotations
@@ -19,8 +19,12 @@ Ints = NDArray[np.int64]
 
 #: Numbers of one block of similarities: 4 million are 16 MB.
 BLOCK = 4_000_000
+#: Documents of one block at least.
+SMALLEST_BLOCK = 256
 #: Questions that are compared with all documents at a time.
 QUERIES = 1024
+#: Pairs that are compared in float64 at a time: 25 MB at 384 dimensions.
+ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,13 @@ def search(
 
 
 def _search(
-    queries: Floats, documents: Floats, order: Ints, k: int, query: Ints, document: Ints, stop: Callable[[], bool] | None
+    queries: Floats,
+    documents: Floats,
+    order: Ints,
+    k: int,
+    query: Ints,
+    document: Ints,
+    stop: Callable[[], bool] | None,
 ) -> Ranked:
     """One group of queries against all documents, a block at a time."""
     counter = _Counter(queries, documents, order, query, document)
@@ -111,7 +121,7 @@ def _search(
 def _blocks(queries: Floats, documents: Floats, stop: Callable[[], bool] | None) -> Iterator[tuple[int, Floats]]:
     from workbench.errors import CancelledError
 
-    size = max(BLOCK // max(len(queries), 1), 256)
+    size = max(BLOCK // max(len(queries), 1), SMALLEST_BLOCK)
     for start in range(0, len(documents), size):
         if stop is not None and stop():
             raise CancelledError("ranking was cancelled; vectors that were encoded are kept")
@@ -119,8 +129,11 @@ def _blocks(queries: Floats, documents: Floats, stop: Callable[[], bool] | None)
 
 
 def _error_bound(dimension: int) -> float:
-    """How far a float32 product of unit rows may lie from the true cosine, whatever the order of its sums."""
-    return float(2 * (dimension + 2) * np.finfo(np.float32).eps)
+    """How far a float32 product of unit rows may lie from the true cosine, whatever the order of its sums.
+
+    Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1: n u / (1 - n u), u = 2^-24.
+    """
+    return (dimension + 4) * 2.0**-24 / (1 - (dimension + 4) * 2.0**-24)
 
 
 class _Counter:
@@ -141,19 +154,20 @@ class _Counter:
         if not len(self._query):
             return
         mine = scores if self._all else scores[self._query]
-        surely = np.count_nonzero(mine > self._high, axis=1)
-        perhaps = np.count_nonzero(mine >= self._low, axis=1)
-        self.ranks += surely
-        for pair in np.flatnonzero(perhaps > surely):
-            row = mine[pair]
-            close = np.flatnonzero((row >= self._low[pair]) & (row <= self._high[pair])) + start
-            self.ranks[pair] += self._before(pair, close)
+        surely = mine > self._high
+        # Summing the bytes of the mask is four times as fast as counting along an axis.
+        self.ranks += np.add.reduce(surely.view(np.uint8), axis=1, dtype=np.uint32)
+        close = np.flatnonzero(np.logical_xor(mine >= self._low, surely, out=surely))
+        for at in range(0, len(close), ROWS):
+            pair, column = np.divmod(close[at : at + ROWS], mine.shape[1])
+            self._settle(pair, column + start)
 
-    def _before(self, pair: int, close: Ints) -> int:
-        exact = similarities(self._queries[self._query[pair]][None], self._documents[close])
+    def _settle(self, pair: Ints, document: Ints) -> None:
+        """Compare again, in float64, what float32 cannot tell apart."""
+        exact = similarities(self._queries[self._query[pair]], self._documents[document])
         mine = self.exact[pair]
-        tied = (exact == mine) & (self._order[close] < self._order[self._document[pair]])
-        return int(np.count_nonzero((exact > mine) | tied))
+        tied = (exact == mine) & (self._order[document] < self._order[self._document[pair]])
+        np.add.at(self.ranks, pair[(exact > mine) | tied], 1)
 
 
 class _Best:
@@ -165,28 +179,29 @@ class _Best:
         self._cut = np.full((len(queries), 1), -np.inf, dtype=np.float32)
         self._row, self._column = np.empty(0, np.int64), np.empty(0, np.int64)
         self._score = np.empty(0, np.float32)
+        self._first = True
 
     def add(self, start: int, scores: Floats) -> None:
         """Take over what a block has above the cut so far."""
         if not self._k:
             return
         cut = self._cut
-        if scores.shape[1] > self._k:
-            own = np.partition(scores, -self._k, axis=1)[:, -self._k, None] if np.isneginf(cut).any() else cut
-            cut = np.maximum(cut, own - self._bound)
-        row, column = np.nonzero(scores >= cut)
+        if self._first and scores.shape[1] > self._k:
+            cut = np.partition(scores, -self._k, axis=1)[:, -self._k, None] - self._bound
+        row, column = np.divmod(np.flatnonzero(scores >= cut), scores.shape[1])
         self._row = np.concatenate([self._row, row])
         self._column = np.concatenate([self._column, column + start])
         self._score = np.concatenate([self._score, scores[row, column]])
-        self._prune()
+        if self._first or len(self._row) > 1.5 * self._k * len(self._queries):
+            self._prune()
+        self._first = False
 
     def _prune(self) -> None:
         """Drop what lies more than the error below the k-th of its query."""
         chosen = np.lexsort((-self._score, self._row))
         row, score = self._row[chosen], self._score[chosen]
         first = np.searchsorted(row, np.arange(len(self._queries)))
-        counts = np.bincount(row, minlength=len(self._queries))
-        full = counts >= self._k
+        full = np.bincount(row, minlength=len(self._queries)) >= self._k
         self._cut[full, 0] = score[first[full] + self._k - 1] - self._bound
         keep = chosen[score >= self._cut[row, 0]]
         self._row, self._column, self._score = self._row[keep], self._column[keep], self._score[keep]
@@ -197,8 +212,8 @@ class _Best:
         if not k or not m:
             return np.empty((m, k), np.int64), np.empty((m, k))
         exact = np.concatenate([
-            similarities(self._queries[self._row[at : at + BLOCK // 1000]], self._documents[self._column[at : at + BLOCK // 1000]])
-            for at in range(0, len(self._row), BLOCK // 1000)
+            similarities(self._queries[self._row[at : at + ROWS]], self._documents[self._column[at : at + ROWS]])
+            for at in range(0, len(self._row), ROWS)
         ])  # fmt: skip
         chosen = np.lexsort((self._order[self._column], -exact, self._row))
         first = np.searchsorted(self._row[chosen], np.arange(m))

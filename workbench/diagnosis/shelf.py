@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -149,8 +149,8 @@ class Shelf:
             left = [text for text, name in zip(questions, spoken, strict=True) if name == asked]
             right = [text for text, name in zip(self.texts, self.languages, strict=True) if name == written]
             found |= backgrounds_by_language(
-                self.encoder, left, [asked] * len(left), others=right, other_languages=[written] * len(right),
-                kind="query", other_kind="passage",
+                cast(Encoder, self.encoder), left, [asked] * len(left),
+                others=right, other_languages=[written] * len(right), kind="query", other_kind="passage",
             )  # fmt: skip
         return found
 
