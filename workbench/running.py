@@ -18,6 +18,7 @@ from workbench.evaluation import Evaluation, load_evaluation
 from workbench.evidence.cache import Cache, cache_folder, content_key
 from workbench.evidence.collect import collect
 from workbench.evidence.embed import Encoder
+from workbench.evidence.frames import Evidence
 from workbench.evidence.judge import Judge
 from workbench.evidence.resolve import resolve_judge
 from workbench.evidence.run import Progress
@@ -122,7 +123,7 @@ def open_evaluation(
     """
     if isinstance(path, (str, Path)) and is_evaluation(path):
         saved = load_evaluation(path, thresholds=thresholds, name=name)
-        suggest_language(data_language(saved.samples))
+        suggest_language(data_language(saved.evidence))
         return saved
     loaded, base = _loaded(path, corpus)
     judge_name = judge if judge is None or isinstance(judge, str) else judge.name
@@ -157,9 +158,10 @@ def corpus_hash(corpus: Corpus | None) -> str | None:
     return content_key(corpus.frame.reset_index().to_json(orient="split", index=False, default_handler=str))
 
 
-def data_language(samples: SampleSet) -> str:
+def data_language(samples: SampleSet | Evidence) -> str:
     """``"zh"`` when most of the first questions are Chinese, else ``"en"``."""
-    questions = [q for q in samples.frame["question"].head(200).tolist() if isinstance(q, str)]
+    frame = samples.frame if isinstance(samples, SampleSet) else samples.samples
+    questions = [q for q in frame["question"].head(200).tolist() if isinstance(q, str)]
     han = sum(any("\u4e00" <= c <= "\u9fff" for c in question) for question in questions)
     return "zh" if questions and han > 0.6 * len(questions) else "en"
 

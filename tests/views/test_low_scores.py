@@ -175,9 +175,8 @@ def test_missing_columns_are_named(fake):
 
 def test_no_scores_at_all(fake):
     evaluation = fake(n=3)
-    evaluation.states = lambda: (
-        evaluation.scores().astype(object).assign(**dict.fromkeys(evaluation.scores(), "skipped"))
-    )
+    scores = evaluation.scores() * np.nan
+    evaluation.scores = lambda: scores
     panel = LowScores(Session(evaluation))
     assert "no score at all" in panel.html() and panel.error.value == ""
 
@@ -234,13 +233,10 @@ def test_chinese(fake, monkeypatch):
 def test_k_may_change(fake):
     session = Session(fake())
     panel = LowScores(session, "recall@5")
-    evaluation = session.evaluation
-    scores = evaluation.scores().rename(columns={"recall@5": "recall@7"})
-    evaluation.scores, evaluation.states = (
-        lambda: scores,
-        lambda: scores.notna().replace({True: "ok", False: "undefined"}),
-    )
-    evaluation.with_thresholds = lambda t: evaluation
+    deeper = fake(thresholds=session.thresholds.replace(k=7))
+    scores = deeper.scores().rename(columns={"recall@5": "recall@7"})
+    deeper.scores = lambda: scores
+    session.evaluation.with_thresholds = lambda thresholds: deeper
     session.set_thresholds(k=7)
     assert panel.metric.value == "recall@7" and panel.error.value == ""
 

@@ -63,9 +63,10 @@ def test_unknown_names_are_refused(session):
 
 
 def test_thresholds_change_causes(session):
-    before = (session.failures["primary_cause"] != "pass").sum()
+    before = session.causes.failing.sum()
     session.set_low_score("faithfulness", 1.0)
-    assert (session.failures["primary_cause"] != "pass").sum() > before
+    assert session.causes.failing.sum() > before
+    assert session.causes.counts()["failing"] == session.causes.failing.sum()
     assert session.evaluation.thresholds.low_cut("faithfulness") == 1.0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from workbench.views.causes import CauseTable
+
 #: The parts of a filter that are one choice each; None = any.
 CHOICES = ("cause", "type", "language", "tag")
-#: Primary causes of samples that do not fail.
-NOT_FAILING = ("pass", "not_checked")
 #: Characters of a text that free-text search looks at.
 SEARCHED = 20_000
 
@@ -72,6 +72,22 @@ class Filter:
         return " · ".join(parts)
 
 
+#: Fields that filters, lists and searches look at.
+LIGHT = ("question", "answer", "reference", "case_type", "tenant", "expect_refusal")
+
+
+def light_samples(evaluation: Any) -> pd.DataFrame:
+    """The fields of :data:`LIGHT` and ``tags`` of every sample, index ``sample_id``; contexts are not unpacked."""
+    import pandas as pd
+
+    evidence = getattr(evaluation, "evidence", None)
+    if evidence is None:
+        frame: pd.DataFrame = evaluation.samples.frame
+        return frame[[name for name in (*LIGHT, "tags") if name in frame]]
+    columns = {name: evidence.plain(name) for name in LIGHT}
+    return pd.DataFrame({**columns, "tags": evidence.nested("tags")}, index=evidence.ids, dtype=object)
+
+
 def facets(samples: pd.DataFrame) -> pd.DataFrame:
     """What every sample can be filtered by: index ``sample_id``; ``type, language`` (or None), ``tags`` (tuple)."""
     import pandas as pd
@@ -90,12 +106,6 @@ def facets(samples: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(values, index=samples.index, dtype=object)
 
 
-def all_causes(failures: pd.DataFrame) -> list[tuple[str, ...]]:
-    """Row by row the causes of a sample, the primary one first; ``("pass",)`` or ``("not_checked",)`` without any."""
-    pairs = zip(failures["primary_cause"].tolist(), failures["causes"].tolist(), strict=True)
-    return [(primary, *(cause for cause in causes if cause != primary)) for primary, causes in pairs]
-
-
 def search_texts(samples: pd.DataFrame) -> list[str]:
     """One lower-case text a sample: id, question, answer and reference, each cut to :data:`SEARCHED` characters."""
     columns = [samples[name].tolist() for name in ("question", "answer", "reference") if name in samples]
@@ -106,13 +116,13 @@ def search_texts(samples: pd.DataFrame) -> list[str]:
     ]
 
 
-def matching(chosen: Filter, known: pd.DataFrame, causes: Sequence[Sequence[str]], texts: Any) -> NDArray[np.bool_]:
+def matching(chosen: Filter, known: pd.DataFrame, causes: CauseTable, texts: Any) -> NDArray[np.bool_]:
     """Which rows of ``known`` (see :func:`facets`) pass the filter.
 
     Parameters
     ----------
     causes
-        Row by row all causes of the sample, see :func:`all_causes`.
+        The causes of the same samples, in the same order.
     texts
         A function without arguments that gives :func:`search_texts`; called only when there is something to search.
     """
@@ -125,13 +135,9 @@ def matching(chosen: Filter, known: pd.DataFrame, causes: Sequence[Sequence[str]
     if chosen.tag:
         keep &= np.fromiter((chosen.tag in tags for tags in known["tags"]), dtype=bool, count=len(known))
     if chosen.cause:
-        keep &= np.fromiter((_has_cause(chosen.cause, own) for own in causes), dtype=bool, count=len(known))
+        keep &= causes.has(chosen.cause)
     if chosen.sample_ids is not None:
         keep &= known.index.isin(chosen.sample_ids)
     for word in chosen.text.lower().split():
         keep &= np.fromiter((word in text for text in texts()), dtype=bool, count=len(known))
     return keep
-
-
-def _has_cause(wanted: str, own: Sequence[str]) -> bool:
-    return own[0] not in NOT_FAILING if wanted == "failing" else wanted in own

@@ -41,10 +41,9 @@ def beyond(values: ArrayLike, cut: float, *, low_is_bad: bool) -> NDArray[np.boo
     return scores < cut if low_is_bad else scores > cut
 
 
-def offered(states: pd.DataFrame) -> list[str]:
+def offered(scores: pd.DataFrame) -> list[str]:
     """Metrics that have at least one score, in the order of the frame."""
-    has = (states == "ok").any()
-    return [str(name) for name in states.columns[has]]
+    return [str(name) for name in scores.columns[scores.notna().any()]]
 
 
 def first_choice(metrics: list[str], has_low: Callable[[str], bool] = lambda _: True) -> str | None:

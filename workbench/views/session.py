@@ -22,8 +22,8 @@ from workbench.errors import InputError
 from workbench.language import suggest_language
 from workbench.language import text as _t
 from workbench.scoring.thresholds import Thresholds
-from workbench.views.causes import cause_table
-from workbench.views.filtering import Filter, all_causes, facets, matching, search_texts
+from workbench.views.causes import CauseTable
+from workbench.views.filtering import Filter, facets, light_samples, matching, search_texts
 from workbench.views.finding import Finding, plain_rows
 from workbench.views.slices import Slices
 from workbench.views.store import Journal
@@ -84,9 +84,8 @@ class Session:
         self._history: list[State] = []
         self._observers: list[Observer] = []
         self._waiting: set[str] | None = None
-        self._slices: Slices | None = None
         self.notes: list[str] = []
-        self._derive(evaluation)
+        self.evaluation = evaluation
         own = getattr(evaluation, "path", None)
         folder = Path(path) if path is not None else Path(own) / "session" if own is not None else None
         self._journal = Journal(folder) if folder is not None else None
@@ -137,24 +136,37 @@ class Session:
 
     @cached_property
     def samples(self) -> pd.DataFrame:
-        """The samples as loaded: index ``sample_id``."""
-        return self._opened.samples.frame
-
-    @cached_property
-    def recorded_scores(self) -> pd.DataFrame:
-        """Scores that another tool had computed: index ``sample_id``, one column a metric."""
-        return self._opened.samples.recorded_scores
+        """Questions, answers, references, types, tags and tenants as loaded, index ``sample_id``; contexts and the
+        other fields of one sample are in :meth:`sample`."""
+        return light_samples(self._opened)
 
     def sample(self, sample_id: str) -> dict[str, Any]:
-        """One sample as loaded: field → value."""
-        row: Any = self.samples.loc[sample_id]
-        return dict(zip(self.samples.columns, row.tolist(), strict=True))
+        """One sample as loaded, every field: field → value."""
+        frame = self.slices.small(sample_id).samples.frame
+        return dict(zip(frame.columns, frame.loc[sample_id].tolist(), strict=True))
 
-    @property
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """``Evaluation.scores`` under the thresholds in force."""
+        scores: pd.DataFrame = self.evaluation.scores()
+        return scores
+
+    @cached_property
+    def states(self) -> pd.DataFrame:
+        """``Evaluation.states`` under the thresholds in force. Costly for many samples: a score is missing if and only
+        if its state is not ok, so most questions are answered by :attr:`scores`."""
+        states: pd.DataFrame = self.evaluation.states()
+        return states
+
+    @cached_property
+    def causes(self) -> CauseTable:
+        """The causes of every sample under the thresholds in force."""
+        return CauseTable(self.evaluation)
+
+    @cached_property
     def slices(self) -> Slices:
         """Claims, contexts, support … of single samples, under the thresholds in force."""
-        assert self._slices is not None
-        return self._slices
+        return Slices(self.evaluation)
 
     def matching(self) -> pd.Index[str]:
         """Ids of the samples that pass the filter, in the order of the data."""
@@ -166,13 +178,14 @@ class Session:
         return search_texts(self.samples)
 
     def _derive(self, evaluation: Any) -> None:
-        """Take what panels need out of an evaluation, once per change of thresholds."""
+        """Look at other thresholds: forget what follows from them, keep scores that do not."""
+        kept = _scoring(evaluation.thresholds) == _scoring(self.evaluation.thresholds)
         self.evaluation = evaluation
-        self.scores: pd.DataFrame = evaluation.scores()
-        self.states: pd.DataFrame = evaluation.states()
-        self.failures: pd.DataFrame = cause_table(evaluation)
-        self._slices = Slices(evaluation, self._slices)
-        self.causes = all_causes(self.failures)
+        self._forget("causes", "slices", *(() if kept else ("scores", "states")))
+
+    def _forget(self, *names: str) -> None:
+        for name in names:
+            self.__dict__.pop(name, None)
 
     # ------------------------------------------------------------ changes
 
@@ -265,8 +278,7 @@ class Session:
     def use(self, evaluation: Any) -> None:
         """Look at another evaluation from now on, with its own journal; observers are told that everything changed."""
         observers = self._observers
-        for name in ("facets", "samples", "recorded_scores", "_texts"):
-            self.__dict__.pop(name, None)
+        self._forget("facets", "samples", "scores", "states", "causes", "slices", "_texts")
         Session.__init__(self, evaluation)
         self._observers = observers
         self._tell(set(CHANGES))
@@ -445,6 +457,11 @@ def _replayed_findings(known: Sequence[Finding], entry: Mapping[str, Any], figur
 
 def _plain(annotation: Annotation | None) -> dict[str, Any] | None:
     return None if annotation is None else dataclasses.asdict(annotation)
+
+
+def _scoring(thresholds: Thresholds) -> Thresholds:
+    """The thresholds without those that no score depends on: low scores and targets."""
+    return thresholds.replace(low_score=0.5, low_scores={}, targets={})
 
 
 def _main_language(known: pd.DataFrame) -> str:

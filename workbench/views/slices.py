@@ -1,17 +1,19 @@
-"""The rows of one sample, found quickly in the frames of a whole evaluation."""
+"""One sample out of a large evaluation: its rows of every frame, without computing those of all the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
 #: Methods of an evaluation whose frames have several rows a sample.
 FRAMES = ("claims", "contexts", "support", "spans", "errors")
-#: Those that are the same under any thresholds.
-FIXED = ("support", "spans", "errors")
+_EVIDENCE = ("contexts", "claims", "support", "questions")
 
 
 def records(frame: pd.DataFrame) -> Iterator[Any]:
@@ -20,24 +22,60 @@ def records(frame: pd.DataFrame) -> Iterator[Any]:
 
 
 class Slices:
-    """Frames of one evaluation, computed when first asked for."""
+    """Rows of single samples of one evaluation. The sample asked for last is kept ready."""
 
-    def __init__(self, evaluation: Any, before: Slices | None = None) -> None:
-        """Take over from ``before``, the slices of the same evidence, what the change of thresholds leaves alone."""
-        t = evaluation.thresholds
-        self._cuts = (t.support, t.contradiction, t.unsure_band, t.relevance, t.refusal, t.match)
+    def __init__(self, evaluation: Any) -> None:
         self._evaluation = evaluation
-        known = before._frames if before is not None else {}
-        same = FRAMES if before is not None and before._cuts == self._cuts else FIXED
-        self._frames: dict[str, pd.DataFrame] = {name: known[name] for name in same if name in known}
-
-    def frame(self, name: str) -> pd.DataFrame:
-        """The whole frame ``name``, one of :data:`FRAMES`."""
-        if name not in self._frames:
-            self._frames[name] = getattr(self._evaluation, name)()
-        return self._frames[name]
+        self._sample_id: str | None = None
+        self._small: Any = evaluation
+        self._frames: dict[str, pd.DataFrame] = {}
 
     def rows(self, name: str, sample_id: str) -> pd.DataFrame:
-        """The rows of one sample in the frame ``name``; empty when it has none."""
-        frame = self.frame(name)
+        """The rows of one sample in the frame ``name``, one of :data:`FRAMES`; empty when it has none."""
+        small = self.small(sample_id)
+        if name not in self._frames:
+            self._frames[name] = getattr(small, name)()
+        frame = self._frames[name]
         return frame[(frame["sample_id"] == sample_id).to_numpy(dtype=bool)]
+
+    def small(self, sample_id: str) -> Any:
+        """An evaluation of this sample (and of one that has an answer, which a cause asks for); the whole one where
+        the evidence cannot be cut."""
+        if sample_id != self._sample_id:
+            self._sample_id = sample_id
+            if hasattr(self._evaluation, "evidence"):
+                self._small, self._frames = _cut(self._evaluation, sample_id), {}
+        return self._small
+
+
+def _cut(evaluation: Any, sample_id: str) -> Any:
+    from workbench.evaluation import Evaluation
+    from workbench.evidence.frames import Evidence
+
+    evidence = evaluation.evidence
+    ids = [sample_id, *_companion(evidence, sample_id)]
+    parts = {name: _rows_of(getattr(evidence, name), ids) for name in _EVIDENCE}
+    small = Evidence(
+        evidence.samples.loc[ids], rejected=evidence.rejected.iloc[:0], manifest=evidence.manifest, **parts
+    )
+    return Evaluation(small, evaluation.thresholds, name=evaluation.name, metrics=evaluation.metrics)
+
+
+def _companion(evidence: Any, sample_id: str) -> list[str]:
+    """Another sample that has an answer: whether the set has any decides what a missing one means."""
+    if "answer" not in evidence.samples:
+        return []
+    answered: NDArray[np.bool_] = evidence.samples["answer"].notna().to_numpy()
+    for code in answered.nonzero()[0][:2]:
+        if evidence.ids[code] != sample_id:
+            return [str(evidence.ids[code])]
+    return []
+
+
+def _rows_of(frame: pd.DataFrame, ids: list[str]) -> pd.DataFrame:
+    column = frame["sample_id"]
+    if column.dtype != "category":
+        return frame[column.isin(ids).to_numpy()]
+    codes = column.cat.categories.get_indexer(ids)
+    own = frame.iloc[np.flatnonzero(np.isin(column.cat.codes.to_numpy(), codes[codes >= 0]))]
+    return own.assign(sample_id=own["sample_id"].cat.remove_unused_categories())

@@ -10,8 +10,7 @@ from markupsafe import Markup
 from workbench.data.points import find_any
 from workbench.data.schema import alternatives, judgements, none_if_missing
 from workbench.language import text as _t
-from workbench.views.causes import explained
-from workbench.views.filtering import NOT_FAILING
+from workbench.views.causes import NOT_FAILING, explained
 from workbench.views.html import Mark, excerpt, h, join, marked, safe
 from workbench.views.names import cause_title, metric_title, score_text, state_title, verdict_title
 from workbench.views.ranges import is_low
@@ -31,7 +30,7 @@ MOST_CONTEXTS = 30
 def header_part(session: Session, sample_id: str) -> Markup:
     """Question, cause with confidence, why, what to try, what else contributed and what could not be checked."""
     question = str(session.sample(sample_id)["question"])
-    found = explained(session.evaluation, sample_id)
+    found = explained(session.slices, sample_id)
     lines = [_line("why", found.get("evidence")), _line("try", found.get("advice"))]
     for name, words in found["others"].items():
         lines.append(_line("also", join([cause_title(name), f" – {words}" if words else ""])))
@@ -283,12 +282,12 @@ def word_marks(text: str, words: frozenset[str], most: int = 200) -> list[Mark]:
 
 def scores_part(session: Session, sample_id: str) -> Markup:
     """All scores of the sample, those without a value with their state to unfold, and other tools' scores."""
-    scores = session.scores.loc[sample_id].to_dict()
-    states = session.states.loc[sample_id].to_dict()
+    small = session.slices.small(sample_id)
+    scores, states = small.scores().loc[sample_id].to_dict(), small.states().loc[sample_id].to_dict()
     chips = [_score_chip(session, str(name), value) for name, value in scores.items() if states[name] == "ok"]
     without = _without({str(name): state for name, state in states.items() if state != "ok"})
     pairs: list[tuple[str, Any]] = [(_t("panels.card.scores"), join([*chips, without]))]
-    recorded = session.recorded_scores
+    recorded = small.samples.recorded_scores
     if sample_id in recorded.index:
         own = {name: value for name, value in recorded.loc[sample_id].to_dict().items() if value == value}
         others = [h("span", f"{name} ", h("strong", score_text(value)), cls="wb-chip") for name, value in own.items()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as W
 
 from workbench.language import text as _t
-from workbench.views.filtering import CHOICES, NOT_FAILING
+from workbench.views.filtering import CHOICES
 from workbench.views.html import h
 from workbench.views.names import cause_title
 from workbench.views.widgets import button, display, dropdown, markup, row, show
@@ -23,9 +23,7 @@ def choices(session: Session, name: str) -> list[tuple[str, Any]]:
     """What can be chosen for one part of the filter, with counts over the whole set, most frequent first."""
     counts: Counter[str] = Counter()
     if name == "cause":
-        for causes in session.causes:
-            counts.update(set(causes))
-        counts["failing"] = sum(causes[0] not in NOT_FAILING for causes in session.causes)
+        counts.update(session.causes.counts())
     elif name == "tag":
         for tags in session.facets["tags"]:
             counts.update(set(tags))

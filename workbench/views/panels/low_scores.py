@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
 import numpy as np
@@ -51,13 +51,14 @@ def low_samples(
     ids = session.matching()
     scores = session.scores[metric].reindex(ids)
     keep = _kept(scores.to_numpy(dtype=float), metric, cut, shown)
-    ids, failures = ids[keep], session.failures.loc[ids[keep]]
+    places = session.samples.index.get_indexer(ids[keep])
+    ids = ids[keep]
     known = session.facets.loc[ids]
     notes = [session.annotations.get(name) for name in ids]
     frame = pd.DataFrame({
         "question": session.samples["question"].loc[ids], "score": scores[keep],
-        "state": session.states[metric].loc[ids],
-        "cause": failures["primary_cause"], "confidence": failures["confidence"], "type": known["type"],
+        "state": _states(session, metric, scores[keep]),
+        "cause": session.causes.primary[places], "confidence": session.causes.confidence[places], "type": known["type"],
         "language": known["language"], "verdict": [note.verdict if note else None for note in notes],
         "note": [note.note if note else "" for note in notes],
     }, index=ids)  # fmt: skip
@@ -66,6 +67,11 @@ def low_samples(
     if sort == "data":
         return frame
     return frame.sort_values("score", ascending=(sort == "worst") is low_is_bad(metric), kind="stable")
+
+
+def _states(session: Session, metric: str, scores: pd.Series[float]) -> Any:
+    """The states of some samples; only where a score is missing does it take a look-up."""
+    return "ok" if scores.notna().all() else session.states[metric].loc[scores.index]
 
 
 def _kept(scores: np.ndarray, metric: str, cut: float, shown: str) -> np.ndarray:
@@ -115,7 +121,7 @@ class LowScores(Panel):
         self.session: Session = session
         self._quiet = False
         self._rows: pd.DataFrame | None = None
-        metrics = offered(session.states)
+        metrics = offered(session.scores)
         if not metrics:
             self.compose(markup(h("div", _t("panels.low_scores.no_scores"), cls="wb-empty")))
             self.metric = None
@@ -198,7 +204,7 @@ class LowScores(Panel):
     def _offer(self) -> None:
         """Offer the metrics that there are now: another k renames the ranking metrics."""
         assert self.metric is not None
-        metrics = offered(self.session.states)
+        metrics = offered(self.session.scores)
         if metrics == [name for _, name in self.metric.options]:
             return
         base = self.metric.value.partition("@")[0]
