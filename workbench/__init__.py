@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 #: Public name → (module, name there; empty = the module itself).
 _NAMES = {
     "CancelledError": ("workbench.errors", "CancelledError"),
+    "Comparison": ("workbench.diagnosis.comparison", "Comparison"),
     "Corpus": ("workbench.data.schema", "Corpus"),
     "Encoder": ("workbench.evidence.embed", "Encoder"),
     "EncoderError": ("workbench.errors", "EncoderError"),
@@ -27,6 +28,8 @@ _NAMES = {
     "Thresholds": ("workbench.scoring.thresholds", "Thresholds"),
     "WorkbenchError": ("workbench.errors", "WorkbenchError"),
     "check": ("workbench.data.doctor", "check"),
+    "compare": ("workbench.comparing", "compare"),
+    "compare_many": ("workbench.comparing", "compare_many"),
     "corpus_path": ("workbench.views.chosen", "corpus_path"),
     "data_path": ("workbench.views.chosen", "data_path"),
     "evaluate": ("workbench.running", "evaluate"),

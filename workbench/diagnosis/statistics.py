@@ -61,9 +61,7 @@ def bca(values: NDArray[np.float64]) -> Interval:
     """
     from scipy.stats import norm
 
-    distinct, counts = np.unique(values, return_counts=True)
-    rng = np.random.default_rng(SEED)
-    draws = _means(values, distinct, counts, rng)
+    draws = bootstrap_means(values)
     mean = float(values.mean())
     below = (np.sum(draws < mean) + 0.5 * np.sum(draws == mean)) / len(draws)
     bias = float(norm.ppf(np.clip(below, 1 / (2 * len(draws)), 1 - 1 / (2 * len(draws)))))
@@ -75,6 +73,12 @@ def bca(values: NDArray[np.float64]) -> Interval:
         quantiles.append(float(norm.cdf(shifted)))
     low, high = np.quantile(draws, quantiles)
     return Interval(float(low), float(high), "BCa bootstrap")
+
+
+def bootstrap_means(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Means of 2,000 seeded bootstrap samples of ``values``, in no order that means anything."""
+    distinct, counts = np.unique(values, return_counts=True)
+    return _means(values, distinct, counts, np.random.default_rng(SEED))
 
 
 def _means(

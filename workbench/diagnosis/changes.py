@@ -1,0 +1,162 @@
+"""What moved inside the samples of a comparison: ranks of expected documents, contexts, claims."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.data.quantities import contains_quantity, quantities
+from workbench.scoring.tables import claim_rows, context_rows
+
+CONTEXTS = ("sample_id", "change", "doc_id", "rank", "expected", "leaked", "text")
+CLAIMS = (
+    "sample_id", "change", "text_before", "text_after", "verdict_before", "verdict_after", "claim_before", "claim_after",
+    "newly_unsupported",
+)  # fmt: skip
+#: Claims that share at least this much of their text are the same claim in other words.
+ALIKE = 0.7
+#: Claims a sample up to which other words are looked for; beyond, claims are only gained or lost.
+MOST_CLAIMS = 60
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*|[零〇一二两三四五六七八九十百千万亿]+")
+_BAD = ("contradicted", "not_mentioned")
+
+
+def rank_moves(comparison: Any) -> pd.DataFrame:
+    """See :meth:`workbench.diagnosis.comparison.Comparison.rank_moves`."""
+    ids = comparison.pairing.ids
+    first, second = (_ranks(run, ids) for run in (comparison.before, comparison.after))
+    both = first.merge(second, on=["sample_id", "doc_id"], suffixes=("_before", "_after"))
+    before, after = both["rank_before"].to_numpy(dtype=float), both["rank_after"].to_numpy(dtype=float)
+    moves = np.select(
+        [np.isnan(before) & np.isnan(after), np.isnan(before), np.isnan(after), after < before, after > before],
+        ["absent", "gained", "lost", "up", "down"], "same",
+    )  # fmt: skip
+    return both.assign(move=moves)
+
+
+def _ranks(run: Any, ids: pd.Index) -> pd.DataFrame:
+    """``sample_id, doc_id, rank`` of every relevant expected entry; alternatives are written as one."""
+    view = run.view
+    entries = view.facts.entries
+    relevant = entries[entries["grade"] >= 1]
+    found = view.facts.matches(view.t.match)
+    ranks = found.groupby("entry")["rank"].min()
+    names = relevant.groupby("entry", sort=True)["doc_id"].agg(" / ".join)
+    codes = relevant.groupby("entry", sort=True)["code"].first()
+    frame = pd.DataFrame({
+        "sample_id": run.evidence.ids[codes.to_numpy(dtype=np.int64)].astype("str"), "doc_id": names.to_numpy(),
+        "rank": ranks.reindex(names.index).to_numpy(dtype=float),
+    })  # fmt: skip
+    return frame[frame["sample_id"].isin(ids)].drop_duplicates(["sample_id", "doc_id"])
+
+
+def contexts(comparison: Any) -> pd.DataFrame:
+    """See :meth:`workbench.diagnosis.comparison.Comparison.contexts`."""
+    ids = comparison.pairing.ids[comparison.pairing.contexts_changed]
+    first, second = (_named_contexts(run, ids) for run in (comparison.before, comparison.after))
+    keys = ["sample_id", "key"]
+    lost = first[~_in(first, second, keys)].assign(change="lost")
+    gained = second[~_in(second, first, keys)].assign(change="gained")
+    frame = pd.concat([lost, gained], ignore_index=True)
+    place = ids.get_indexer(frame["sample_id"])
+    order = np.lexsort([frame["rank"], frame["change"].to_numpy(dtype=object) == "gained", place])
+    return frame.iloc[order][list(CONTEXTS)].reset_index(drop=True)
+
+
+def _named_contexts(run: Any, ids: pd.Index) -> pd.DataFrame:
+    """Contexts of the given samples, each document once; ``key`` is the id, or the text where none was recorded."""
+    frame = context_rows(run.view)
+    frame = frame[frame["sample_id"].isin(ids)]
+    return frame.assign(key=frame["doc_id"].fillna(frame["text"])).drop_duplicates(["sample_id", "key"])
+
+
+def _in(frame: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> np.ndarray:
+    return pd.MultiIndex.from_frame(frame[keys]).isin(pd.MultiIndex.from_frame(other[keys]))
+
+
+# ---------------------------------------------------------------- claims
+
+
+def claims(comparison: Any) -> pd.DataFrame:
+    """See :meth:`workbench.diagnosis.comparison.Comparison.claims`."""
+    ids = comparison.pairing.ids
+    first, second = (_answer_claims(run, ids) for run in (comparison.before, comparison.after))
+    same = first.merge(second, on=["sample_id", "text", "again"], suffixes=("_before", "_after"))
+    moved = (same["verdict_before"] != same["verdict_after"]) & ~(
+        same["verdict_before"].isna() & same["verdict_after"].isna()
+    )
+    same = same.assign(text_before=same["text"], text_after=same["text"], change=np.where(moved, "verdict", "kept"))
+    left = first[~first["row"].isin(same["row_before"])]
+    right = second[~second["row"].isin(same["row_after"])]
+    frame = pd.concat([same, _reworded(left, right)], ignore_index=True)
+    bad = frame["verdict_after"].isin(_BAD) & ~frame["verdict_before"].isin(_BAD)
+    frame = frame.assign(newly_unsupported=bad.to_numpy(dtype=bool))
+    order = np.lexsort([frame["claim_after"].fillna(1e9), ids.get_indexer(frame["sample_id"])])
+    return frame.iloc[order][list(CLAIMS)].reset_index(drop=True)
+
+
+def _answer_claims(run: Any, ids: pd.Index) -> pd.DataFrame:
+    frame = claim_rows(run.view)
+    frame = frame[(frame["side"] == "answer") & frame["sample_id"].isin(ids)]
+    frame = frame[["sample_id", "claim_id", "text", "verdict"]].rename(columns={"claim_id": "claim"})
+    again = frame.groupby(["sample_id", "text"]).cumcount()
+    return frame.assign(again=again, row=np.arange(len(frame)))
+
+
+def _reworded(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+    """Claims without a partner of the same words: paired with the most similar one of their sample, or alone."""
+    after = {sample_id: group.to_dict("records") for sample_id, group in right.groupby("sample_id")}
+    before = {sample_id: group.to_dict("records") for sample_id, group in left.groupby("sample_id")}
+    rows: list[dict[str, Any]] = []
+    for sample_id in dict.fromkeys([*before, *after]):
+        rows += _pair_claims(before.get(sample_id, []), after.get(sample_id, []))
+    columns = [name for name in CLAIMS if name != "newly_unsupported"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _pair_claims(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    rows, used_left, used_right = [], set(), set()
+    for _, i, j in _similar(left, right):
+        if i in used_left or j in used_right:
+            continue
+        used_left.add(i), used_right.add(j)
+        change = "number" if _other_number(left[i]["text"], right[j]["text"]) else "reworded"
+        rows.append(_claim_row(change, left[i], right[j]))
+    rows += [_claim_row("lost", claim, None) for i, claim in enumerate(left) if i not in used_left]
+    rows += [_claim_row("gained", None, claim) for j, claim in enumerate(right) if j not in used_right]
+    return rows
+
+
+def _similar(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> list[tuple[float, int, int]]:
+    """Pairs that are alike, the most similar first; numbers count as equal."""
+    if not left or not right or len(left) > MOST_CLAIMS or len(right) > MOST_CLAIMS:
+        return []
+    masked = [[_NUMBER.sub("0", claim["text"])[:400] for claim in side] for side in (left, right)]
+    pairs = []
+    for i, one in enumerate(masked[0]):
+        for j, other in enumerate(masked[1]):
+            matcher = SequenceMatcher(None, one, other, autojunk=False)
+            if matcher.quick_ratio() >= ALIKE and (ratio := matcher.ratio()) >= ALIKE:
+                pairs.append((ratio, i, j))
+    return sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2]))
+
+
+def _other_number(first: str, second: str) -> bool:
+    """Each text has a number that the other has not: one was exchanged, not just added or left out."""
+    one, other = quantities(first), quantities(second)
+    missing = (any(not contains_quantity(there, item) for item in here) for here, there in ((one, other), (other, one)))
+    return all(missing)
+
+
+def _claim_row(change: str, first: dict[str, Any] | None, second: dict[str, Any] | None) -> dict[str, Any]:
+    one, other = first or {}, second or {}
+    return {
+        "sample_id": (first or second or {})["sample_id"], "change": change,
+        "text_before": one.get("text"), "text_after": other.get("text"), "verdict_before": one.get("verdict"),
+        "verdict_after": other.get("verdict"), "claim_before": one.get("claim"), "claim_after": other.get("claim"),
+    }  # fmt: skip
