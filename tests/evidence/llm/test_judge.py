@@ -38,7 +38,7 @@ def test_one_sample_gives_all_evidence_in_two_calls(make_judge, model):
     assert [c.other_entail for c in evidence.claims] == [1, 0, 1]
     assert evidence.declines < 0.5 < evidence.residual
     assert evidence.conflicts == []
-    assert len(evidence.questions) == 2 and all(0 < q.similarity < 1 for q in evidence.questions)
+    assert len(evidence.questions) == 2 and all(0 < q.similarity <= 1 for q in evidence.questions)
     assert len(model.requests) == 2 == judge.spending.calls
 
 

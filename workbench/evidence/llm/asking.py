@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.evidence.cache import Cache, content_key
-from workbench.evidence.llm.budget import Spending, message_tokens
+from workbench.evidence.llm.budget import Spending
 from workbench.evidence.llm.client import CallError, Completion, Endpoint, EndpointOptions
 from workbench.evidence.llm.parse import Problem, Reply
 from workbench.evidence.llm.prompts import prompt_hash
@@ -43,14 +43,15 @@ class ReplyCache:
 
     def __init__(self, cache: Cache | None, options: EndpointOptions) -> None:
         self._cache = cache
-        self._parts = [
+        parts = [
             READER_VERSION, options.address, options.model, options.temperature, options.max_output_tokens,
             dict(options.extra or {}), prompt_hash(),
         ]  # fmt: skip
+        self._judge = content_key(*parts)
 
     def key(self, call: Call) -> str:
         """The content key of ``call``."""
-        return content_key(*self._parts, call.name, [[m["role"], m["content"]] for m in call.messages], call.schema)
+        return content_key(self._judge, call.content)
 
     def reply(self, call: Call, read: Read) -> Reply | None:
         """The kept reply to ``call``, read; None when there is none that can be used."""
@@ -105,13 +106,13 @@ class Asker:
         return reply
 
     async def _complete(self, call: Call, expected: int) -> Completion:
-        sent = message_tokens(call.messages)
+        sent = call.tokens
         reason = self._spending.exceeded_by(sent, expected)
         if reason is not None:
             raise BudgetSpent(reason)
         self._spending.reserve(sent, expected)
         try:
-            return await self._endpoint.complete(call.messages, call.schema, call.name)
+            return await self._endpoint.complete(call)
         finally:
             self._spending.reserve(sent, expected, sign=-1)
 

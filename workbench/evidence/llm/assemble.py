@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -51,6 +52,15 @@ def assemble(task: Task, first: Reply, parts: Sequence[Reply], questions: Sequen
     _set_conflicts(evidence, task, first)
     evidence.questions = [ReverseQuestion(text) for text in questions]
     return evidence
+
+
+@cache
+def warm_up() -> None:
+    """Load word lists and tables once, so that nothing slow happens between two requests."""
+    texts = Texts(["Plan A 保留 30 天，not 60 days."])
+    for text in ("Plan A keeps it for 30 days, never 60.", "方案 A 保留 30 天，从不例外。"):
+        kinds_of(text, parts_of(text, 0, len(text), texts, supported=False))
+        Places(text).find("keeps 保留")
 
 
 def _sides(first: Reply) -> list[tuple[Side, ReadClaim]]:

@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.data.redact import Secret, guard_client_loggers, public_url, redacted
 from workbench.errors import JudgeError
 from workbench.evidence.cache import Cache, content_key
-from workbench.evidence.llm.budget import Spending, estimate_tokens, message_tokens
+from workbench.evidence.llm.budget import Spending, estimate_tokens
 from workbench.evidence.llm.pace import Pace
+from workbench.evidence.llm.tasks import Call
 
 NAMESPACE = "llm-formats"
 FORMATS = ("json_schema", "json_object_schema", "json_object", "text")
@@ -130,6 +131,7 @@ class Endpoint:
         self._first: asyncio.Event | None = None
         self._client: Any = None
         self._http: Any = None
+        self._raw: Any = None
         self._recall()
 
     # ------------------------------------------------------------ opening and closing
@@ -153,6 +155,7 @@ class Endpoint:
             raise JudgeError("no key for api.openai.com: set OPENAI_API_KEY, or OPENAI_BASE_URL for another endpoint")
         guard_client_loggers(options.secrets())
         maker = getattr(openai, "DefaultAsyncHttpx2Client", openai.DefaultAsyncHttpxClient)
+        self._raw = _raw_response(openai)
         self._http = maker(
             event_hooks={"request": [self._sending], "response": [self._answered]}, timeout=options.timeout
         )
@@ -186,8 +189,8 @@ class Endpoint:
 
     # ------------------------------------------------------------ one call
 
-    async def complete(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str) -> Completion:
-        """The model's reply to ``messages``, asked to follow ``schema``.
+    async def complete(self, call: Call) -> Completion:
+        """The model's reply to ``call``, asked to follow its schema.
 
         Raises
         ------
@@ -198,23 +201,21 @@ class Endpoint:
             if self._first is not None:
                 await self._wait_for_first()
             else:
-                return await self._first_probe(messages, schema, name)
+                return await self._first_probe(call)
         if self._known is None:
-            return await self._probe(messages, schema, name)
+            return await self._probe(call)
         try:
-            return await self._send(messages, schema, name, self._known)
+            return await self._send(call, self._known)
         except _FormatRefused as refused:
             if not _about_format(refused.error.detail):
                 raise refused.error from None
             self._known, self._floor = None, FORMATS.index(self._known) + 1
-            return await self._probe(messages, schema, name)
+            return await self._probe(call)
 
-    async def _first_probe(
-        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str
-    ) -> Completion:
+    async def _first_probe(self, call: Call) -> Completion:
         self._first = asyncio.Event()
         try:
-            return await self._probe(messages, schema, name)
+            return await self._probe(call)
         finally:
             self._first.set()
 
@@ -227,12 +228,12 @@ class Endpoint:
         except TimeoutError:
             return
 
-    async def _probe(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str) -> Completion:
+    async def _probe(self, call: Call) -> Completion:
         """Try the formats from the strictest on that was not refused yet."""
         refusals: list[CallError] = []
         for level in range(self._floor, len(FORMATS)):
             try:
-                completion = await self._send(messages, schema, name, FORMATS[level])
+                completion = await self._send(call, FORMATS[level])
             except _FormatRefused as refused:
                 refusals.append(refused.error)
                 continue
@@ -240,16 +241,16 @@ class Endpoint:
             return completion
         raise refusals[0] if refusals else CallError("bad_request", "the endpoint refuses every reply format")
 
-    async def _send(
-        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str, kind: str
-    ) -> Completion:
+    async def _send(self, call: Call, kind: str) -> Completion:
         import openai
 
-        body = self._body(messages, schema, name, kind)
-        async with self._pace.slot(message_tokens(messages)):
+        body = self._body(call, kind)
+        async with self._pace.slot(call.tokens):
             started = time.monotonic()
             try:
-                raw = await self._client.chat.completions.with_raw_response.create(**body)
+                # The body is made and read here, so the client only has to carry it: its typed layer costs as much
+                # time again, and fails on bodies that are no chat completion.
+                reply = await self._client.post("/chat/completions", body=body, cast_to=self._raw)
             except openai.APITimeoutError:
                 self._pace.timed_out()
                 raise self._error("timeout", f"no reply within {self.options.timeout:g} s, {self._tries()}") from None
@@ -259,33 +260,33 @@ class Endpoint:
                 failure = self._status_error(error)
             else:
                 self._pace.succeeded(time.monotonic() - started)
-                return self._completed(_envelope(raw.content), messages)
+                return self._completed(_envelope(reply.content), call)
         if failure.code == "bad_request" and self._temperature is not None and "temperature" in failure.detail.lower():
             self._temperature = None
-            return await self._send(messages, schema, name, kind)
+            return await self._send(call, kind)
         if kind != "text" and not failure.final and failure.code in ("bad_request", "server_error"):
             raise _FormatRefused(failure)
         raise failure
 
-    def _body(
-        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], name: str, kind: str
-    ) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self.options.model, "messages": list(messages)}
+    def _body(self, call: Call, kind: str) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self.options.model, "messages": call.messages}
         if kind == "json_schema":
-            wrapped = {"name": name, "strict": True, "schema": schema}
+            wrapped = {"name": call.name, "strict": True, "schema": call.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": wrapped}
         elif kind != "text":
-            body["response_format"] = {"type": "json_object"} | ({"schema": schema} if kind.endswith("schema") else {})
+            body["response_format"] = {"type": "json_object"} | (
+                {"schema": call.schema} if kind.endswith("schema") else {}
+            )
         if self._temperature is not None:
             body["temperature"] = self._temperature
         if self.options.max_output_tokens is not None:
             body[self.options.max_tokens_name] = self.options.max_output_tokens
         if self.options.extra:
-            body["extra_body"] = dict(self.options.extra)
+            body |= self.options.extra
         return body
 
-    def _completed(self, completion: Completion, messages: Sequence[Mapping[str, str]]) -> Completion:
-        sent = completion.sent or message_tokens(messages)
+    def _completed(self, completion: Completion, call: Call) -> Completion:
+        sent = completion.sent or call.tokens
         self._spending.completed(sent, completion.received or estimate_tokens(completion.text))
         return completion
 
@@ -335,6 +336,17 @@ class Endpoint:
         if self._cache is not None:
             temperature = self._temperature is not None or self.options.temperature is None
             self._cache.put(NAMESPACE, self._key, json.dumps({"format": kind, "temperature": temperature}))
+
+
+def _raw_response(openai: Any) -> type:
+    """The response type of the library that this version of the client sends with."""
+    if hasattr(openai, "DefaultAsyncHttpx2Client"):
+        import httpx2
+
+        return httpx2.Response
+    import httpx
+
+    return httpx.Response
 
 
 def _about_format(detail: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.data.schema import Sample
 from workbench.evidence.llm.asking import ReplyCache
-from workbench.evidence.llm.budget import Plan, Price, estimate_tokens, message_tokens
+from workbench.evidence.llm.budget import Plan, Price, estimate_tokens
 from workbench.evidence.llm.readers import part_reader, questions_reader, verify_reader
 from workbench.evidence.llm.settings import Settings
 from workbench.evidence.llm.tasks import Call, Task, make_task, part_call, questions_call, verify_call
@@ -51,7 +51,7 @@ def _row(sample: Sample, settings: Settings, kept: ReplyCache) -> dict[str, Any]
         "calls": len(missing),
         "cached": cached,
         "parts": len(task.parts),
-        "sent": sum(message_tokens(call.messages) for call, _ in missing),
+        "sent": sum(call.tokens for call, _ in missing),
         "received": sum(tokens for _, tokens in missing),
     }
 

@@ -11,6 +11,7 @@ import copy
 import dataclasses
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from workbench.errors import InputError
 from workbench.evidence.cache import Cache
 from workbench.evidence.judge import SampleEvidence
 from workbench.evidence.llm.asking import ReplyCache
+from workbench.evidence.llm.assemble import warm_up
 from workbench.evidence.llm.batch import Batch
 from workbench.evidence.llm.budget import Budget, Plan, Spending, price_of
 from workbench.evidence.llm.estimate import make_plan
@@ -60,7 +62,8 @@ class LLMJudge:
     questions
         Reverse questions a sample, 0 for none (then answer relevancy is ``skipped``).
     encoder
-        Compares reverse questions with the real one; default the character n-gram encoder.
+        Compares reverse questions with the real one: a name that ``resolve_encoder`` knows (``"auto"``: the embedded
+        model, slower and better) or an encoder; default the character n-gram encoder.
     generator
         The model that wrote the answers; one of the judge's own family gives a warning.
     requests_per_minute, tokens_per_minute
@@ -88,7 +91,7 @@ class LLMJudge:
     """
 
     def __init__(
-        self, model: str, *, cache: Cache | bool | None = None, encoder: Encoder | None = None, **options: Any
+        self, model: str, *, cache: Cache | bool | None = None, encoder: str | Encoder | None = None, **options: Any
     ) -> None:
         self.model = model
         self.settings = Settings.of(options)
@@ -101,7 +104,7 @@ class LLMJudge:
         self.warnings = family_warning(model, self.settings.generator)
         self.outcomes = Outcomes()
         self.cache: Cache | None = Cache() if cache is None or cache is True else cache or None
-        self.encoder = encoder if encoder is not None else _ngrams()
+        self._wanted_encoder = encoder if encoder is not None else "ngram"
         self._cancelled = _Flag()
 
     @classmethod
@@ -121,6 +124,13 @@ class LLMJudge:
 
     def __repr__(self) -> str:
         return f"LLMJudge({self.model!r}, endpoint={self.endpoint.address!r})"
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder, loaded when it is first needed."""
+        from workbench.evidence.embed import resolve_encoder
+
+        return resolve_encoder(self._wanted_encoder)
 
     @property
     def method(self) -> str:
@@ -157,6 +167,9 @@ class LLMJudge:
         """
         questions = {sample.sample_id: sample.question for sample in samples}
         comparer = QuestionComparer(self.encoder)
+        if self.settings.questions and samples:
+            comparer.prepare()
+        warm_up()
         self._cancelled.clear()
         self.outcomes.start(len(samples))
         for evidence in iterate(lambda put: self.batch().run(samples, put)):
@@ -197,9 +210,3 @@ class _Flag:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_Flag, ())
-
-
-def _ngrams() -> Encoder:
-    from workbench.evidence.encoders.ngram import NgramEncoder
-
-    return NgramEncoder()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -86,8 +87,9 @@ def _list(properties: dict[str, Any]) -> dict[str, Any]:
 _VERDICT_LIST = _list({"context": _NUMBER, "verdict": _VERDICT, "quote": _TEXT})
 
 
-def verify_schema(flags: Collection[str]) -> dict[str, Any]:
-    """Schema of the first reply; ``flags``: which of ``contexts, answer, reference`` the sample has.
+@cache
+def verify_schema(flags: frozenset[str]) -> dict[str, Any]:
+    """Schema of the first reply; ``flags``: which of ``contexts, answer, reference`` the sample has. Not to be changed.
 
     Short parts come first, so that a reply that is cut off loses as little as possible.
     """
@@ -113,6 +115,7 @@ def _claim(flags: Collection[str], other: str, field: str) -> dict[str, Any]:
     return properties
 
 
+@cache
 def part_schema(relevance: bool = True) -> dict[str, Any]:
     """Schema of a reply about numbered claims over further contexts."""
     claims = _list({"claim": _NUMBER, "verdicts": _VERDICT_LIST})
@@ -121,11 +124,13 @@ def part_schema(relevance: bool = True) -> dict[str, Any]:
     return _object({"contexts": _list({"context": _NUMBER, "relevant": _FLAG}), "claims": claims})
 
 
+@cache
 def questions_schema() -> dict[str, Any]:
     """Schema of the reply that holds reverse questions."""
     return _object({"questions": {"type": "array", "items": _TEXT}})
 
 
+@cache
 def rubric_schema() -> dict[str, Any]:
     """Schema of a rating."""
     return _object({"reasoning": _TEXT, "score": {"type": "number"}})
@@ -133,7 +138,12 @@ def rubric_schema() -> dict[str, Any]:
 
 def shape(schema: dict[str, Any]) -> str:
     """``schema`` in the short form that the prompt shows: ``{"context": integer, …}``."""
-    return _shape(schema)
+    return _shape_of(json.dumps(schema))
+
+
+@cache
+def _shape_of(schema: str) -> str:
+    return _shape(json.loads(schema))
 
 
 def _shape(node: dict[str, Any]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from workbench.data.schema import Sample
-from workbench.evidence.llm.budget import estimate_tokens
+from workbench.evidence.llm.budget import estimate_tokens, message_tokens
 from workbench.evidence.llm.prompts import (
     Message,
     addresses_judge,
@@ -162,6 +164,16 @@ class Call:
     name: str
     messages: list[Message]
     schema: dict[str, Any]
+
+    @cached_property
+    def tokens(self) -> int:
+        """Estimated tokens of the messages."""
+        return message_tokens(self.messages)
+
+    @cached_property
+    def content(self) -> str:
+        """Everything that the reply depends on, as one text."""
+        return json.dumps([self.name, self.messages, self.schema], ensure_ascii=True, sort_keys=True)
 
 
 def verify_call(task: Task) -> Call:

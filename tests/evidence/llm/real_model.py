@@ -1,0 +1,45 @@
+"""One end-to-end run with a real model behind a real server. Not collected by itself: run it by name.
+
+    OPENAI_BASE_URL=http://127.0.0.1:8000/v1 WORKBENCH_REAL_MODEL=gemma-3-270m \\
+        python -m pytest tests/evidence/llm/real_model.py
+
+Any OpenAI-compatible server will do, for example ``python -m llama_cpp.server --model gemma-3-270m.gguf``. A very small
+model judges no better than chance: this shows that the protocol holds, that every sample ends in a state, and that a
+second run asks nothing about what was judged. It says nothing about verdicts.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from tests.evidence.llm.scripted import english, sample
+from workbench.evidence.cache import Cache
+from workbench.evidence.llm import LLMJudge
+
+pytestmark = pytest.mark.real_model
+
+
+def test_a_real_model_gives_a_state_for_every_sample(tmp_path):
+    model = os.environ["WORKBENCH_REAL_MODEL"]
+    items = [sample(1), english(2), sample(3, answer="抱歉，无法回答。")]
+
+    def run():
+        judge = LLMJudge(model, cache=Cache(tmp_path), workers=2, timeout=300, max_output_tokens=1500)
+        return judge, {e.sample_id: e for e in judge.examine(items)}
+
+    judge, found = run()
+    assert set(found) == {s.sample_id for s in items}
+    assert {e.state for e in found.values()} <= {"ok", "judge_error"}
+    assert judge.spending.calls <= 3 * len(items)
+    for evidence in found.values():
+        if evidence.state == "ok" and evidence.entail is not None:
+            assert np.isin(evidence.entail[np.isfinite(evidence.entail)], [0, 1]).all()
+        else:
+            assert evidence.reason.partition(":")[0] != ""
+    again, second = run()
+    judged = {key for key, e in found.items() if e.state == "ok"}
+    assert judged <= {key for key, e in second.items() if e.state == "ok"}
+    assert again.spending.calls <= 3 * (len(items) - len(judged))
