@@ -1,0 +1,359 @@
+"""The content of a report: one structured object that every format writes out.
+
+Nothing here knows about HTML, Markdown or Excel; numbers stay numbers, and every one of them has its n beside it. Texts
+are in the language that the report was asked for.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from workbench.language import get_language, speaking
+from workbench.language import text as _t
+from workbench.views.finding import Finding
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One metric: its mean with interval, and beside it the same of the baseline where both runs have a score.
+
+    ``before, after, delta, delta_low, delta_high, p`` are over the ``n_pairs`` samples that both runs scored; ``p`` is
+    corrected for how many metrics were looked at, but for the headline; None without a baseline. ``states``: how many
+    samples have no score, by state. ``shown``: whether it stands in the first table (the others are in the appendix).
+    """
+
+    metric: str
+    title: str
+    reading: str
+    mean: float
+    low: float
+    high: float
+    n_ok: int
+    n_total: int
+    states: Mapping[str, int]
+    low_bound: float
+    high_bound: float
+    target: float
+    attainable: float
+    meets_target: bool | None
+    method: str
+    shown: bool
+    before: float | None = None
+    after: float | None = None
+    delta: float | None = None
+    delta_low: float | None = None
+    delta_high: float | None = None
+    p: float | None = None
+    n_pairs: int | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the oracle ladder: a rate in [0, 1] with interval over ``n`` samples."""
+
+    step: str
+    title: str
+    rate: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What is wrong in a text: ``[start, end)`` and the kind of fault (a verdict)."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """A real failing sample: what was asked, what was said, which stretch of it is wrong, what was expected."""
+
+    sample_id: str
+    question: str
+    answer: str | None
+    wrong: tuple[Stretch, ...]
+    expected: str
+    evidence: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class CauseBlock:
+    """A cause of failure: ``n`` samples of ``n_total`` have it as their primary cause, ``n_any`` among others."""
+
+    cause: str
+    title: str
+    layer: str
+    layer_title: str
+    n: int
+    n_any: int
+    n_total: int
+    low: float
+    high: float
+    sub_causes: Mapping[str, int]
+    advice: str
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True)
+class SliceRow:
+    """A part of the samples: ``n_failing`` of ``n`` fail; ``lift`` and ``q_value`` for the worst slices only."""
+
+    value: str
+    n: int
+    n_failing: int
+    rate: float
+    low: float
+    high: float
+    causes: str = ""
+    lift: float | None = None
+    q_value: float | None = None
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """The parts of one dimension, or the worst slices; ``reason`` says why it is empty or what was left out."""
+
+    name: str
+    title: str
+    rows: tuple[SliceRow, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A sample whose outcome differs between the runs."""
+
+    sample_id: str
+    question: str
+    change: str
+    cause_before: str
+    cause_after: str
+    answer_changed: bool
+
+
+@dataclass(frozen=True)
+class Flow:
+    """How many samples went from one cause to another (``moved`` False: it stayed the same)."""
+
+    cause_before: str
+    cause_after: str
+    n: int
+    sample_ids: tuple[str, ...]
+    moved: bool
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What changed against the baseline.
+
+    ``counts``: change → number of samples, of ``n_pairs`` matched ones; ``flipped``: the broken and fixed ones whose
+    answer differs; ``same_answer``: those whose answer is the same and whose contexts are not; ``noise``: verdicts that
+    moved on identical text, which count as neither; ``red_lines``: samples with a permission leak, by new, gone, still;
+    ``smallest``: the smallest change of the pass rate that this many pairs could show; ``warnings``: what makes the two
+    runs hard to compare.
+    """
+
+    counts: Mapping[str, int]
+    n_pairs: int
+    flows: tuple[Flow, ...]
+    flipped: tuple[Moved, ...]
+    same_answer: tuple[Moved, ...]
+    noise: tuple[Moved, ...]
+    red_lines: Mapping[str, int]
+    smallest: float | None
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Action:
+    """What to do next: in one layer, touching ``n`` of ``n_failing`` failing samples."""
+
+    layer: str
+    title: str
+    n: int
+    n_failing: int
+    causes: tuple[tuple[str, int], ...]
+    advice: tuple[str, ...]
+    red_line: bool
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How it was measured: labelled facts, how far to trust the judge, what could not be checked."""
+
+    facts: tuple[tuple[str, str], ...]
+    trust: tuple[str, ...]
+    trust_table: tuple[tuple[str, ...], ...]
+    unchecked: tuple[tuple[str, int, str], ...]
+    n_total: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Failing:
+    """One failing sample of the appendix."""
+
+    sample_id: str
+    question: str
+    answer: str | None
+    cause: str
+    cause_title: str
+    sub_cause: str | None
+    confidence: float
+    evidence: str
+    advice: str
+    verdict: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a report says; see the module. ``evaluation`` and ``baseline`` are the objects themselves."""
+
+    title: str
+    subtitle: str
+    language: str
+    date: datetime.date
+    verdict: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    ladder: tuple[Step, ...]
+    causes: tuple[CauseBlock, ...]
+    places: tuple[Breakdown, ...]
+    changes: Changes | None
+    findings: tuple[Finding, ...]
+    actions: tuple[Action, ...]
+    measured: Measured
+    failing: tuple[Failing, ...]
+    n_total: int
+    evaluation: Any = field(repr=False)
+    baseline: Any = field(default=None, repr=False)
+
+    @property
+    def n_failing(self) -> int:
+        """Failing samples."""
+        return len(self.failing)
+
+
+@dataclass
+class Material:
+    """What the parts of a report are made from, computed once."""
+
+    evaluation: Any
+    baseline: Any
+    failures: pd.DataFrame
+    samples: pd.DataFrame
+    summary: pd.DataFrame
+    comparison: Any
+    annotations: Mapping[str, Any]
+
+    @property
+    def failing(self) -> pd.DataFrame:
+        """The rows of ``failures`` that fail."""
+        return self.failures[self.failures["passed"].eq(False)]
+
+    @property
+    def n(self) -> int:
+        """Samples."""
+        return len(self.failures)
+
+
+def build_report(
+    evaluation: Any,
+    *,
+    baseline: Any = None,
+    findings: Sequence[Finding] = (),
+    annotations: Mapping[str, Any] | None = None,
+    language: str | None = None,
+    date: datetime.date | None = None,
+) -> Report:
+    """Gather the content of a report.
+
+    Parameters
+    ----------
+    evaluation
+        An ``Evaluation``, under the thresholds that hold.
+    baseline
+        The evaluation that it is compared with; None leaves the comparison out.
+    findings, annotations
+        The pins in their order, and the user's verdicts by sample id (see ``Session``).
+    language
+        ``"en"`` or ``"zh"``; default: the one in force.
+    date
+        Printed on the report; default today.
+
+    Raises
+    ------
+    InputError
+        For an unknown language.
+    """
+    with speaking(language or get_language()):
+        return _gather(_material(evaluation, baseline, annotations or {}), tuple(findings), date or _today())
+
+
+def _today() -> datetime.date:
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) -> Material:
+    from workbench.reports.changes import compared
+
+    comparison = None if baseline is None else compared(baseline, evaluation)
+    return Material(
+        evaluation, baseline, evaluation.failures(), evaluation.samples.frame, evaluation.summary(), comparison, annotations
+    )
+
+
+def _gather(material: Material, findings: tuple[Finding, ...], date: datetime.date) -> Report:
+    from workbench.reports import broken, changes, measured, next_steps, quality, verdict, where
+
+    measures = quality.measures(material)
+    changed = changes.changes(material)
+    actions = next_steps.actions(material)
+    return Report(
+        title=_title(material),
+        subtitle=_subtitle(material, date),
+        language=get_language(),
+        date=date,
+        verdict=verdict.verdict(material, measures, changed),
+        measures=measures,
+        ladder=quality.ladder(material),
+        causes=broken.causes(material),
+        places=where.places(material),
+        changes=changed,
+        findings=findings,
+        actions=actions,
+        measured=measured.measured(material),
+        failing=broken.failing_rows(material),
+        n_total=material.n,
+        evaluation=material.evaluation,
+        baseline=material.baseline,
+    )
+
+
+def _title(material: Material) -> str:
+    if material.baseline is None:
+        return _t("report.title.one", name=material.evaluation.name)
+    return _t("report.title.two", name=material.evaluation.name, baseline=material.baseline.name)
+
+
+def _subtitle(material: Material, date: datetime.date) -> str:
+    judge = str(material.evaluation.manifest.get("judge") or "none").partition("/")[0]
+    said = _t("report.title.no_judge") if judge == "none" else _t("report.title.judge", judge=judge)
+    return " · ".join([_t("report.title.date", year=date.year, month=date.month, day=date.day, name=_month(date)),
+                       _t("report.title.cases", n=f"{material.n:,}"), said])  # fmt: skip
+
+
+def _month(date: datetime.date) -> str:
+    return ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][date.month - 1]

@@ -1,0 +1,82 @@
+"""Numbers as a report shows them, in the language in force."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from workbench.language import get_language
+
+#: Between a number and its sign, so that a line never breaks there.
+_THIN = "\u00a0"
+
+
+def missing(value: Any) -> bool:
+    """Whether a number is not there."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def score(value: Any, *, signed: bool = False) -> str:
+    """A score with two decimals; an en dash where there is none."""
+    if missing(value):
+        return "–"
+    text = f"{abs(float(value)):.2f}"
+    return _sign(float(value), text) if signed else ("−" if value < 0 and text != "0.00" else "") + text
+
+
+def percent(value: Any, *, unit: bool = True) -> str:
+    """A rate in whole per cents: "71 %" in English, "71%" in Chinese."""
+    if missing(value):
+        return "–"
+    return f"{100 * float(value):.0f}" + (_unit() if unit else "")
+
+
+def points(value: Any) -> str:
+    """A difference of rates in percentage points, signed: "+16", "−3", "0"."""
+    return "–" if missing(value) else _sign(float(value), f"{abs(100 * float(value)):.0f}")
+
+
+def interval(low: Any, high: Any, *, signed: bool = False) -> str:
+    """An interval of scores; empty where there is none."""
+    if missing(low) or missing(high):
+        return ""
+    return f"{score(low, signed=signed)} – {score(high, signed=signed)}"
+
+
+def rate_interval(low: Any, high: Any) -> str:
+    """An interval of rates; empty where there is none."""
+    if missing(low) or missing(high):
+        return ""
+    return f"{percent(low, unit=False)} – {percent(high)}"
+
+
+def count(value: Any) -> str:
+    """A count with its thousands marked."""
+    return "–" if missing(value) else f"{int(value):,}"
+
+
+def chance(value: Any) -> str:
+    """A p-value: two digits that count, never 0."""
+    if missing(value):
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{float(value):.3f}" if value < 0.1 else f"{float(value):.2f}"
+
+
+def listed(parts: Any) -> str:
+    """Words joined as an enumeration in the language in force."""
+    return ("、" if get_language() == "zh" else ", ").join(str(part) for part in parts)
+
+
+def sentences(parts: Any) -> str:
+    """Whole sentences one after the other."""
+    return ("" if get_language() == "zh" else " ").join(str(part) for part in parts if part)
+
+
+def _sign(value: float, text: str) -> str:
+    if not text.strip("0."):
+        return text
+    return ("+" if value > 0 else "−") + text
+
+
+def _unit() -> str:
+    return "%" if get_language() == "zh" else f"{_THIN}%"
