@@ -149,9 +149,26 @@ class Chain:
 
     @cached_property
     def on_topic(self) -> Mask:
-        """The answer makes one of the points, or is about what was asked (not judged counts as yes)."""
+        """The answer makes one of the points, or is about what was asked (not judged counts as yes).
+
+        An answer that resembles neither the reference nor an expected context is about something else, however
+        well it would fit the question.
+        """
         relevancy = score(self.view, "answer_relevancy")
-        return self.makes_a_point | ~(relevancy.values < self.view.t.low_cut("answer_relevancy"))
+        addresses = ~(relevancy.values < self.view.t.low_cut("answer_relevancy"))
+        return self.makes_a_point | (addresses & self.resembles_expected)
+
+    @cached_property
+    def resembles_expected(self) -> Mask:
+        """A claim says what the reference or an expected context says, or the opposite; True without either."""
+        claims, support = self.view.answer, self.facts.support("answer")
+        expected = self.view.expected[support.context]
+        known = count(claims.code[support.claim], expected, self.n) + count(claims.code, ~np.isnan(claims.other_entail), self.n)
+        likeness = np.fmax(np.nan_to_num(claims.other_entail), np.nan_to_num(claims.other_contradict))
+        cells = np.fmax(np.nan_to_num(support.entail), np.nan_to_num(support.contradict))
+        np.fmax.at(likeness, support.claim[expected], cells[expected])
+        alike = likeness >= self.view.t.support - self.view.t.unsure_band
+        return (known == 0) | self.any_of(claims, alike)
 
     @cached_property
     def missed_point(self) -> Mask:
