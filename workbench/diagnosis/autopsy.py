@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from workbench.data.points import matcher
-from workbench.data.text import language
 from workbench.diagnosis.duplicates import copies, near
 from workbench.diagnosis.lexical import terms
 from workbench.diagnosis.misses import Miss
 from workbench.diagnosis.ranks import Floats, Ints, search
-from workbench.diagnosis.shelf import Shelf
+from workbench.diagnosis.shelf import Shelf, spoken
 from workbench.evidence.background import percentile
 
 #: Documents before the missed one that are looked at for near-duplicates, and listed as rivals.
@@ -213,7 +212,7 @@ def _one(miss: Miss, places: list[int], words: _Lexical, dense: _Dense, shelf: S
     autopsy = Autopsy(
         miss.doc_id, miss.entry, miss.rank, True, n, dense.rank, bm25_rank,
         None if dense.similarity is None else round(dense.similarity, 6), dense.scores, None,
-        _rounded(words.coverage(mine)), (language(miss.question), shelf.languages[place]), _foreign(miss, place, shelf),
+        _rounded(words.coverage(mine)), (spoken(miss.question), shelf.languages[place]), _foreign(miss, place, shelf),
         cut, _beyond(miss, place, dense, shelf) if cut else None, _at_edge(miss, place, shelf),
         _flags([shelf.term_sets[p] for p in before_dense], mine),
         _flags([shelf.term_sets[p] for p in before_bm25], mine),

@@ -10,13 +10,17 @@ from typing import Any, cast
 import numpy as np
 
 from workbench.data.schema import Corpus, none_if_missing
-from workbench.data.text import language
+from workbench.data.text import language, stop_words, words
 from workbench.diagnosis.lexical import Lexical, terms
 from workbench.diagnosis.ranks import Floats, Ints, id_order
 from workbench.evidence.background import backgrounds_by_language
 from workbench.evidence.embed import CachedEncoder, Encoder, resolve_encoder
 
 _log = logging.getLogger(__name__)
+
+#: Share of function words from which on a Latin text is English.
+ENGLISH = 0.15
+_BY_SCRIPT = frozenset(("en", "zh", "ja", "ko", "ru", "ar", "he", "th", "hi", "el", "other"))
 
 #: ``progress(done, total)`` while texts are encoded.
 Progress = Callable[[int, int], None]
@@ -108,7 +112,7 @@ class Shelf:
     @cached_property
     def languages(self) -> list[str]:
         """Language of every document."""
-        return [language(text) for text in self.texts]
+        return [spoken(text) for text in self.texts]
 
     # -- vectors --------------------------------------------------------------------------------------------------
 
@@ -144,15 +148,27 @@ class Shelf:
         """Similarities of random questions and documents for each wanted pair of languages, ascending."""
         assert self.encoder is not None
         found: dict[tuple[str, str], np.ndarray] = {}
-        spoken = [language(question) for question in questions]
+        languages = [spoken(question) for question in questions]
         for asked, written in sorted(pairs):
-            left = [text for text, name in zip(questions, spoken, strict=True) if name == asked]
+            left = [text for text, name in zip(questions, languages, strict=True) if name == asked]
             right = [text for text, name in zip(self.texts, self.languages, strict=True) if name == written]
             found |= backgrounds_by_language(
                 cast(Encoder, self.encoder), left, [asked] * len(left),
                 others=right, other_languages=[written] * len(right), kind="query", other_kind="passage",
             )  # fmt: skip
         return found
+
+
+def spoken(text: str) -> str:
+    """Language of a question or document, for telling whether the two can share words at all.
+
+    The language model errs on short Latin texts full of names; a text with English function words is English.
+    """
+    found = language(text)
+    if found in _BY_SCRIPT:
+        return found
+    mine = words(text[:2000])
+    return "en" if sum(word in stop_words() for word in mine) >= ENGLISH * max(len(mine), 1) else found
 
 
 def stem(doc_id: str) -> str:

@@ -1,0 +1,109 @@
+"""What another k, hybrid fusion, or more weight for titles and sections would find, without indexing anything again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.diagnosis.autopsy import AHEAD, Found
+from workbench.diagnosis.lexical import Lexical, terms
+from workbench.diagnosis.missed import Examined, entry_of
+from workbench.diagnosis.ranks import Floats
+from workbench.diagnosis.shelf import Shelf
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: The constant of reciprocal rank fusion (Cormack, Clarke & Büttcher 2009).
+RRF = 60
+
+
+def fused_rank(found: Found) -> int | None:
+    """Rank of the document when the first ``AHEAD`` documents of both rankings are fused by reciprocal rank.
+
+    Ties by the better of the two ranks. None when neither ranking has it that high, or there is no encoder.
+    """
+    if found.autopsy.dense_rank is None or found.place < 0:
+        return None
+    scores: dict[int, float] = {}
+    for ranking in (found.dense[:AHEAD], found.bm25[:AHEAD]):
+        for rank, place in enumerate(ranking.tolist(), start=1):
+            scores[place] = scores.get(place, 0.0) + 1 / (RRF + rank)
+    mine = scores.get(found.place)
+    return None if mine is None else 1 + sum(score > mine for score in scores.values())
+
+
+def rescue_curve(examined: Examined, k: int, deepest: int = 50) -> pd.DataFrame:
+    """How many of the judgements missed at depth ``k`` each ranking would fetch, for every depth.
+
+    Returns
+    -------
+    DataFrame, index ``depth`` 1 … ``deepest``; ``dense, bm25, hybrid``: counts of rescued judgements (of alternatives
+    one is enough); ``n``: how many are missed and indexed. ``dense`` and ``hybrid`` are 0 without an encoder.
+    """
+    import pandas as pd
+
+    best: dict[tuple[int, int], list[float]] = {}
+    for item in examined.at(k):
+        if item.autopsy.indexed:
+            mine = best.setdefault(entry_of(item), [np.inf] * 3)
+            ranks = (item.autopsy.dense_rank, item.autopsy.bm25_rank, fused_rank(item))
+            best[entry_of(item)] = [min(old, np.inf if rank is None else rank) for old, rank in zip(mine, ranks, strict=True)]
+    table = np.array(list(best.values())).reshape(-1, 3)
+    depths = np.arange(1, deepest + 1)
+    counts = (table[:, None, :] <= depths[None, :, None]).sum(axis=0)
+    frame = pd.DataFrame(counts, columns=["dense", "bm25", "hybrid"], index=pd.Index(depths, name="depth"))
+    return frame.assign(n=len(best))
+
+
+class Weighted:
+    """BM25 with weights for the title and for the neighbouring chunks of a document (its section).
+
+    Score = text + ``title`` · title + ``section`` · best neighbour, each from an index of its own, so that moving a
+    weight needs no new index.
+    """
+
+    def __init__(self, shelf: Shelf) -> None:
+        self.shelf = shelf
+
+    @cached_property
+    def _titles(self) -> Lexical:
+        return Lexical([terms(title) for title in self.shelf.titles], self.shelf.order)
+
+    @cached_property
+    def _neighbours(self) -> np.ndarray:
+        """Places (n, 2) of the chunks before and after each one in its document, −1 without."""
+        shelf = self.shelf
+        at = {(s, int(p)): place for place, (s, p) in enumerate(zip(shelf.sources, shelf.positions, strict=True))
+              if s is not None and p is not None}  # fmt: skip
+        found = np.full((len(shelf), 2), -1)
+        for (source, position), place in at.items():
+            found[place] = at.get((source, position - 1), -1), at.get((source, position + 1), -1)
+        return found
+
+    def scores(self, question: str, title: float = 0.0, section: float = 0.0) -> Floats:
+        """Weighted scores (n,) of all documents."""
+        query = terms(question)
+        text = self.shelf.lexical.scores(query)
+        total = text.copy()
+        if title:
+            total += np.float32(title) * self._titles.scores(query)
+        if section:
+            padded = np.append(text, np.float32(0))
+            total += np.float32(section) * padded[self._neighbours].max(axis=1)
+        return total
+
+    def ranks(self, found: Sequence[Found], title: float = 0.0, section: float = 0.0) -> list[int | None]:
+        """Rank of each missed document under the weights; None when it is not in the corpus."""
+        by_question: dict[str, Floats] = {}
+        ranks: list[int | None] = []
+        for item in found:
+            question = item.miss.question
+            if question not in by_question:
+                by_question[question] = self.scores(question, title, section)
+            scores = by_question[question]
+            ranks.append(None if item.place < 0 else self.shelf.lexical.rank(scores, item.place))
+        return ranks
