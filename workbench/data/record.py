@@ -57,22 +57,11 @@ class Recording:
 
 
 def record(
-    cases: Any,
-    call: Callable[..., Any] | None = None,
-    *,
-    endpoint: str | None = None,
-    out: str | Path,
-    request: Any = None,
-    response: Mapping[str, str] | None = None,
-    headers: Mapping[str, str] | None = None,
-    concurrency: int = 8,
-    timeout: float = 60.0,
-    retries: int = 3,
-    config: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    retry_errors: bool = False,
-) -> Recording:
+    cases: Any, call: Callable[..., Any] | None = None, *, endpoint: str | None = None, out: str | Path,
+    request: Any = None, response: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None,
+    concurrency: int = 8, timeout: float = 60.0, retries: int = 3, config: Mapping[str, Any] | None = None,
+    progress: Progress | None = None, cancelled: Callable[[], bool] | None = None, retry_errors: bool = False,
+) -> Recording:  # fmt: skip
     """Ask a system every case that ``out`` does not hold yet, and append what it says.
 
     Parameters
@@ -80,31 +69,23 @@ def record(
     cases
         Anything that ``load_samples`` reads, or a ``SampleSet``.
     call
-        A function or coroutine function; its parameters get the fields of the case that they are named after
+        A function or coroutine function; parameters get the fields of the case that they are named after
         (``question``, ``tenant`` …), any other parameter the whole case. It returns the answer, or a mapping.
     endpoint
         Address of a service that takes JSON by POST, instead of ``call``.
-    request
-        Template of the body (see :mod:`workbench.data.record_template`), as a value or as JSON text. Default: the
-        question as ``question`` and ``query``, the tenant as ``tenant_id``, and the plain entries of ``config``.
+    request, headers
+        Templates (see :mod:`workbench.data.record_template`); ``${NAME}`` is read from the environment. Default body:
+        ``question`` and ``query``, ``tenant_id``, and the plain entries of ``config``.
     response
-        Where our fields stand in the reply:
-        ``{"answer": "$.data.reply", "contexts": "$.docs", "contexts.text": "body"}``.
-    headers
-        Header templates; ``${NAME}`` is read from the environment.
+        Path of our field: ``{"answer": "$.data.reply", "contexts": "$.docs", "contexts.text": "body"}``.
     concurrency, timeout, retries
-        Requests at once; seconds for one; further tries on 429 (``Retry-After`` is kept to), 5xx, broken connections
-        and time-outs.
+        Requests at once; seconds for one; further tries on 429 (as ``Retry-After`` says), 5xx, lost connections, time-outs.
     config
         Free key–values about the system (``top_k``, model, prompt version), written to the manifest.
     progress
         Called with (done, total, errors) after each case.
     retry_errors
         Ask the cases again whose row has an error.
-
-    Returns
-    -------
-    Recording
 
     Raises
     ------
