@@ -27,6 +27,8 @@ _NAMES = {
     "Session": ("workbench.views.session", "Session"),
     "Thresholds": ("workbench.scoring.thresholds", "Thresholds"),
     "WorkbenchError": ("workbench.errors", "WorkbenchError"),
+    "breakdown": ("workbench.diagnosis.breakdown", "breakdown"),
+    "agreement": ("workbench.diagnosis.calibration", "agreement"),
     "check": ("workbench.data.doctor", "check"),
     "compare": ("workbench.comparing", "compare"),
     "compare_many": ("workbench.comparing", "compare_many"),
@@ -35,6 +37,7 @@ _NAMES = {
     "evaluate": ("workbench.running", "evaluate"),
     "RankingWarning": ("workbench.scoring.ranking", "RankingWarning"),
     "evaluate_rankings": ("workbench.scoring.ranking", "evaluate_rankings"),
+    "failing_terms": ("workbench.diagnosis.terms", "failing_terms"),
     "load_corpus": ("workbench.data.corpus", "load_corpus"),
     "load_evaluation": ("workbench.evaluation", "load_evaluation"),
     "load_samples": ("workbench.data.load", "load_samples"),
@@ -44,11 +47,13 @@ _NAMES = {
     "open": ("workbench.running", "open_evaluation"),
     "oracle_ladder": ("workbench.diagnosis.summary", "oracle_ladder"),
     "panels": ("workbench.panels", ""),
+    "query_types": ("workbench.diagnosis.queries", "query_types"),
     "record": ("workbench.data.record", "record"),
     "resolve_encoder": ("workbench.evidence.embed", "resolve_encoder"),
     "resolve_judge": ("workbench.evidence.resolve", "resolve_judge"),
     "score_on_cluster": ("workbench.scale", "score_on_cluster"),
     "set_language": ("workbench.language", "set_language"),
+    "worst_slices": ("workbench.diagnosis.slices", "worst_slices"),
 }
 
 __all__ = sorted((*_NAMES, "__version__"))
