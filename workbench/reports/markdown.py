@@ -16,6 +16,7 @@ from workbench.language import speaking
 from workbench.language import text as _t
 from workbench.reports import extracts, phrases, pictures, words
 from workbench.reports.report import Action, Breakdown, CauseBlock, Changes, Example, Measure, Moved, Report
+from workbench.reports.secrets import without_keys
 from workbench.views.finding import Finding
 from workbench.views.html import clean
 
@@ -47,7 +48,7 @@ def markdown(report: Report, places: dict[str, str]) -> str:
             _top(report), _quality(report), _broken(report, places), _where(report, places), _changes(report.changes),
             _findings(report, places), _next(report), _measured(report), _metrics(report.measures), _failing(report),
         ]  # fmt: skip
-        return "\n\n".join(line for part in parts for line in part if line) + "\n"
+        return without_keys("\n\n".join(line for part in parts for line in part if line) + "\n")
 
 
 def md(value: Any) -> str:
@@ -250,10 +251,11 @@ def _finding(at: int, finding: Finding, places: dict[str, str]) -> list[str]:
 
 
 def _own_table(finding: Finding) -> str:
-    if not finding.columns:
+    heads, own = phrases.own_table(finding)
+    if not own:
         return ""
-    rows = [[_value(value) for value in row] for row in finding.rows[:TABLE]]
-    table = _table([md(phrases.column(name)) for name in finding.columns], rows)
+    rows = [[_value(value) for value in row] for row in own[:TABLE]]
+    table = _table([md(name) for name in heads], rows)
     if finding.n <= TABLE:
         return table
     return f"{table}\n\n{_t('report.findings.more_rows', shown=len(rows), total=words.count(finding.n))}"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
+from workbench.data.redact import redacted
 from workbench.language import has_text
 from workbench.language import text as _t
 from workbench.reports import words
@@ -35,31 +36,16 @@ def _facts(material: Material) -> list[tuple[str, str]]:
     }  # fmt: skip
     if material.baseline is not None:
         known["baseline"] = _other(material.baseline)
-    return [(_t(f"report.measured.{name}"), str(value)) for name, value in known.items() if value]
+    return [(_t(f"report.measured.{name}"), redacted(str(value))) for name, value in known.items() if value]
 
 
 def thresholds_words(thresholds: Thresholds) -> str:
     """All cut-offs in one line; those that differ from the defaults carry an asterisk."""
-    usual = Thresholds().to_dict()
-    return " · ".join(
-        f"{name} {value}{'' if usual.get(name) == value else '*'}"
-        for name, value in _flat(thresholds.to_dict())
-        if name != "targets"
-    )
-
-
-def _flat(plain: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    usual = Thresholds().to_dict()
-    found: list[tuple[str, Any]] = []
-    for name, value in plain.items():
-        if name == "targets":
-            continue
-        if isinstance(value, Mapping):
-            own = usual.get(name) or {}
-            found += [(f"{name} {key}", f"{cut:g}" + ("" if own.get(key) == cut else "*")) for key, cut in value.items()]
-        else:
-            found.append((name, value))
-    return found
+    usual = Thresholds()
+    plain, defaults = thresholds.to_dict(), usual.to_dict()
+    own = [(name, value, defaults.get(name)) for name, value in plain.items() if not isinstance(value, Mapping)]
+    own += [(f"low {name}", cut, usual.low_cut(name)) for name, cut in thresholds.low_scores.items()]
+    return " · ".join(f"{name} {value}{'' if value == default else '*'}" for name, value, default in own)
 
 
 def _targets(thresholds: Thresholds) -> str:

@@ -22,6 +22,7 @@ from workbench.language import speaking
 from workbench.language import text as _t
 from workbench.reports import extracts, phrases, words
 from workbench.reports.report import Action, CauseBlock, Report, Stretch
+from workbench.reports.secrets import without_keys
 from workbench.views.finding import Finding
 from workbench.views.html import Mark, clean, h, join, marked, picture, safe
 
@@ -29,6 +30,8 @@ from workbench.views.html import Mark, clean, h, join, marked, picture, safe
 ROWS, TABLE, IDS = 2000, 20, 200
 #: Causes named in the short line of an action.
 CAUSES = 3
+#: A cell of so many characters is kept on one line.
+SHORT = 20
 _DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -36,7 +39,8 @@ def html(report: Report) -> str:
     """The whole page."""
     with speaking(report.language):
         template = _environment().get_template("report.html.j2")
-        return template.render(r=report, css=Markup(_css()), policy=_policy(), lang=_lang(report))
+        page = template.render(r=report, css=Markup(_css()), policy=_policy(), lang=_lang(report))
+    return without_keys(page)
 
 
 def _lang(report: Report) -> str:
@@ -142,4 +146,6 @@ def cell(value: Any) -> Markup:
         return safe(_t("panels.common.yes" if value else "panels.common.no"))
     if isinstance(value, (list, tuple)):
         return head_text(", ".join(map(str, value)), 160)
-    return safe(value) if value is None or isinstance(value, int) else head_text(str(value), 160)
+    if value is None or isinstance(value, int) or len(str(value)) <= SHORT:
+        return h("span", value, cls="nowrap")
+    return head_text(str(value), 160)

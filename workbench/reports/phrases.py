@@ -11,13 +11,21 @@ from workbench.reports import words
 from workbench.reports.report import Changes, Report
 from workbench.views.filtering import Filter
 from workbench.views.finding import Finding
-from workbench.views.names import metric_title
+from workbench.views.names import cause_title, metric_title
 
 
 def nothing(report: Report, part: str) -> str:
     """Why a part about failures is empty: nothing fails, or nothing could be tested."""
     tested = report.evaluation.failures()["passed"].notna().any()
     return _t(f"report.{part}.none" if tested else f"report.{part}.none_tested")
+
+
+def own_table(finding: Finding) -> tuple[list[str], list[list[Any]]]:
+    """Headings and rows of a finding's table, without columns that are empty; causes by their names."""
+    kept = [at for at in range(len(finding.columns)) if any(row[at] not in (None, "") for row in finding.rows)]
+    heads = [column(finding.columns[at]) for at in kept]
+    rows = [[cause_title(row[at]) if finding.columns[at] == "cause" else row[at] for at in kept] for row in finding.rows]
+    return heads, rows
 
 
 def column(name: str) -> str:
@@ -35,8 +43,8 @@ def values(plain: Any) -> str:
     """Thresholds as they were stored, in one line."""
     if not isinstance(plain, Mapping):
         return str(plain)
-    parts = [f"{name} {values(value)}" if not isinstance(value, Mapping) else values(value) for name, value in plain.items()]
-    return " · ".join(part for part in parts if part)
+    parts = [f"{name} ({values(value)})" if isinstance(value, Mapping) else f"{name} {value}" for name, value in plain.items()]
+    return " · ".join(parts)
 
 
 def number_line(finding: Finding) -> str:
@@ -63,7 +71,7 @@ def changes_counts(changes: Changes) -> str:
         least = words.percent(changes.smallest, unit=False)
         told.append(_t("report.changes.smallest", n=words.count(changes.n_pairs), points=least))
     if any(changes.red_lines.values()):
-        told.append(_t("report.changes.red_lines", **changes.red_lines))
+        told.append(_t("report.changes.red_lines", **dict[str, Any](changes.red_lines)))
     return words.sentences(told)
 
 

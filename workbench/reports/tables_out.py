@@ -10,6 +10,7 @@ from workbench.data.tables import without_controls
 from workbench.language import speaking
 from workbench.reports import phrases
 from workbench.reports.report import Failing, Report
+from workbench.reports.secrets import without_keys
 from workbench.views.finding import Finding
 
 if TYPE_CHECKING:
@@ -33,9 +34,10 @@ def rows(report: Report) -> pd.DataFrame:
     import pandas as pd
 
     with speaking(report.language):
-        known = _Known(report)
+        known = Known(report)
         found = [row for at, item in enumerate(report.findings, 1) for row in _pinned(known, at, item)]
         found += [{"part": "failing", **known.sample(item.sample_id)} for item in report.failing]
+    found = [{name: without_keys(v) if isinstance(v, str) else v for name, v in row.items()} for row in found]
     frame = pd.DataFrame(found, columns=[*TEXTS, *report.evaluation.scores().columns])
     return _typed(frame)
 
@@ -51,7 +53,7 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-class _Known:
+class Known:
     """What is known of each sample."""
 
     def __init__(self, report: Report) -> None:
@@ -74,7 +76,7 @@ class _Known:
         }  # fmt: skip
 
 
-def _pinned(known: _Known, at: int, finding: Finding) -> list[dict[str, Any]]:
+def _pinned(known: Known, at: int, finding: Finding) -> list[dict[str, Any]]:
     own = {
         "part": "finding", "finding": at, "title": finding.title, "note": finding.note, "n": finding.n,
         "n_total": finding.n_total, "value": finding.value, "low": finding.low, "high": finding.high,

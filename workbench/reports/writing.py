@@ -68,7 +68,7 @@ def _parquet(report: Report, target: Path) -> Path:
 
 
 def _junit(report: Report, target: Path) -> Path:
-    from workbench.reports.junit import write_samples
+    from workbench.reports.samples_junit import write_samples
 
     return write_samples(report, target)
 
