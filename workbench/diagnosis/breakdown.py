@@ -65,7 +65,8 @@ def groups(dimensions: Dimensions, by: Sequence[str], tested: NDArray[np.bool_],
     order = np.argsort(codes, kind="stable")
     rows, codes = rows[order], codes[order]
     starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]]) if len(codes) else np.empty(0, dtype=np.int64)
-    kept, small = [], []
+    kept: list[Group] = []
+    small: list[Group] = []
     for start, stop in zip(starts, [*starts[1:], len(codes)], strict=True):
         found = rows[start:stop]
         values = _values(parts, int(codes[start]))

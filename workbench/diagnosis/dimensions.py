@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-Ints = NDArray[np.int64] if TYPE_CHECKING else Any
+    Ints = NDArray[np.int64]
 
 #: Dimensions that are made from the samples, in the order in which they are offered.
 DERIVED = ("query_type", "case_type", "language", "length", "numbers", "expected_documents", "tenant")
@@ -262,7 +263,7 @@ def _of_numbers(name: str, numbers: NDArray[np.float64]) -> Dimension:
         return _of_codes(name, tuple(f"{value:g}" for value in distinct), codes, numbers=numbers, ordered=True)
     cuts = np.unique(np.quantile(known, [0.25, 0.5, 0.75]))
     edges = [known.min(), *cuts, known.max()]
-    labels = tuple(f"{low:.4g} – {high:.4g}" for low, high in zip(edges[:-1], edges[1:], strict=True))
+    labels = tuple(f"{low:.4g} – {high:.4g}" for low, high in pairwise(edges))
     codes = np.where(np.isfinite(numbers), np.searchsorted(cuts, numbers, side="right"), len(labels))
     return _of_codes(name, labels, codes, numbers=numbers, ordered=True)
 

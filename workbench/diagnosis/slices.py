@@ -247,7 +247,7 @@ def _by_permutation(candidates: Candidates, observed: Floats, table: Table, seed
         strongest = np.concatenate([strongest, _maxima(candidates, drawn.T.astype(np.float32), table)])
     ranked = np.sort(strongest)
     beaten = len(ranked) - np.searchsorted(ranked, observed - 1e-9, side="left")
-    return (1.0 + beaten) / (1.0 + len(ranked))
+    return np.asarray((1.0 + beaten) / (1.0 + len(ranked)), dtype=float)
 
 
 def _maxima(candidates: Candidates, drawn: NDArray[np.float32], table: Table) -> Floats:
