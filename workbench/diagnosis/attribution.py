@@ -21,7 +21,7 @@ from workbench.scoring.groups.refusal import answerable, outcome
 from workbench.scoring.metric import View
 from workbench.scoring.metrics import score
 from workbench.scoring.scored import Floats, Mask, count
-from workbench.scoring.verdicts import CONTRADICTED, NOT_MENTIONED, SUPPORTED
+from workbench.scoring.verdicts import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE
 
 PASS = "pass"
 NOT_CHECKED = "not_checked"
@@ -193,10 +193,12 @@ class Chain:
 
     @cached_property
     def grounded(self) -> Mask:
-        """The answer makes claims, the contexts support at least one, and none of them is a serious invention."""
-        return self.any_of(self.view.answer, self.view.answer_verdicts == SUPPORTED) & ~self.any_of(
-            self.view.answer, serious(self.view)
-        )
+        """No claim of the answer is a serious invention, and the contexts support one; or they leave it unsure, and
+        contradict the reference instead."""
+        answer, verdicts = self.view.answer, self.view.answer_verdicts
+        altered = self.any_of(self.view.reference, self.view.reference_verdicts == CONTRADICTED)
+        held = self.any_of(answer, verdicts == SUPPORTED) | (self.any_of(answer, verdicts == UNSURE) & altered)
+        return held & ~self.any_of(answer, serious(self.view))
 
     @cached_property
     def rests(self) -> tuple[Floats, Floats]:
@@ -302,7 +304,9 @@ def _retrieval_confidence(c: Chain) -> Floats:
 
 def _distracted(c: Chain) -> Mask:
     there = c.facts.judged & c.facts.recorded & ~c.missing_entries
-    misled = c.any_of(c.view.answer, c.misled_claims) & ~c.any_of(c.view.answer, c.well_founded_claims)
+    refuted = (c.view.answer_verdicts == CONTRADICTED) | (c.view.answer_other == CONTRADICTED)
+    wholly = c.any_of(c.view.answer, c.misled_claims) & ~c.any_of(c.view.answer, c.well_founded_claims)
+    misled = wholly | c.any_of(c.view.answer, c.misled_claims & refuted)
     return there & c.missed_point & misled & ~c.is_off_topic
 
 

@@ -17,7 +17,7 @@ from workbench.scoring.metric import View
 from workbench.scoring.metrics import score
 from workbench.scoring.scored import Mask
 from workbench.scoring.tables import best_contexts
-from workbench.scoring.verdicts import CONTRADICTED, NOT_MENTIONED, SUPPORTED
+from workbench.scoring.verdicts import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,7 +167,7 @@ class Explainer:
             "contradicted": verdicts == CONTRADICTED,
             "invented": serious(view) & (verdicts == NOT_MENTIONED),
             "unsupported": np.isin(verdicts, (NOT_MENTIONED, CONTRADICTED)),
-            "supported": verdicts == SUPPORTED,
+            "held": np.isin(verdicts, (SUPPORTED, UNSURE)),
             "against_reference": (verdicts == SUPPORTED) & (view.answer_other == CONTRADICTED),
             "dropped_points": chain.unmade_points & (view.points.own_entail >= 0.5),
             "dropped_claims": chain.unmade_claims & (view.reference_verdicts == SUPPORTED),
@@ -295,7 +295,7 @@ def _faithful(e: Explainer, code: int) -> Found:
     answer = e.view.answer
     rows = e.rows(answer, code, e.masks["against_reference"])
     if not len(rows):
-        rows = e.rows(answer, code, e.masks["supported"])
+        rows = e.rows(answer, code, e.masks["held"])
     return {"claim": e.quote(answer, rows[0]), **e.where(rows[0])}
 
 
