@@ -165,3 +165,13 @@ def _red(comparison: Comparison) -> list[str]:
 def _named(ids: list[str]) -> str:
     shown = ", ".join(item[:40] for item in ids[:NAMED])
     return shown + (f" … (+{len(ids) - NAMED:,})" if len(ids) > NAMED else "")
+
+
+def change_title(change: str) -> str:
+    """``broken`` … as a reader calls it."""
+    return _t(f"compare.change.{change}.name")
+
+
+def layer_title(layer: str) -> str:
+    """``retrieval`` … as a reader calls it."""
+    return _t(f"compare.layer.{layer}.name")

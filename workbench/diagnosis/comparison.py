@@ -204,11 +204,16 @@ class Comparison:
     # -- tests ------------------------------------------------------------------------------------------------------
 
     @cached_property
+    def known(self) -> dict[str, Metric]:
+        """Every metric that both runs can be scored by under the same name, whether or not it was chosen."""
+        first, second = definitions(self.before.thresholds.k), definitions(self.after.thresholds.k)
+        return {name: metric for name, metric in first.items() if name in second}
+
+    @cached_property
     def metrics(self) -> dict[str, Metric]:
-        """The metrics that both runs have under the same name, by name."""
-        known = definitions(self.before.thresholds.k) | definitions(self.after.thresholds.k)
+        """The metrics that were chosen in both runs, by name."""
         both = set(self.before.metrics) & set(self.after.metrics)
-        return {name: metric for name, metric in known.items() if name in both}
+        return {name: metric for name, metric in self.known.items() if name in both}
 
     def scored(self, name: str) -> tuple[Scored, Scored]:
         """A metric of the matched samples in either run."""
@@ -223,6 +228,7 @@ class Comparison:
         Over the samples that have a score in both runs. ``low``, ``high``: 95 % bootstrap interval of the paired
         difference. ``p_value``: McNemar's mid-p for 0/1 scores, else a permutation test. ``p_adjusted``: pass / fail is
         the question asked and stands alone; the metrics are corrected for how many were looked at.
+        ``metrics`` asks for some, among them ones that were not chosen; by default all that both have.
         ``smallest_detectable``: see :func:`workbench.diagnosis.paired.smallest_detectable`. ``better``: whether the
         change is to the better, None when it is zero or neither direction is good.
         """
@@ -236,7 +242,7 @@ class Comparison:
         return {}
 
     def _tested(self, chosen: tuple[str, ...] | None) -> pd.DataFrame:
-        names = [name for name in self.metrics if chosen is None or name in chosen]
+        names = [name for name in self.known if (name in self.metrics if chosen is None else name in chosen)]
         rows = [] if chosen is not None and PASSED not in chosen else [self.passing]
         rows += [self._test(name) for name in names]
         frame = pd.DataFrame(rows, columns=list(TESTS))
@@ -253,7 +259,7 @@ class Comparison:
         return _row(PASSED, first, second, binary=True, method=self._method(judged=True), higher=True)
 
     def _test(self, name: str) -> Mapping[str, Any]:
-        metric = self.metrics[name]
+        metric = self.known[name]
         first, second = self.scored(name)
         both = first.ok & second.ok
         judged = metric.group not in ("ranking", "permission")
