@@ -52,6 +52,8 @@ _NAMES = {
     "resolve_encoder": ("workbench.evidence.embed", "resolve_encoder"),
     "resolve_judge": ("workbench.evidence.resolve", "resolve_judge"),
     "score_on_cluster": ("workbench.scale", "score_on_cluster"),
+    "silver_labels": ("workbench.silver", "silver_labels"),
+    "with_silver_labels": ("workbench.silver", "with_silver_labels"),
     "set_language": ("workbench.language", "set_language"),
     "worst_slices": ("workbench.diagnosis.slices", "worst_slices"),
 }

@@ -124,7 +124,9 @@ def _meets(metric: Metric, mean: float, target: float | None, attainable: float)
 
 def _method(view: View, metric: Metric, name: str) -> str:
     if metric.group == "ranking":
-        return "ids, linear gain" if name.startswith("ndcg") else "ids"
+        silver = int((view.facts.evidence.plain("silver") == True).sum())  # noqa: E712 - elementwise
+        labels = f"ids, silver labels for {silver} samples" if silver else "ids"
+        return f"{labels}, linear gain" if name.startswith("ndcg") else labels
     if metric.group == "own":
         return "own function"
     if metric.group == "permission":

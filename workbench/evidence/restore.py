@@ -11,7 +11,7 @@ from workbench.data.schema import NESTED_FIELDS, REJECTED_COLUMNS, SAMPLE_FIELDS
 from workbench.evidence.frames import Evidence
 
 _DERIVED = ("judge_", "text_", "recorded:")
-_ADDED = ("contexts_recorded", "input_errors", "not_in_corpus", "missed")
+_ADDED = ("contexts_recorded", "input_errors", "not_in_corpus", "missed", "silver")
 
 
 def restore(evidence: Evidence, name: str) -> SampleSet:

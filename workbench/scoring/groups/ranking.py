@@ -12,6 +12,9 @@ from workbench.scoring.ranking_lists import list_metrics
 from workbench.scoring.scored import Mask, Scored, settle
 from workbench.scoring.states import INPUT_ERROR, NOT_APPLICABLE, UNDEFINED
 
+#: Metrics that divide by all relevant documents, or by the ideal order of them.
+_BY_RELEVANT = ("recall@", "average_precision@", "ndcg@")
+
 _NEEDS = ("expected_docs", "contexts")
 _TREC = "trec_eval 10"
 
@@ -45,7 +48,12 @@ def _compute(view: View) -> dict[str, Scored]:
     values = list_metrics(names, n_samples=view.n, **_arrays(view))
     unreadable = (facts.unreadable("expected_docs", "contexts"), INPUT_ERROR)
     absent = (~facts.recorded | ~facts.judged | _without_ids(view), NOT_APPLICABLE)
-    scores = {name: settle(values[name], unreadable, absent) for name in names}
+    # Silver labels know only what was retrieved: nothing that divides by all relevant documents has a meaning.
+    silver = view.facts.evidence.plain("silver") == True  # noqa: E712 - elementwise
+    scores = {
+        name: settle(values[name], unreadable, (absent[0] | (silver & name.startswith(_BY_RELEVANT)), absent[1]))
+        for name in names
+    }
     scores["duplicate_rate"] = settle(
         values["duplicate_rate"],
         (facts.unreadable("contexts"), INPUT_ERROR),
