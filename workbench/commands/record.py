@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     result = record(
         options.cases, endpoint=options.endpoint, out=options.out, request=template,
         response=_pairs(options.response, "--response"), headers=_pairs(options.header, "--header"),
-        config=_pairs(options.config, "--config"), concurrency=options.concurrency, timeout=options.timeout,
+        config=_typed(_pairs(options.config, "--config")), concurrency=options.concurrency, timeout=options.timeout,
         retries=options.retries, retry_errors=options.retry_errors,
     )  # fmt: skip
     say(f"{result.n_cases:,} cases: {result.n_recorded:,} asked now, {result.n_kept:,} recorded before")
@@ -50,6 +51,22 @@ def _pairs(given: list[str], option: str) -> dict[str, str] | None:
     if bad := [name for name, sign, _ in pairs if not sign or not name]:
         raise InputError(f"{option} {bad[0]!r}: write NAME=VALUE")
     return {name: value for name, _, value in pairs} or None
+
+
+def _typed(config: dict[str, str] | None) -> dict[str, Any] | None:
+    """Numbers and true / false of the configuration with their type: ``top_k=5`` is sent as 5."""
+    if config is None:
+        return None
+    known = {name: _json(value) for name, value in config.items()}
+    return {name: config[name] if value is None else value for name, value in known.items()}
+
+
+def _json(value: str) -> int | float | bool | None:
+    try:
+        read = json.loads(value)
+    except ValueError:
+        return None
+    return read if isinstance(read, int | float) else None
 
 
 def _read(path: str) -> str:
