@@ -238,12 +238,17 @@ def without_citations(text: str) -> str:
     return CITATION_MARK.sub(lambda match: " " * len(match.group()), text)
 
 
+#: Characters before a quantity that may tell what it is a quantity of; the whole sentence would make a long one slow.
+NEAR = 200
+
+
 def _disagreeing(text: str) -> dict[str, int]:
     """Quantities that are given two values: the same words before them in another sentence, the same unit, another value."""
     slots: dict[tuple[str, str | None], set[tuple[float, float]]] = {}
     for sentence in sentences(text):
         for q in quantities(sentence.text):
-            head = " ".join(t.text.casefold() for t in tokens(sentence.text[: q.start])[-3:])
+            before = sentence.text[max(q.start - NEAR, 0) : q.start]
+            head = " ".join(t.text.casefold() for t in tokens(before)[-3:])
             slots.setdefault((head, q.unit), set()).add((q.low, q.high))
     return {
         "text_quantities": len(slots),
