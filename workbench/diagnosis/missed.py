@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,11 +40,12 @@ AT_EVALUATION = 5000
 class Examined:
     """An autopsy of every relevant expected document of an evaluation, retrieved ones included.
 
-    ``found`` in the order of samples and judgements. Depth k only chooses among them, see :meth:`at`.
+    ``found`` in the order of samples and judgements. Depth k only chooses among them, see :meth:`at`. ``shelf`` is None
+    when there is no corpus at hand, see :func:`from_stored`.
     """
 
     found: tuple[Found, ...]
-    shelf: Shelf
+    shelf: Shelf | None
 
     def at(self, k: int) -> list[Found]:
         """Those that are missed at depth ``k``: outside the first k contexts, like all alternatives of their entry."""
@@ -120,7 +121,7 @@ def examine(
     return Examined(tuple(examine_misses(misses, shelf, questions_of(evidence), match=match, cancel=cancel)), shelf)
 
 
-def missed_table(found: list[Found], shelf: Shelf, k: int) -> pd.DataFrame:
+def missed_table(found: Sequence[Found], shelf: Shelf | None, k: int) -> pd.DataFrame:
     """The columns of :func:`missed_documents` for autopsies that were made."""
     import pandas as pd
 
@@ -132,18 +133,20 @@ def missed_table(found: list[Found], shelf: Shelf, k: int) -> pd.DataFrame:
     return frame.astype({"sample_id": "str", "doc_id": "str", "n_documents": "int64"})
 
 
-def _row(item: Found, shelf: Shelf, k: int) -> tuple[Any, ...]:
+def _row(item: Found, shelf: Shelf | None, k: int) -> tuple[Any, ...]:
     known = item.autopsy
     return (
         item.miss.sample_id, item.miss.doc_id, known.dense_rank, known.bm25_rank, known.n_documents,
         known.gap(k), known.percentile, next(iter(ranks(known)), None), rivals(item, shelf, k),
-        near_duplicates(item.place, shelf) if known.indexed else [], sub_cause(known, k),
+        near_duplicates(item.place, shelf) if shelf is not None and item.place >= 0 else [], sub_cause(known, k),
     )  # fmt: skip
 
 
-def rivals(item: Found, shelf: Shelf, k: int) -> list[str]:
+def rivals(item: Found, shelf: Shelf | None, k: int) -> list[str]:
     """Ids of what came instead, then of what stands before the document by BM25 and by the encoder, 10 in all."""
     came = [doc_id for rank, doc_id, _ in item.miss.came if rank <= k and doc_id is not None]
+    if shelf is None:
+        return list(dict.fromkeys(came))[:RIVALS]
     bm25, dense = item.before_bm25.tolist(), item.before_dense.tolist()
     turns = [places[at] for at in range(max(len(bm25), len(dense))) for places in (bm25, dense) if at < len(places)]
     before = [shelf.ids[place] for place in turns if shelf.ids[place] not in item.miss.expected]
@@ -192,6 +195,18 @@ def stored_autopsies(evidence: Evidence) -> dict[int, list[Autopsy]]:
         for code, items in enumerate(evidence.nested("missed"))
         if items
     }
+
+
+def from_stored(evaluation: Any) -> Examined:
+    """What was kept with an evaluation, without its corpus: ranks and sub-causes of what the prompt lacked."""
+    import numpy as np
+
+    none = np.empty(0, np.int64)
+    stored = stored_autopsies(evaluation.evidence)
+    known = {(code, item.doc_id): item for code, items in stored.items() for item in items}
+    misses = find_misses(evaluation.evidence, None)
+    pairs = [(miss, known[miss.code, miss.doc_id]) for miss in misses if (miss.code, miss.doc_id) in known]
+    return Examined(tuple(Found(miss, item, -1, none, none, none, none) for miss, item in pairs), None)
 
 
 def first_sub_causes(view: View) -> Mapping[int, str]:

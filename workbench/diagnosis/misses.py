@@ -39,7 +39,8 @@ def find_misses(evidence: Evidence, k: int | None, match: str = "chunk") -> list
     """
     contexts = _contexts_by_sample(evidence)
     return [
-        miss for code, value in enumerate(evidence.nested("expected_docs"))
+        miss
+        for code, value in enumerate(evidence.nested("expected_docs"))
         for miss in _missed(evidence, code, value, contexts.get(code, []), k, match)
     ]  # fmt: skip
 

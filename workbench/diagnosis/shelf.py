@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, cast
@@ -11,13 +11,15 @@ import numpy as np
 
 from workbench.data.schema import Corpus, none_if_missing
 from workbench.data.text import language, stop_words, words
+from workbench.diagnosis.lazy import load_cached
 from workbench.diagnosis.lexical import Lexical, terms
 from workbench.diagnosis.ranks import Floats, Ints, id_order
 from workbench.evidence.background import backgrounds_by_language
-from workbench.evidence.embed import CachedEncoder, Encoder, resolve_encoder
+from workbench.evidence.cache import content_key
+from workbench.evidence.embed import CachedEncoder, Encoder, encoder_identity
 
-_log = logging.getLogger(__name__)
-
+#: Tokens of a window that a prompt and special signs may take.
+PROMPT = 16
 #: Share of function words from which on a Latin text is English.
 ENGLISH = 0.15
 _BY_SCRIPT = frozenset(("en", "zh", "ja", "ko", "ru", "ar", "he", "th", "hi", "el", "other"))
@@ -64,7 +66,6 @@ class Shelf:
         self.order: Ints = id_order(self.ids)
         self.encoder = as_cached(encoder)
         self.progress, self.cancel = progress, cancel
-        self._cut: dict[int, bool] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -127,22 +128,32 @@ class Shelf:
         return self.encoder.encode(texts, kind, progress=self.progress, cancel=self.cancel)
 
     def is_cut(self, places: Iterable[int]) -> list[bool | None]:
-        """Which documents are longer than the encoder's window; None where the encoder does not tell."""
+        """Which documents are longer than the encoder's window; None where the encoder does not tell.
+
+        A text of fewer characters than the window has tokens is not, which needs no encoder to be loaded.
+        """
         wanted = list(places)
         if self.encoder is None or not hasattr(self.encoder, "truncated"):
             return [None] * len(wanted)
-        new = sorted(set(wanted) - self._cut.keys())
-        if new:
-            cut = self.encoder.truncated([self.texts[place] for place in new])
-            self._cut |= {place: bool(flag) for place, flag in zip(new, cut, strict=True)}
-        return [self._cut[place] for place in wanted]
+        room = int(getattr(self.encoder, "max_tokens", None) or 0) - PROMPT
+        return [len(self.texts[place]) > room and self._window(place)["cut"] for place in wanted]
 
     def window_end(self, place: int) -> int | None:
         """Where the encoder's window ends in a document that is cut, in characters; None where it cannot be told."""
-        if self.encoder is None or not hasattr(self.encoder, "token_vectors"):
-            return None
-        _, spans = self.encoder.token_vectors([self.texts[place]], "passage")[0]
-        return int(np.asarray(spans)[:, 1].max()) if len(spans) else None
+        return self._window(place)["end"] if self.encoder is not None else None
+
+    def _window(self, place: int) -> dict[str, Any]:
+        """``cut`` and ``end`` of one document, kept in the cache."""
+        assert self.encoder is not None
+        text, cache = self.texts[place], self.encoder.cache
+        key = content_key("window", encoder_identity(self.encoder.inner), text)
+        known = cache.get_many("windows", [key]).get(key)
+        if known is not None:
+            found: dict[str, Any] = json.loads(known)
+            return found
+        fresh = _look_at_window(self.encoder, text)
+        cache.put_many("windows", {key: json.dumps(fresh)})
+        return fresh
 
     def backgrounds(self, questions: Sequence[str], pairs: set[tuple[str, str]]) -> dict[tuple[str, str], np.ndarray]:
         """Similarities of random questions and documents for each wanted pair of languages, ascending."""
@@ -157,6 +168,14 @@ class Shelf:
                 others=right, other_languages=[written] * len(right), kind="query", other_kind="passage",
             )  # fmt: skip
         return found
+
+
+def _look_at_window(encoder: Any, text: str) -> dict[str, Any]:
+    cut = bool(encoder.truncated([text])[0]) if hasattr(encoder, "truncated") else None
+    if not cut or not hasattr(encoder, "token_vectors"):
+        return {"cut": cut, "end": None}
+    _, spans = encoder.token_vectors([text], "passage")[0]
+    return {"cut": cut, "end": int(np.asarray(spans)[:, 1].max()) if len(spans) else None}
 
 
 def spoken(text: str) -> str:
@@ -180,4 +199,4 @@ def as_cached(encoder: str | Encoder | None) -> CachedEncoder | None:
     """The encoder behind its cache; None for None and ``"none"``."""
     if encoder is None or (isinstance(encoder, str) and encoder == "none"):
         return None
-    return encoder if isinstance(encoder, CachedEncoder) else CachedEncoder(resolve_encoder(encoder))
+    return encoder if isinstance(encoder, CachedEncoder) else load_cached(encoder)

