@@ -38,6 +38,7 @@ _NAMES = {
     "RankingWarning": ("workbench.scoring.ranking", "RankingWarning"),
     "evaluate_rankings": ("workbench.scoring.ranking", "evaluate_rankings"),
     "failing_terms": ("workbench.diagnosis.terms", "failing_terms"),
+    "hallucinated_claims": ("workbench.diagnosis.hallucinations", "hallucinated_claims"),
     "load_corpus": ("workbench.data.corpus", "load_corpus"),
     "load_evaluation": ("workbench.evaluation", "load_evaluation"),
     "load_samples": ("workbench.data.load", "load_samples"),

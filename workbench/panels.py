@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.views.panels.compare import Compare
     from workbench.views.panels.dataset import Dataset
     from workbench.views.panels.export import Export
+    from workbench.views.panels.hallucinations import Hallucinations
     from workbench.views.panels.low_scores import LowScores
+    from workbench.views.panels.query_types import QueryTypes
     from workbench.views.panels.score import Score
     from workbench.views.session import Session
 
@@ -37,6 +40,28 @@ def low_scores(session: Session, metric: str | None = None) -> LowScores:
     from workbench.views.panels.low_scores import LowScores
 
     return LowScores(session, metric)
+
+
+def query_types(session: Session, by: str | None = None, other: str | None = None, min_n: int = 5) -> QueryTypes:
+    """Panel 05: which kinds of query fail? ``by``, ``other``: dimensions as in ``wb.breakdown``."""
+    from workbench.views.panels.query_types import QueryTypes
+
+    return QueryTypes(session, by, other, min_n)
+
+
+def compare(session: Session, before: Any = None) -> Compare:
+    """Panel 06: what got worse, and is it real? ``before``: the run to compare the session's with, or several."""
+    from workbench.reports import gate
+    from workbench.views.panels.compare import Compare
+
+    return Compare(session, before, gate)
+
+
+def hallucinations(session: Session) -> Hallucinations:
+    """Panel 07: what was made up, and how serious is it?"""
+    from workbench.views.panels.hallucinations import Hallucinations
+
+    return Hallucinations(session)
 
 
 def export(session: Session, folder: str | Path = "findings") -> Export:
