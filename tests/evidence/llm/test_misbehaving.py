@@ -67,6 +67,14 @@ BAD_TEXTS = {
     "echo of the schema": ('{"answer_claims": [{"text": "…", "verdicts": []}, …]}', "not_json"),
     "not a completion": (Response('{"ok": true}', content_type="application/json"), "empty_reply"),
     "html": (Response("<html>gateway</html>", content_type="text/html"), "empty_reply"),
+    "declined": (completion(None, refusal="I cannot judge this"), "empty_reply"),
+    "filtered": (completion("", "content_filter"), "empty_reply"),
+    "usage of another kind": (
+        Response(json.dumps({"choices": [{"message": {"content": 5}}], "usage": [1]}), content_type="application/json"),
+        "empty_reply",
+    ),
+    "no choices": (Response('{"choices": []}', content_type="application/json"), "empty_reply"),
+    "deeply nested": (Response("[" * 100_000, content_type="application/json"), "empty_reply"),
     "broken envelope": (Response('{"choices": [', content_type="application/json"), "empty_reply"),
 }
 
@@ -390,6 +398,20 @@ def test_formats_are_loosened_and_remembered(make_judge, model, name, accepted):
     model.requests.clear()
     list(make_judge(retries=0).examine([sample(7)]))
     assert len(model.requests) == 2
+
+
+def test_a_server_that_is_not_ready_teaches_nothing_about_formats(make_judge, model):
+    model.fault = lambda asked: failure(503, "Loading model")
+    assert only(make_judge(retries=0)).reason.startswith("server_error")
+    model.requests.clear()
+    model.fault = None
+    assert only(make_judge()).state == "ok" and model.requests[0].format == "json_schema"
+
+
+def test_a_rate_limit_in_words_of_quota_stops_nothing(make_judge, model):
+    model.fault = lambda asked: failure(429, "Quota exceeded for requests per minute")
+    found = list(make_judge(retries=0, workers=2).examine([sample(n) for n in range(5)]))
+    assert {e.reason.split(":")[0] for e in found} == {"rate_limited"} and len(found) == 5
 
 
 def test_a_model_that_refuses_a_temperature_is_asked_without(make_judge, model):

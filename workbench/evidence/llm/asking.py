@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.llm.budget import Spending
-from workbench.evidence.llm.client import CallError, Completion, Endpoint, EndpointOptions
+from workbench.evidence.llm.client import CallError, Endpoint, EndpointOptions
+from workbench.evidence.llm.envelope import Completion
 from workbench.evidence.llm.parse import Problem, Reply
 from workbench.evidence.llm.prompts import prompt_hash
 from workbench.evidence.llm.tasks import Call, repair_call

@@ -18,6 +18,7 @@ from workbench.data.redact import Secret, guard_client_loggers, public_url, reda
 from workbench.errors import JudgeError
 from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.llm.budget import Spending, estimate_tokens
+from workbench.evidence.llm.envelope import Completion, completion_in
 from workbench.evidence.llm.pace import Pace
 from workbench.evidence.llm.tasks import Call
 
@@ -40,13 +41,17 @@ _LENGTH_WORDS = (
 
 
 class CallError(Exception):
-    """A call that gave no reply. ``code`` is its reason; ``final``: every other call will fail in the same way."""
+    """A call that gave no reply. ``code`` is its reason.
 
-    def __init__(self, code: str, detail: str, *, final: bool = False) -> None:
+    ``final``: every other call will fail in the same way; ``may_be_format``: a looser reply format may be accepted.
+    """
+
+    def __init__(self, code: str, detail: str, *, final: bool = False, may_be_format: bool = False) -> None:
         super().__init__(f"{code}: {detail}")
         self.code = code
         self.detail = detail
         self.final = final
+        self.may_be_format = may_be_format
 
 
 class _FormatRefused(Exception):
@@ -55,22 +60,6 @@ class _FormatRefused(Exception):
     def __init__(self, error: CallError) -> None:
         super().__init__(str(error))
         self.error = error
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """A completed call. ``problem`` says what was wrong with the envelope when ``text`` could not be found in it."""
-
-    text: str
-    finish: str = ""
-    sent: int = 0
-    received: int = 0
-    problem: str = ""
-
-    @property
-    def cut_off(self) -> bool:
-        """Whether the endpoint stopped at its length limit."""
-        return self.finish in ("length", "max_tokens")
 
 
 @dataclass(frozen=True)
@@ -260,11 +249,11 @@ class Endpoint:
                 failure = self._status_error(error)
             else:
                 self._pace.succeeded(time.monotonic() - started)
-                return self._completed(_envelope(reply.content), call)
+                return self._completed(completion_in(reply.content), call)
         if failure.code == "bad_request" and self._temperature is not None and "temperature" in failure.detail.lower():
             self._temperature = None
             return await self._send(call, kind)
-        if kind != "text" and not failure.final and failure.code in ("bad_request", "server_error"):
+        if kind != "text" and failure.may_be_format:
             raise _FormatRefused(failure)
         raise failure
 
@@ -292,9 +281,9 @@ class Endpoint:
 
     # ------------------------------------------------------------ what went wrong
 
-    def _error(self, code: str, detail: str, final: bool = False) -> CallError:
+    def _error(self, code: str, detail: str, final: bool = False, may_be_format: bool = False) -> CallError:
         line = " ".join(redacted(detail, self.options.secrets()).split())
-        return CallError(code, line[:300], final=final)
+        return CallError(code, line[:300], final=final, may_be_format=may_be_format)
 
     def _tries(self) -> str:
         return f"{self.options.retries + 1} tries"
@@ -311,16 +300,18 @@ class Endpoint:
         words = f"{error.code} {error.type} {detail}".lower()
         if status in (401, 403):
             return self._error("authentication", detail, final=True)
-        if status == 402 or (status == 429 and any(word in words for word in _QUOTA_WORDS)):
+        if status == 402 or (status == 429 and _is_spent(words, error.response.headers)):
             return self._error("quota", detail, final=True)
         if status == 404:
             return self._error("unknown_model", f"{detail} ({self.options.address}, {self.options.model})", final=True)
         if status == 429:
             return self._error("rate_limited", f"{detail}, {self._tries()}")
         if status >= 500 or status in (408, 409):
-            return self._error("server_error", f"{detail}, {self._tries()}")
+            # llama.cpp answers 500 to a schema that it cannot use; 502–504 come from a server that is not ready.
+            unusable = status in (500, 501)
+            return self._error("server_error", f"{detail}, {self._tries()}", may_be_format=unusable)
         too_long = status == 413 or any(word in words for word in _LENGTH_WORDS)
-        return self._error("too_long" if too_long else "bad_request", detail)
+        return self._error("too_long" if too_long else "bad_request", detail, may_be_format=not too_long)
 
     # ------------------------------------------------------------ memory of formats
 
@@ -349,6 +340,12 @@ def _raw_response(openai: Any) -> type:
     return httpx.Response
 
 
+def _is_spent(words: str, headers: Mapping[str, str]) -> bool:
+    """Whether a 429 is about an account without credit; one that will pass says when, or names a rate."""
+    passes = "retry-after" in headers or "per minute" in words or "per second" in words
+    return "insufficient_quota" in words or (not passes and any(word in words for word in _QUOTA_WORDS))
+
+
 def _about_format(detail: str) -> bool:
     words = detail.lower()
     return any(word in words for word in ("response_format", "json_schema", "json_object", "schema", "grammar"))
@@ -368,26 +365,3 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         except (KeyError, ValueError):
             continue
     return None
-
-
-def _envelope(content: bytes) -> Completion:
-    """What stands in the body of a chat completion. Never raises."""
-    try:
-        body = json.loads(content)
-        choice = body["choices"][0]
-        message = choice["message"]
-        usage = body.get("usage") or {}
-        text = message.get("content")
-        refusal = message.get("refusal")
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-        return Completion("", problem="the endpoint's reply is no chat completion")
-    if isinstance(text, list):
-        text = "".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
-    finish = str(choice.get("finish_reason") or "")
-    problem = f"the model declined: {refusal}"[:200] if refusal and not text else ""
-    sent, received = (_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
-    return Completion(text if isinstance(text, str) else "", finish, sent, received, problem)
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
