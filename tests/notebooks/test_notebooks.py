@@ -41,6 +41,12 @@ def complaints(notebook):
     return found
 
 
+def shown(notebook, name):
+    """What the widgets with a CSS class show."""
+    states = (model["state"] for model in widget_states(notebook).values())
+    return [state["value"] for state in states if name in state.get("_dom_classes", [])]
+
+
 def run(path, folder, parameters, monkeypatch):
     """Execute a copy of ``path`` in ``folder`` with papermill's parameters, as the command line does."""
     import papermill
@@ -144,6 +150,54 @@ def test_a_csv_of_ones_own_in_the_one_line(tmp_path, monkeypatch):
         m["state"]["value"] for m in widget_states(notebook).values() if "wb-card" in m["state"].get("_dom_classes", [])
     ]
     assert "expected_docs" in cards[0]
+
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\x00\x1b[2J\u202egnp.exe"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """An evaluation of texts that would run, hide or freeze something; the last answer has a megabyte."""
+    import workbench as wb
+
+    rows = [
+        {
+            "sample_id": f"=cmd|' /C calc'!A{i}",
+            "question": f"{HOSTILE} {i}",
+            "answer": "=1+1" + HOSTILE + "<b>词语 word</b> " * (0 if i < 3 else 55_000),
+            "contexts": [{"doc_id": HOSTILE, "text": HOSTILE * 50}],
+            "reference": HOSTILE,
+            "case_type": HOSTILE,
+            "tags": {HOSTILE: HOSTILE},
+            "must_include": ["@never there"],
+            "expected_docs": ["-1+1"],
+        }
+        for i in range(4)
+    ]
+    folder = tmp_path_factory.mktemp("hostile") / "evaluation"
+    wb.evaluate(wb.load_samples(rows), judge=None, progress=False).save(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["00_start_here", "01_score_dataset", "02_low_scores", "10_export_findings"])
+def test_hostile_texts_show_and_export_harmlessly(name, hostile, tmp_path, monkeypatch):
+    out = tmp_path / "findings"
+    path = ROOT / "notebooks" / f"{name}.ipynb"
+    notebook = run(path, tmp_path, {"DATA": str(hostile), "OUT": str(out)}, monkeypatch)
+    assert complaints(notebook) == []
+    pages = [m["state"]["value"] for m in widget_states(notebook).values() if m["model_name"] == "HTMLModel"]
+    pages += [
+        o.data["text/html"]
+        for cell in notebook.cells
+        for o in cell.get("outputs", [])
+        if "text/html" in o.get("data", {})
+    ]
+    pages += [file.read_text("utf-8") for file in out.glob("*.html")]
+    assert pages and max(map(len, pages)) < 2_000_000
+    for page in pages:
+        assert not re.search(r"<script|<img src=x|[\x00-\x08\x0b-\x1f]", page)
+    for file in out.glob("*.csv"):
+        assert not re.search(r'(?m)(^|,)"?[=+@]', file.read_text("utf-8-sig"))
 
 
 def test_a_broken_panel_is_found(evaluations, tmp_path, monkeypatch):

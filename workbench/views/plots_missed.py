@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Roles of documents in the neighbourhood map → colour, marker, size.
 ROLES: Mapping[str, tuple[str, str, float]] = {
-    "corpus": (GREY, ".", 10), "rival": (ORANGE, "s", 34), "came": (SKY, "o", 46), "expected": (GREEN, "P", 60),
+    "corpus": (GREY, "o", 14), "rival": (ORANGE, "s", 34), "came": (SKY, "o", 46), "expected": (GREEN, "P", 60),
     "missed": (VERMILLION, "X", 90), "question": (BLUE, "*", 170),
 }  # fmt: skip
 #: Sub-causes → colour and marker, so that colour never stands alone.
@@ -85,14 +85,14 @@ def neighbourhood(
     drawn, notice = sampled(len(kinds), kinds != "corpus", 2000)
     points, share = project(vectors[drawn])
     with drawing(9.6, 4.6, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.03, right=0.985, top=0.92, bottom=0.04)
+        figure.subplots_adjust(left=0.02, right=0.82, top=0.92, bottom=0.03)
         for role, (color, marker, size) in ROLES.items():
             mine = kinds[drawn] == role
             style: dict[str, Any] = {"alpha": 0.4, "linewidths": 0} if role == "corpus" else {"edgecolors": "white"}
             axes.scatter(*points[mine].T, c=color, marker=marker, s=size, label=drawable(_t(f"missed.role.{role}")),
                          **style)  # fmt: skip
         _name_points(axes, points, [names[at] for at in drawn], kinds[drawn])
-        axes.legend(loc="upper right", frameon=False, fontsize=8)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=8)
         axes.set_xticks([])
         axes.set_yticks([])
         axes.set_title(drawable(title, 120))
@@ -104,13 +104,16 @@ def _name_points(axes: Axes, points: NDArray[np.floating], names: Sequence[str],
     """Labels that do not lie on each other: one is left out where another stands already."""
     scale = np.ptp(points, axis=0) if len(points) else np.ones(2)
     placed: list[NDArray[np.floating]] = []
+    middle = np.min(points[:, 0], initial=np.inf) + 0.7 * scale[0]
     for wanted in ("missed", "question", "expected", "came", "rival"):
         for at in np.flatnonzero(kinds == wanted):
             place = points[at] / np.where(scale > 0, scale, 1)
             if any(abs(place[0] - other[0]) < 0.2 and abs(place[1] - other[1]) < 0.035 for other in placed):
                 continue
             placed.append(place)
-            axes.annotate(drawable(names[at], 26), points[at], xytext=(6, 3), textcoords="offset points", fontsize=8)
+            left = points[at, 0] > middle
+            axes.annotate(drawable(names[at], 26), points[at], xytext=(-6 if left else 6, 3), fontsize=8,
+                          textcoords="offset points", ha="right" if left else "left")  # fmt: skip
 
 
 def project(vectors: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
@@ -140,7 +143,7 @@ def quadrant(
     across, up = np.asarray(dense, dtype=float), np.asarray(bm25, dtype=float)
     known = np.isfinite(across) & np.isfinite(up)
     with drawing(9.6, 4.2, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.07, right=0.8, top=0.91, bottom=0.12)
+        figure.subplots_adjust(left=0.07, right=0.75, top=0.91, bottom=0.12)
         limit = max(n_documents, k + 1) * 1.3
         axes.set(xscale="log", yscale="log", xlim=(0.8, limit), ylim=(0.8, limit))
         axes.axvline(k + 0.5, color=GREY, lw=1)
@@ -152,6 +155,8 @@ def quadrant(
                              label=drawable(f"{_t(f'causes.sub.{cause}')} {int(mine.sum())}"))  # fmt: skip
         if current is not None and known[current]:
             axes.scatter(across[current], up[current], s=210, facecolors="none", edgecolors=BLUE, linewidths=1.8)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         _quadrant_words(axes)
         axes.set_xlabel(drawable(_t("missed.plot.dense_rank")))
         axes.set_ylabel(drawable(_t("missed.plot.bm25_rank")))

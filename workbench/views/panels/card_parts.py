@@ -65,7 +65,7 @@ def answer_part(session: Session, sample_id: str) -> Markup:
     if answer is None:
         shown: Any = h("em", _t("panels.card.no_answer"), cls="wb-quiet")
     else:
-        shown = marked(answer, _claim_marks(claims, session.slices.rows("spans", sample_id)))
+        shown = marked(answer, claim_marks(claims, session.slices.rows("spans", sample_id)))
     unlock = _t("panels.card.no_claims") if answer is not None and not len(claims) else ""
     pairs = [
         (_t("panels.card.answer"), join([shown, _counts(claims), h("p", unlock, cls="wb-quiet") if unlock else ""]))
@@ -81,7 +81,7 @@ def _answer_claims(session: Session, sample_id: str) -> pd.DataFrame:
     return claims[claims["side"] == "answer"] if len(claims) else claims
 
 
-def _claim_marks(claims: pd.DataFrame, spans: pd.DataFrame) -> list[Mark]:
+def claim_marks(claims: pd.DataFrame, spans: pd.DataFrame) -> list[Mark]:
     """One mark a claim, and one for each part of a claim (a number, a name) that the contexts do not bear out."""
     marks = []
     for claim in records(claims):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: ``exporter(session, path, format=…, language=…)`` writes the pins and gives the file that it wrote.
 Exporter = Callable[..., Path]
-FORMATS = ("html", "md", "csv")
+FORMATS = ("html", "md", "xlsx", "csv", "parquet", "junit")
 #: Findings that can be edited on one page of the panel.
 EDITED = 20
 
@@ -147,7 +147,7 @@ class Export(Panel):
                 f"format {format!r} in language {chosen!r} is not known; use {', '.join(FORMATS)} in en or zh"
             )
         target = Path(path).expanduser()
-        target = target if target.suffix else target.with_name(f"{target.name}.{format}")
+        target = target if target.suffix else target.with_name(f"{target.name}.{'xml' if format == 'junit' else format}")
         return self._exporter(self.session, target, format=format, language=chosen)
 
     def table(self) -> pd.DataFrame:

@@ -49,10 +49,11 @@ def count_words(found: Sequence[Found], k: int) -> str:
     return _t("missed.count", questions=f"{questions:,}", documents=f"{len(found):,}")
 
 
-def cause_words(found: Sequence[Found], k: int) -> str:
+def cause_words(found: Sequence[Found], k: int, most: int | None = None) -> str:
     """ "just below k 6 · crowded out 5 · …", most frequent first."""
-    counts = Counter(label(item, k) for item in found)
-    return " · ".join(f"{label_title(name)} {count}" for name, count in counts.most_common())
+    counts = Counter(label(item, k) for item in found).most_common()
+    named = [f"{label_title(name)} {count}" for name, count in counts[:most]]
+    return " · ".join(named) + (" …" if len(named) < len(counts) else "")
 
 
 def present_labels(found: Sequence[Found], k: int) -> list[str]:
@@ -197,7 +198,7 @@ def quadrant_picture(found: Sequence[Found], at: int, k: int, theme: str = "prin
     )
     if all(item.autopsy.dense_rank is None for item in found):
         dense = bm25
-    title = _t("missed.plot.quadrant_title", n=len(found), top=cause_words(found, k))
+    title = _t("missed.plot.quadrant_title", n=len(found), top=cause_words(found, k, 3))
     n = max(item.autopsy.n_documents for item in found)
     causes = [sub_cause(item.autopsy, k) for item in found]
     figure = plots.quadrant(dense, bm25, causes, k, n, current=at, title=title, theme=theme)
