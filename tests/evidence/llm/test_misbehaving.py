@@ -444,8 +444,8 @@ def test_whatever_the_server_does_no_number_is_made_up(make_judge, model):
 
     model.fault = fault
     judge = make_judge(workers=8)
-    found = list(judge.examine([sample(n) for n in range(len(texts) + 10)]))
-    assert len(found) == len(texts) + 10
+    found = list(judge.examine([sample(n) for n in range(len(texts) + 15)]))
+    assert len(found) == len(texts) + 15
     bad = [e for e in found if e.state == "judge_error"]
     assert len(bad) == len(texts) and all(e.entail is None and e.relevance is None for e in bad)
     assert judge.spending.requests <= 3 * len(found)
