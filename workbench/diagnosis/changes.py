@@ -124,7 +124,8 @@ def _pair_claims(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]
     for _, i, j in _similar(left, right):
         if i in used_left or j in used_right:
             continue
-        used_left.add(i), used_right.add(j)
+        used_left.add(i)
+        used_right.add(j)
         change = "number" if _other_number(left[i]["text"], right[j]["text"]) else "reworded"
         rows.append(_claim_row(change, left[i], right[j]))
     rows += [_claim_row("lost", claim, None) for i, claim in enumerate(left) if i not in used_left]

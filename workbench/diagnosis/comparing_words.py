@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.language import get_language
 from workbench.language import text as _t
 from workbench.scoring.thresholds import Thresholds
 
@@ -108,7 +109,7 @@ def verdict(comparison: Comparison) -> str:
         first = _t("compare.verdict.same" if unmoved else "compare.verdict.no_flip", n=f"{n:,}", **_levels(row))
     else:
         first = _t(f"compare.verdict.{_direction(row)}", **_figures(row))
-    return " ".join([first, *_red(comparison)])
+    return ("" if get_language() == "zh" else " ").join([first, *_red(comparison)])
 
 
 def _direction(row: Any) -> str:

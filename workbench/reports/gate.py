@@ -177,7 +177,9 @@ def _must_pass(evaluation: Any, sample_id: str) -> Check:
     primary = int(evaluation.causes.primary[place])
     cause = cause_title(str(evaluation.causes.names()[place]))
     message = _t("gate.found.passes") if primary == -1 else _t("gate.found.fails", cause=cause)
-    return Check("red_line", rule, _state(primary == -1), message, n=1, sample_ids=() if primary == -1 else (sample_id,))
+    return Check(
+        "red_line", rule, _state(primary == -1), message, n=1, sample_ids=() if primary == -1 else (sample_id,)
+    )
 
 
 # ---------------------------------------------------------------- means
@@ -251,7 +253,9 @@ def _slice(evaluation: Any, where: Mapping[str, str], source: str) -> np.ndarray
         else:
             own = [tags.get(name) if isinstance(tags, Mapping) else None for tags in frame["tags"].tolist()]
         if not any(isinstance(item, (str, int, float)) and item == item for item in own):
-            raise InputError(f"{source}: where {name} = {value!r}: no sample has a {name}; use case_type, language, tenant or a tag")
+            raise InputError(
+                f"{source}: where {name} = {value!r}: no sample has a {name}; use case_type, language, tenant or a tag"
+            )
         keep &= np.array([str(item) == value for item in own], dtype=bool)
     return keep
 

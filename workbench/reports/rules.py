@@ -202,7 +202,9 @@ class _Reader:
             if not isinstance(where, Mapping) or not where:
                 raise self.fail(place, 'needs where = { language = "zh" } or another condition')
             condition = {str(key): str(value) for key, value in where.items()}
-            own = self.bounds(item, condition, self.by(item, place) if "by" in item else self.by(rules, "[rules]"), place)
+            own = self.bounds(
+                item, condition, self.by(item, place) if "by" in item else self.by(rules, "[rules]"), place
+            )
             if not own:
                 raise self.fail(place, "has neither at_least nor at_most")
             found += own
@@ -228,7 +230,9 @@ class _Reader:
         if not isinstance(table, Mapping):
             raise self.fail(place, "must be a table")
         self.keys(table, REGRESSION, place)
-        names = tuple(self.metric(name, f"{place} metrics") for name in self.names(table, "metrics", place) or (PASSED,))
+        names = tuple(
+            self.metric(name, f"{place} metrics") for name in self.names(table, "metrics", place) or (PASSED,)
+        )
         for name in names:
             if name != PASSED and definitions(self.k)[name].higher_is_better is None:
                 raise self.fail(f"{place} metrics", f"{name!r} is neither better high nor low; leave it out")
