@@ -45,6 +45,7 @@ _NAMES = {
     "load_trec": ("workbench.data.formats.trec", "load_trec"),
     "metric": ("workbench.scoring.custom", "metric"),
     "metrics_table": ("workbench.scoring.metrics", "metrics_table"),
+    "missed_documents": ("workbench.diagnosis.missed", "missed_documents"),
     "open": ("workbench.running", "open_evaluation"),
     "oracle_ladder": ("workbench.diagnosis.summary", "oracle_ladder"),
     "panels": ("workbench.panels", ""),
@@ -56,6 +57,7 @@ _NAMES = {
     "silver_labels": ("workbench.silver", "silver_labels"),
     "with_silver_labels": ("workbench.silver", "with_silver_labels"),
     "set_language": ("workbench.language", "set_language"),
+    "vocabulary_gaps": ("workbench.diagnosis.vocabulary", "vocabulary_gaps"),
     "worst_slices": ("workbench.diagnosis.slices", "worst_slices"),
 }
 

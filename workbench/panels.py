@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from workbench.views.panels.export import Export
     from workbench.views.panels.hallucinations import Hallucinations
     from workbench.views.panels.low_scores import LowScores
+    from workbench.views.panels.missed_documents import MissedDocuments
     from workbench.views.panels.query_types import QueryTypes
     from workbench.views.panels.score import Score
+    from workbench.views.panels.vocabulary import VocabularyPanel
     from workbench.views.session import Session
 
 
@@ -40,6 +42,22 @@ def low_scores(session: Session, metric: str | None = None) -> LowScores:
     from workbench.views.panels.low_scores import LowScores
 
     return LowScores(session, metric)
+
+
+def missed_documents(session: Session, corpus: Any = None, encoder: Any = None) -> MissedDocuments:
+    """Panel 03: where in embedding space are the documents we missed? ``corpus``: the knowledge base, or its path."""
+    from workbench.views.panels.missed_documents import MissedDocuments
+
+    return MissedDocuments(session, corpus, encoder)
+
+
+def vocabulary(
+    session: Session, corpus: Any = None, encoder: Any = None, folder: str | Path = "findings"
+) -> VocabularyPanel:
+    """Panel 04: which words never meet? ``folder``: where accepted synonyms are exported to."""
+    from workbench.views.panels.vocabulary import VocabularyPanel
+
+    return VocabularyPanel(session, corpus, encoder, folder)
 
 
 def query_types(session: Session, by: str | None = None, other: str | None = None, min_n: int = 5) -> QueryTypes:
