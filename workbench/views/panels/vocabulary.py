@@ -1,0 +1,396 @@
+"""Panel 04: which words never meet?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as W
+
+from workbench.diagnosis.missed import as_corpus, questions_of, with_ids
+from workbench.diagnosis.misses import find_misses
+from workbench.diagnosis.neighbours import TermVectors
+from workbench.diagnosis.shelf import Shelf
+from workbench.diagnosis.synonyms import FORMATS, SynonymTable, rescued, save_synonyms
+from workbench.diagnosis.variants import Candidate
+from workbench.diagnosis.vocabulary import GAP, Gap, Vocabulary, candidates, find_gaps, term_vectors
+from workbench.errors import CancelledError, WorkbenchError
+from workbench.language import text as _t
+from workbench.views import plots
+from workbench.views.html import Fragment, Markup, fragment, h, join, picture
+from workbench.views.panels import vocabulary_parts as parts
+from workbench.views.panels.card import Card, card_html
+from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
+from workbench.views.work import Progress, Work
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from workbench.evidence.embed import Encoder
+    from workbench.views.session import Session
+
+#: Words that are encoded for candidates by meaning, at most.
+MOST_WORDS = 4000
+#: Seconds to wait for candidates by meaning before the panel opens without.
+PATIENCE = 0.5
+
+
+class VocabularyPanel(Panel):
+    """Coverage cut, the highlighted pair, candidates, the synonym table and the evidence card.
+
+    Parameters
+    ----------
+    corpus
+        The knowledge base, or anything that ``load_corpus`` reads; without one the panel says what it lacks.
+    encoder
+        For candidates by meaning: a name, an object of the protocol, ``"none"``; None = the embedded default.
+    folder
+        Where the synonym table is exported to.
+
+    Accepted synonyms are on disk beside the session as soon as the button was pressed.
+    """
+
+    stem = "vocabulary"
+
+    def __init__(
+        self, session: Session, corpus: Any = None, encoder: str | Encoder | None = None, folder: str | Path = "findings"
+    ) -> None:
+        super().__init__(session)
+        self.session: Session = session
+        self._encoder = "auto" if encoder is None else encoder
+        self._folder = Path(folder)
+        self._quiet = False
+        self._work: Work | None = None
+        self._vectors: TermVectors | None = None
+        self._known: dict[int, Mapping[str, Sequence[Candidate]]] = {}
+        self.gaps: list[Gap] = []
+        self.vocabulary: Vocabulary | None = None
+        kept = None if session.folder is None else session.folder / "synonyms.json"
+        self.synonyms = SynonymTable(kept)
+        self._build()
+        if corpus is not None:
+            self.vocabulary = Vocabulary(Shelf(as_corpus(corpus), None))
+            self._corpus = as_corpus(corpus)
+            self._find()
+            self._start_work()
+        session.observe(self.guarded(self._follow, "session"))
+        self._refresh()
+
+    # ------------------------------------------------------------ widgets
+
+    def _build(self) -> None:
+        self.cut = W.FloatSlider(min=0, max=1, step=0.01, value=GAP, continuous_update=False, readout_format=".2f",
+                                 description=_t("vocabulary.cut"), layout=W.Layout(width="330px"),
+                                 style={"description_width": "initial"})  # fmt: skip
+        self.cut.add_class("wb-threshold")
+        self.count = markup(None, "wb-count")
+        names = [(_t(f"vocabulary.shown_{name}"), name) for name in ("below", "all")]
+        self.shown = dropdown(_t("vocabulary.shown"), names, "below")
+        self.message = markup()
+        self.cancel_button = button(_t("vocabulary.cancel"), self.guarded(self.cancel, "cancel"), "wb-cancel")
+        self.stepper = Stepper(self, self._go)
+        self.pair = markup(None, "wb-pair")
+        self.terms = markup()
+        self.view = W.ToggleButtons(options=[(_t(f"vocabulary.view_{name}"), name) for name in parts.VIEWS],
+                                    style={"button_width": "auto"})  # fmt: skip
+        self.picture = Picture("wb-figure")
+        self.card = Card(self, self._pin, self._ids)
+        display(self.cancel_button, False)
+        self._build_synonyms()
+        self.on(self.cut, lambda _: None if self._quiet else self._refresh())
+        self.on(self.shown, lambda _: None if self._quiet else self._refresh())
+        self.on(self.view, lambda _: self._draw_picture())
+        self.compose(
+            row(self.cut, self.count), row(self.shown, self.stepper, self.message, self.cancel_button), self.pair, self.terms,
+            self.choosing, self.accepted, self.accepted_table, self.exporting, self.view, self.picture, self.card,
+        )  # fmt: skip
+
+    def _build_synonyms(self) -> None:
+        """The row that accepts a synonym, the table of accepted ones, and the row that exports them."""
+        self.term = dropdown(_t("vocabulary.term"), [], None, "220px")
+        self.candidate = dropdown(_t("vocabulary.candidate"), [], None, "280px")
+        self.edit = W.Text(description=_t("vocabulary.edit"), continuous_update=False, layout=W.Layout(width="240px"))
+        self.accept = button(_t("vocabulary.accept"), self.guarded(self._accept, "accept"), "wb-accept")
+        self.skip = button(_t("vocabulary.skip"), self.guarded(self._skip, "skip"))
+        self.on(self.term, lambda _: None if self._quiet else self._offer_candidates())
+        self.on(self.candidate, lambda value: None if self._quiet else setattr(self.edit, "value", value or ""))
+        self.choosing = row(self.term, self.candidate, self.edit, self.accept, self.skip)
+        self.accepted, self.accepted_table = markup(None, "wb-accepted"), markup()
+        self.drop = dropdown("", [], None, "260px")
+        self.remove = button(_t("vocabulary.remove"), self.guarded(self._remove, "remove"))
+        self.format = dropdown(_t("vocabulary.format"), [(_t(f"vocabulary.format_{name}"), name) for name in FORMATS], "json")
+        self.export_button = button(_t("vocabulary.export"), self.guarded(lambda: self.export(), "export"), "wb-export")
+        self.exported = markup()
+        self.exporting = row(self.drop, self.remove, self.format, self.export_button, self.exported)
+
+    # ------------------------------------------------------------ words, and their vectors in a thread of their own
+
+    def _find(self) -> None:
+        """Gaps at the k in force."""
+        assert self.vocabulary is not None
+        t, evidence = self.session.thresholds, self.session.evaluation.evidence
+        misses = find_misses(with_ids(evidence, self.vocabulary.shelf), t.k, t.match)
+        self.gaps = find_gaps(misses, self.vocabulary, t.k, t.match)
+        self._known = {}
+
+    def _start_work(self) -> None:
+        if self._encoder == "none" or not self.gaps:
+            return
+        gaps, corpus, encoder = list(self.gaps), self._corpus, self._encoder
+
+        def run(progress: Any, cancelled: Any) -> TermVectors | None:
+            shelf = Shelf(corpus, encoder, progress=lambda done, total: progress(done, total), cancel=cancelled)
+            return term_vectors(gaps, shelf, MOST_WORDS)
+
+        self.cancel()
+        works: list[Work] = []
+
+        def on_end(result: Any, error: BaseException | None) -> None:
+            if works[0] is self._work:
+                self.guarded(self._end, "end")(result, error)
+
+        works.append(Work(run, self._on_progress, on_end))
+        self._work = works[0]
+        display(self.cancel_button, True)
+        self._say(_t("vocabulary.working"))
+        self._work.start()
+        self._work.join(PATIENCE)
+
+    def cancel(self) -> None:
+        """Ask the encoding of words to stop; what was encoded is kept."""
+        if self._work is not None and self._work.running:
+            self._work.cancel()
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until candidates by meaning are there (for scripts and static results)."""
+        if self._work is not None:
+            self._work.join(timeout)
+
+    def _on_progress(self, progress: Progress) -> None:
+        self._say(_t("vocabulary.progress", done=f"{progress.done:,}", total=f"{progress.total:,}"))
+
+    def _end(self, result: Any, error: BaseException | None) -> None:
+        display(self.cancel_button, False)
+        self._say("")
+        if isinstance(error, CancelledError):
+            self._say(_t("vocabulary.cancelled"))
+        elif isinstance(error, WorkbenchError):
+            self._say(_t("vocabulary.failed", reason=error))
+        elif error is not None:
+            raise error
+        else:
+            self._vectors, self._known = result, {}
+            self._draw_terms()
+
+    def _say(self, words: str) -> None:
+        show(self.message, h("span", words, cls="wb-quiet"))
+
+    # ------------------------------------------------------------ what is listed
+
+    def _follow(self, names: frozenset[str]) -> None:
+        if "thresholds" in names and self.vocabulary is not None:
+            self._find()
+            self._start_work()
+        if names & {"thresholds", "filter"}:
+            self._refresh()
+        elif "selection" in names:
+            self._draw_item()
+
+    @property
+    def listed(self) -> list[int]:
+        """Positions of the gaps listed: of the session's filter, below the cut."""
+        ids = set(self.session.matching())
+        mine = [at for at, gap in enumerate(self.gaps) if gap.miss.sample_id in ids]
+        low = self.shown.value == "below"
+        return [at for at in mine if not low or self.gaps[at].coverage < self.cut.value]
+
+    _document: str | None = None
+
+    @property
+    def at(self) -> int | None:
+        """Position among ``gaps`` of the one looked at; None when none is listed."""
+        listed = self.listed
+        mine = [at for at in listed if self.gaps[at].miss.sample_id == self.session.selection]
+        same = [at for at in mine if self.gaps[at].miss.doc_id == self._document]
+        return next(iter(same or mine or listed), None)
+
+    def _go(self, step: int) -> None:
+        gap = self.gaps[self.listed[step]]
+        self._document = gap.miss.doc_id
+        if self.session.selection == gap.miss.sample_id:
+            self._draw_item()
+        else:
+            self.session.select(gap.miss.sample_id)
+
+    def _ids(self) -> list[str]:
+        return list(dict.fromkeys(self.gaps[at].miss.sample_id for at in self.listed))
+
+    def candidates_of(self, at: int) -> Mapping[str, Sequence[Candidate]]:
+        """What the missed document of gap ``at`` may call each missing term."""
+        if at not in self._known:
+            assert self.vocabulary is not None
+            self._known[at] = candidates(self.gaps[at], self.vocabulary.shelf, self._vectors)
+        return self._known[at]
+
+    def _refresh(self) -> None:
+        ids = set(self.session.matching())
+        mine = [gap for gap in self.gaps if gap.miss.sample_id in ids]
+        show(self.count, h("span", parts.count_words(mine, self.cut.value)))
+        at = self.at
+        if at is not None and self.gaps[at].miss.sample_id != self.session.selection:
+            self._document = None
+            self.session.select(self.gaps[at].miss.sample_id)
+        else:
+            self._draw_item()
+        self._draw_synonyms()
+
+    def _draw_item(self) -> None:
+        at = self.at
+        for widget in (self.choosing, self.exporting):
+            display(widget, self.vocabulary is not None and bool(self.gaps))
+        if at is None or self.vocabulary is None:
+            self.stepper.set(0, 0, _t("vocabulary.none"))
+            show(self.pair, h("div", self._empty_words(), cls="wb-empty"))
+            self.card.draw(None)
+        else:
+            gap, listed = self.gaps[at], self.listed
+            step = listed.index(at)
+            where = _t("vocabulary.position", at=step + 1, n=len(listed))
+            self.stepper.set(step, len(listed), f"{where}   {gap.miss.sample_id} · {gap.miss.doc_id}"[:90])
+            show(self.pair, parts.pair(gap, self.vocabulary))
+            self.card.draw(gap.miss.sample_id)
+        self._draw_terms()
+        self._draw_picture()
+
+    def _empty_words(self) -> str:
+        if self.vocabulary is None:
+            return _t("vocabulary.no_corpus")
+        if not self.gaps:
+            return _t("vocabulary.no_misses", k=self.session.thresholds.k)
+        return _t("vocabulary.empty", cut=f"{self.cut.value:.2f}")
+
+    def _draw_terms(self) -> None:
+        at = self.at
+        if at is None or self.vocabulary is None:
+            show(self.terms, Markup())
+            return
+        show(self.terms, parts.candidate_table(self.gaps[at], self.candidates_of(at), self.vocabulary))
+        self._quiet = True
+        self.term.options = self.gaps[at].missing
+        self.term.value = next(iter(self.gaps[at].missing), None)
+        self._quiet = False
+        self._offer_candidates()
+
+    def _offer_candidates(self) -> None:
+        at = self.at
+        found = [] if at is None or self.term.value is None else self.candidates_of(at).get(self.term.value, [])
+        options = [(item.text, item.text) for item in found] or [(_t("vocabulary.no_candidate"), None)]
+        self._quiet = True
+        self.candidate.options = options
+        self.candidate.value = options[0][1]
+        self._quiet = False
+        self.edit.value = options[0][1] or ""
+
+    # ------------------------------------------------------------ synonyms
+
+    def _accept(self) -> None:
+        if self.term.value is None:
+            return
+        at = self.at
+        found = {} if at is None else {c.text: c.kind for c in self.candidates_of(at).get(self.term.value, ())}
+        self.synonyms.accept(self.term.value, self.edit.value, found.get(self.edit.value, "edited"))
+        self._draw_synonyms()
+        self._skip()
+
+    def _skip(self) -> None:
+        """On to the next missing term, and after the last one to the next document."""
+        names = list(self.term.options)
+        step = names.index(self.term.value) + 1 if self.term.value in names else len(names)
+        if step < len(names):
+            self.term.value = names[step]
+        else:
+            self.stepper.next.click()
+
+    def _remove(self) -> None:
+        if self.drop.value is not None:
+            self.synonyms.remove(*self.drop.value)
+            self._draw_synonyms()
+
+    def _draw_synonyms(self) -> None:
+        pairs = list(self.synonyms)
+        self.drop.options = [(f"{pair.term} → {pair.replacement}", (pair.term, pair.replacement)) for pair in pairs]
+        show(self.accepted_table, parts.synonym_html(self.synonyms))
+        show(self.accepted, h("p", self._accepted_words(), cls="wb-reading") if self.vocabulary is not None else Markup())
+
+    def _accepted_words(self) -> str:
+        assert self.vocabulary is not None
+        misses = [gap.miss for gap in self.gaps]
+        match, k = self.session.thresholds.match, self.session.thresholds.k
+        before, after = (rescued(misses, self.vocabulary.shelf, table, k, match) for table in (SynonymTable(), self.synonyms))
+        return parts.accepted_words(self.synonyms, before, after)
+
+    def export(self, folder: str | Path | None = None) -> Path:
+        """Write the synonym table in the chosen format; gives the file."""
+        path = save_synonyms(self.synonyms, self._folder if folder is None else folder, [self.format.value])[0]
+        show(self.exported, h("span", _t("vocabulary.exported", path=path), cls="wb-quiet"))
+        return path
+
+    # ------------------------------------------------------------ pictures and handing over
+
+    def _drawn(self, theme: str, view: str | None = None) -> parts.Drawn | None:
+        gap = None if self.at is None else self.gaps[self.at]
+        questions = questions_of(self.session.evaluation.evidence)
+        return parts.draw(view or self.view.value, gap, self.gaps, questions, theme=theme)
+
+    def _draw_picture(self) -> None:
+        drawn = self._drawn("screen") if self.gaps else None
+        display(self.picture, drawn is not None)
+        if drawn is not None:
+            self.picture.draw(*drawn)
+
+    def _pin(self) -> None:
+        own = self.session.annotations.get(self.session.selection or "")
+        figure = self.figure()
+        self.session.pin(
+            parts.count_words(self.gaps, self.cut.value), panel="vocabulary", note=own.note if own else "",
+            figure=None if figure is None else plots.figure_png(figure), table=self.table(), sample_ids=self._ids(),
+            value=len(parts.below(self.gaps, self.cut.value)) / len(self.gaps) if self.gaps else None,
+            snippet=self.snippet(),
+        )  # fmt: skip
+        self.card.say(_t("panels.card.pinned", n=len(self.session.findings)))
+
+    def snippet(self) -> str:
+        """Lines of Python that give the same table."""
+        where = str(self.session.evaluation.path or self.session.evaluation.name)
+        return f"import workbench as wb\nwb.vocabulary_gaps(wb.open({where!r}), 'corpus.jsonl')"
+
+    def table(self) -> pd.DataFrame:
+        """The listed gaps: the columns of ``vocabulary_gaps``."""
+        self.join()
+        listed = self.listed
+        known = {step: self.candidates_of(at) for step, at in enumerate(listed)}
+        return parts.gap_table([self.gaps[at] for at in listed], known)
+
+    def figure(self) -> Figure | None:
+        """The picture in view, dark on white."""
+        self.join()
+        drawn = self._drawn("print") if self.gaps else None
+        return None if drawn is None else drawn[0]
+
+    def html(self, rows: int = 15) -> Fragment:
+        """Counts, the highlighted pair, candidates, pictures, synonyms, the table and the card."""
+        self.join()
+        at = self.at
+        if at is None or self.vocabulary is None:
+            return fragment(h("div", self._empty_words(), cls="wb-empty"))
+        gap = self.gaps[at]
+        drawn = [self._drawn("print", name) for name in parts.VIEWS]
+        return fragment(
+            h("p", h("strong", parts.count_words(self.gaps, self.cut.value))), parts.pair(gap, self.vocabulary),
+            parts.candidate_table(gap, self.candidates_of(at), self.vocabulary),
+            h("p", self._accepted_words(), cls="wb-reading"), parts.synonym_html(self.synonyms),
+            join(picture(plots.figure_png(figure), caption) for figure, caption in filter(None, drawn)),
+            parts.gap_html(self.table(), rows), card_html(self.session, gap.miss.sample_id),
+        )  # fmt: skip
