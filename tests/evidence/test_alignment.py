@@ -13,6 +13,7 @@ from workbench.evidence.alignment import (
     BLOCK_CHARACTERS,
     BLOCK_HAN_CHARACTERS,
     _around,
+    _steps,
     align,
     alignment_features,
     blocks,
@@ -84,24 +85,30 @@ def test_the_same_words_elsewhere_are_no_relation():
     assert wrong["worst_relational"] < right["worst_relational"] - 0.1
 
 
-def test_around_is_the_highest_value_nearby():
+def test_around_is_the_highest_value_nearby_in_the_same_text():
     values = np.zeros((1, 40), dtype=np.float32)
     values[0, 20] = 1.0
     expected = np.zeros(40)
     expected[14:27] = 1.0
-    assert _around(values)[0].tolist() == expected.tolist()
+    assert _around(values, _steps([40]))[0].tolist() == expected.tolist()
+    expected[:18] = 0.0
+    assert _around(values, _steps([18, 22]))[0].tolist() == expected.tolist()
     short = np.array([[0.0, 1.0, 0.0]], dtype=np.float32)
-    assert _around(short).tolist() == [[1.0, 1.0, 1.0]]
+    assert _around(short, _steps([3])).tolist() == [[1.0, 1.0, 1.0]]
+    assert _around(short, _steps([1, 0, 2])).tolist() == [[0.0, 1.0, 1.0]]
 
 
 def test_around_equals_a_plain_loop():
     values = np.random.default_rng(0).normal(size=(3, 31)).astype(np.float32)
     expected = [[row[max(0, at - 6) : at + 7].max() for at in range(31)] for row in values]
-    assert _around(values) == pytest.approx(np.array(expected))
+    assert np.maximum(_around(values, _steps([31])), -1) == pytest.approx(np.maximum(np.array(expected), -1))
 
 
 def test_a_long_text_is_cut_into_blocks_of_sentences_that_hold_every_word():
-    for sentence, limit in (("A sentence about the number {}. ", BLOCK_CHARACTERS), ("这是第{}句话，说明一些事情。", BLOCK_HAN_CHARACTERS)):
+    for sentence, limit in (
+        ("A sentence about the number {}. ", BLOCK_CHARACTERS),
+        ("这是第{}句话，说明一些事情。", BLOCK_HAN_CHARACTERS),
+    ):
         text = analyse("".join(sentence.format(i) for i in range(120)))
         found = blocks(text)
         assert len(found) > 1

@@ -49,9 +49,17 @@ COMPATIBLE = [
     ("a fuller date", "It opened in 2014.", "It opened on 1 May 2014."),
     ("a date parted by the tokeniser", "It opened on June 19, 2009.", "It opened on June 19 , 2009 ."),
     ("something else", "Paris is the capital of France.", "The tower is not open on Mondays."),
-    ("negated in another part", "The service is free.", "The service is free, but refunds are not possible at all after the third day."),
+    (
+        "negated in another part",
+        "The service is free.",
+        "The service is free, but refunds are not possible at all after the third day.",
+    ),
     ("the whole, then a part", "Former schools are not private schools.", "Former schools are not private schools."),
-    ("an opposite of something else", "The first chapter is long.", "The last chapter is short, the first chapter is long."),
+    (
+        "an opposite of something else",
+        "The first chapter is long.",
+        "The last chapter is short, the first chapter is long.",
+    ),
     ("not 反义", "企业版支持导出。", "企业版支持导出，个人版不支持导出。"),
     ("no overlap", "它很贵", "天气很好，没有下雨。"),
 ]

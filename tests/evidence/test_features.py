@@ -160,7 +160,9 @@ def test_every_feature_is_finite_and_shares_lie_between_0_and_1(claim, evidence)
     grid, spans = laid_out(claim, evidence)
     values = lexical_features(grid, spans)
     assert np.isfinite(values).all()
-    shares = [LEXICAL.index(name) for name in ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover")]
+    shares = [
+        LEXICAL.index(name) for name in ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover")
+    ]
     assert (values[..., shares] >= -1e-6).all()
     assert (values[..., shares] <= 1 + 1e-6).all()
 

@@ -86,7 +86,8 @@ def test_a_supported_claim(encoder):
     assert found.contradict[0, 0] < 0.2
     start, end = found.spans[0, 0]
     assert TOWER[start:end] == "The Eiffel Tower was built in 1889 by Gustave Eiffel."
-    assert found.relevance[0] >= 0.5
+    if not isinstance(encoder, helper.WordEncoder):  # its cosines are not e5's
+        assert found.relevance[0] >= 0.5
     assert found.relevancy >= 0.5
 
 
@@ -159,7 +160,9 @@ def test_a_refusal_and_what_is_left_of_it(encoder):
 
 
 def test_an_answer_that_contradicts_itself(encoder):
-    sample = Sample("c", "Is it limited?", "The API is not rate limited. The API is rate limited.", (Context("It rains."),))
+    sample = Sample(
+        "c", "Is it limited?", "The API is not rate limited. The API is rate limited.", (Context("It rains."),)
+    )
     assert [(a, b) for a, b, _ in judged(sample, encoder).conflicts] == [(0, 1)]
 
 
@@ -172,7 +175,9 @@ def test_claims_are_capped_and_it_is_said():
 
 def test_a_long_context_is_read_to_its_end(encoder):
     filler = " ".join(f"Paragraph {i} is about the weather of some region." for i in range(120))
-    found = judged(Sample("l", "When was it built?", SUPPORTED.answer, (Context(f"{filler} {TOWER} {filler}"),)), encoder)
+    found = judged(
+        Sample("l", "When was it built?", SUPPORTED.answer, (Context(f"{filler} {TOWER} {filler}"),)), encoder
+    )
     assert found.entail[0, 0] >= 0.5
     start, end = found.spans[0, 0]
     assert "1889" in f"{filler} {TOWER} {filler}"[start:end]
@@ -203,7 +208,12 @@ def test_each_text_is_encoded_once_in_a_batch():
 
 
 def test_bare_values_of_a_reference():
-    texts = {"1000; 2000": ["1000", "2000"], "张三、李四": ["张三", "李四"], "2,500 元": ["2,500 元"], "Berlin": ["Berlin"]}
+    texts = {
+        "1000; 2000": ["1000", "2000"],
+        "张三、李四": ["张三", "李四"],
+        "2,500 元": ["2,500 元"],
+        "Berlin": ["Berlin"],
+    }
     for reference, values in texts.items():
         assert [reference[start:end] for start, end in bare_values(reference)] == values
     for statement in ("The tower is tall.", "企业版支持 500 名用户", "It was built in 1889; it is tall."):

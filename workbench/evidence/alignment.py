@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 from workbench.evidence.analysis import NAME, NUMBER, Analysis
 from workbench.evidence.features import Grid, Windows, best_sentences, in_windows
 
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
+Floats = NDArray[Any]
+Ints = NDArray[Any]
 
 #: What a row of alignment features holds, in order; all are cosines of the encoder's token vectors or means of them.
 ALIGNMENT = (
@@ -59,7 +60,7 @@ def blocks(text: Analysis) -> list[tuple[int, int]]:
 
 def _pieces(text: Analysis, limit: int) -> list[tuple[int, int]]:
     """The sentences; one that is longer than a block is cut."""
-    found = []
+    found: list[tuple[int, int]] = []
     for low, high in text.bounds.tolist():
         found.extend((at, min(at + limit, high)) for at in range(low, high, limit))
     return found
@@ -114,35 +115,42 @@ def align(grid: Grid, claims: Sequence[Floats], evidence: Sequence[Floats]) -> A
     if not shape[0] or not len(grid.word_ids):
         return Alignment(np.zeros(shape, np.float32), np.zeros(shape, np.float32))
     cosines = np.concatenate(claims) @ np.concatenate(evidence).T
+    around = _around(cosines, _steps([len(words) for words in evidence]))
     related = np.empty_like(cosines)
     for rows in grid.rows:
-        related[rows] = _related(cosines[rows], grid.weight[rows] > 0)
+        related[rows] = _related(cosines[rows], around[rows], grid.weight[rows] > 0)
     return Alignment(_sentence_best(cosines, grid), _sentence_best(related, grid))
 
 
-def _related(cosines: Floats, content: NDArray[np.bool_]) -> Floats:
+def _steps(lengths: Sequence[int]) -> Ints:
+    """Where each column goes when the texts are parted by gaps that no reach can cross."""
+    gaps = np.repeat(np.arange(len(lengths)) * _EVIDENCE_REACH, lengths)
+    return (np.arange(len(gaps)) + gaps + _EVIDENCE_REACH).astype(np.int64)
+
+
+def _related(cosines: Floats, around: Floats, content: NDArray[np.bool_]) -> Floats:
     """Mean of each word's cosine at a place and its neighbours' best cosines around that place."""
     places = np.flatnonzero(content)
     if len(places) < 2:
         return cosines
-    around = _around(cosines[places])
     n = len(places)
     distance = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
     near = ((distance > 0) & (distance <= _CLAIM_REACH)).astype(np.float32)
     related = cosines.copy()
-    related[places] = (cosines[places] + near @ around / near.sum(axis=1, keepdims=True)) / 2
+    related[places] = (cosines[places] + near @ around[places] / near.sum(axis=1, keepdims=True)) / 2
     return related
 
 
-def _around(values: Floats) -> Floats:
-    """Highest value within :data:`_EVIDENCE_REACH` columns to each side, by doubling."""
-    best = np.pad(values, ((0, 0), (_EVIDENCE_REACH, _EVIDENCE_REACH)), constant_values=-1.0)
+def _around(values: Floats, steps: Ints) -> Floats:
+    """Highest value within :data:`_EVIDENCE_REACH` columns to each side in the same text, by doubling."""
+    best = np.full((len(values), int(steps[-1]) + 1 + _EVIDENCE_REACH), -1.0, dtype=np.float32)
+    best[:, steps] = values
     width, reach = 2 * _EVIDENCE_REACH + 1, 1
     while reach < width:
         step = min(reach, width - reach)
         best = np.maximum(best[:, :-step], best[:, step:])
         reach += step
-    return best
+    return best[:, steps - _EVIDENCE_REACH]
 
 
 def _sentence_best(values: Floats, grid: Grid) -> Floats:

@@ -22,8 +22,8 @@ from workbench.data.quantities import Entity, Quantity, entities, quantities
 from workbench.data.sentences import sentences
 from workbench.data.text import normalise_with_map, stem, stop_words, tokens
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float32]
+Ints = NDArray[Any]
+Floats = NDArray[Any]
 
 #: Rarity of a word that is in no list, and of names and numbers; see ``frequencies/*.txt`` for the scale.
 RAREST = 8.5
@@ -196,9 +196,7 @@ def _tagger() -> Any:
     return rjieba.tag
 
 
-def _mark(
-    kind: NDArray[np.int8], weight: Floats, starts: Ints, ends: Ints, spans: Iterable[Any], value: int
-) -> None:
+def _mark(kind: NDArray[np.int8], weight: Floats, starts: Ints, ends: Ints, spans: Iterable[Any], value: int) -> None:
     """Give the words inside ``spans`` a kind; names keep their function words as they are."""
     for span in spans:
         low, high = np.searchsorted(starts, span.start), np.searchsorted(ends, span.end, side="right")
@@ -243,8 +241,11 @@ def word_id(word: str) -> int:
 
 #: Negations and auxiliaries are compared as negations, not as content.
 _WEAK = frozenset(
-    "not no nor never n't don't doesn't didn't isn't aren't wasn't weren't can't cannot couldn't won't wouldn't"
-    " shouldn't hasn't haven't hadn't without 不 没 没有 未 无 非 别 勿 并非 不是".split()
+    re.split(
+        " +",
+        "not no nor never n't don't doesn't didn't isn't aren't wasn't weren't can't cannot couldn't won't wouldn't"
+        " shouldn't hasn't haven't hadn't without 不 没 没有 未 无 非 别 勿 并非 不是",
+    )
 )
 
 
@@ -293,4 +294,3 @@ def _grams(folded: str) -> tuple[NDArray[np.uint64], Ints]:
     at = np.flatnonzero(two | three).astype(np.int64)
     hashes = np.where(two, pair, triple)[at]
     return hashes ^ (hashes >> np.uint64(31)), at
-

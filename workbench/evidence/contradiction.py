@@ -18,9 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.quantities import Entity, Quantity
-from workbench.data.text import stem
 from workbench.evidence.analysis import FUNCTION, NUMBER, Analysis, word_id
-from workbench.evidence.features import ClaimWords, Grid, claim_negations, date_parts, holds_quantity, quantities_of
+from workbench.evidence.features import (
+    ClaimWords,
+    Grid,
+    claim_negations,
+    date_parts,
+    holds_quantity,
+    names_of,
+    quantities_of,
+)
 
 #: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
 REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.8, "antonym": 0.7}
@@ -123,7 +130,7 @@ def conflicts(grid: Grid, answer_at: int, claims: Sequence[int]) -> list[tuple[i
     return [(*pair, probability) for pair, probability in sorted(found.items())]
 
 
-def _rest_cover(grid: Grid, number: int) -> NDArray[np.float32]:
+def _rest_cover(grid: Grid, number: int) -> NDArray[Any]:
     """(s,) share of the claim's words, numbers left out, that each sentence holds (by rarity)."""
     rows = grid.rows[number]
     weight = np.where(grid.kind[rows] == NUMBER, 0.0, grid.weight[rows])
@@ -232,7 +239,7 @@ def _level(rest: float, slot: float) -> float:
 
 
 def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
-    mine = [n for n in claim.source.names if n.start >= claim.start and n.end <= claim.end and n.kind in ("name", "title")]
+    mine = [name for name in names_of(claim) if name.kind in ("name", "title")]
     known = claim.source.folded[claim.start : claim.end]
     for name in mine:
         rows = _inside(claim, name.start, name.end)
@@ -260,10 +267,13 @@ def _negation(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sig
     rest = _rest(claim, present, slice(0, 0))
     if rest < REST["negation"]:
         return
-    source, where, others = (claim.source, mine, words.id_set) if len(mine) > len(theirs) else (words.text, theirs, claim.id_set)
-    span = claim.words if source is claim.source else words.words
-    if all(_around(source, span, at, others) for at in where):
-        yield Sign(_level(rest, 0.5), "negation", claim.source.text[claim.start : claim.end][:80], words.text.text[start:end][:80])
+    if len(mine) > len(theirs):
+        facing = all(_around(claim.source, claim.words, at, words.id_set) for at in mine)
+    else:
+        facing = all(_around(words.text, words.words, at, claim.id_set) for at in theirs)
+    if facing:
+        said, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
+        yield Sign(_level(rest, 0.5), "negation", said[:80], found[:80])
 
 
 def _around(text: Analysis, span: slice, at: int, others: frozenset[int]) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,18 +36,25 @@ from workbench.evidence.relevance import bare_values
 from workbench.evidence.support import Coefficients
 from workbench.evidence.vectors import TextVectors, sentence_vectors
 
-Floats = NDArray[np.float32]
+Floats = NDArray[Any]
 
 #: Words of each of two neighbouring chunks that are joined at their edge.
 EDGE_WORDS = 120
 #: What is said of claim and evidence in two scripts when no word can be compared and there are no token vectors.
 UNKNOWN = 0.3
+#: Across languages a probability is drawn to the middle of the unsure band, by this share of its distance.
+UNSURE, WIDENED = 0.35, 0.7
 #: Contradiction where no sign shows, as a share of what support leaves.
 BASE_RATE = 0.03
 #: Support of a bare value that stands in a text, and that does not.
 VALUE_FOUND, VALUE_ABSENT = 0.95, 0.03
 
 _STEM = re.compile(r"^(?P<stem>.+?)#(?:chunk)?[-_]?(?P<position>\d+)$")
+
+
+def _widened(probability: Floats) -> Floats:
+    """Drawn towards the unsure band: across languages only the alignment speaks, and it cannot see small changes."""
+    return (UNSURE + WIDENED * (probability - UNSURE)).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +82,9 @@ def claims_of(text: str | None, side: Side) -> tuple[list[ClaimSpan], bool]:
     if not text or not text.strip():
         return [], False
     if side == "reference":
-        values = bare_values(text)
+        values = [ClaimSpan(side, start, end, 0, True) for start, end in bare_values(text)]
         if values:
-            return [ClaimSpan(side, start, end, 0, True) for start, end in values[:MAX_CLAIMS]], len(values) > MAX_CLAIMS
+            return values[:MAX_CLAIMS], len(values) > MAX_CLAIMS
     found = find_claims(text)
     bounds = analyse(text).bounds
     numbers = np.clip(np.searchsorted(bounds[:, 0], [c.start for c in found.spans], side="right") - 1, 0, None)
@@ -232,7 +240,7 @@ class Examination:
         if across.any():
             other = np.full_like(result, UNKNOWN)
             if self.alignment is not None and "support_across" in models:
-                other = models["support_across"].probability(features, self.names)
+                other = _widened(models["support_across"].probability(features, self.names))
             result = np.where(across, other, result)
         return result
 

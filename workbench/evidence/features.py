@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.quantities import Quantity, same_quantity
-from workbench.evidence.analysis import FUNCTION, NAME, NEGATION, NUMBER, Analysis
+from workbench.data.quantities import Entity, Quantity, same_quantity
+from workbench.evidence.analysis import FUNCTION, NAME, NUMBER, Analysis
 
-Floats = NDArray[np.float32]
+Floats = NDArray[Any]
 Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+Ints = NDArray[Any]
 
 #: What a row of lexical features holds, in order. Shares are in [0, 1].
 LEXICAL = (
@@ -61,7 +62,6 @@ class ClaimWords:
         """Number of words."""
         return self.words.stop - self.words.start
 
-
     @property
     def id_set(self) -> frozenset[int]:
         """Ids of its words."""
@@ -72,8 +72,8 @@ def claim_words(source: Analysis, start: int, end: int) -> ClaimWords:
     """The words and grams of ``source`` between two offsets."""
     words = source.words_between(start, end)
     words = slice(words.start, max(words.start, words.stop))
-    low = int(np.searchsorted(source.gram_word, words.start))
-    return ClaimWords(source, words, slice(low, max(low, int(np.searchsorted(source.gram_word, words.stop)))), start, end)
+    low, high = np.searchsorted(source.gram_word, [words.start, words.stop]).tolist()
+    return ClaimWords(source, words, slice(low, max(low, high)), start, end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Grid:
         if len(owner):
             firsts = np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
             sums[owner[firsts]] = np.add.reduceat(self.gram_present.astype(np.float32), firsts, axis=0)
-        return sums / np.maximum(total, 1.0)[:, None]
+        return (sums / np.maximum(total, 1.0)[:, None]).astype(np.float32)
 
     def _find_inside(self, present: Floats, spelt: Floats) -> None:
         """A Han word that the segmenter cut another way is found as a substring; numbers are never."""
@@ -225,13 +225,19 @@ class Grid:
             for quantity in quantities_of(claim):
                 if quantity not in known:
                     known[quantity] = _sentences_with(quantity, theirs, self.n_sentences)
-                result.append((_word_rows(claim, rows, quantity.start, quantity.end), known[quantity], quantity.text.lower()))
+                where = _word_rows(claim, rows, quantity.start, quantity.end)
+                result.append((where, known[quantity], quantity.text.lower()))
         return result
 
 
 def quantities_of(claim: ClaimWords) -> list[Quantity]:
     """The numbers and dates that stand inside a claim."""
     return [q for q in claim.source.quantities if q.start >= claim.start and q.end <= claim.end]
+
+
+def names_of(claim: ClaimWords) -> list[Entity]:
+    """The names, titles, quoted terms and identifiers that stand inside a claim."""
+    return [n for n in claim.source.names if n.start >= claim.start and n.end <= claim.end]
 
 
 def holds_quantity(evidence: Quantity, claimed: Quantity) -> bool:
@@ -293,7 +299,7 @@ def _word_rows(claim: ClaimWords, rows: slice, start: int, end: int) -> slice:
     return slice(words.start + shift, max(words.start, words.stop) + shift)
 
 
-def presence(mine: NDArray[np.generic], theirs: NDArray[np.generic], at: Ints, n: int) -> Bools:
+def presence(mine: NDArray[Any], theirs: NDArray[Any], at: Ints, n: int) -> Bools:
     """(len(mine), n) bool: whether each of ``mine`` is among those of ``theirs`` that stand at that place."""
     known, inverse = np.unique(mine, return_inverse=True)
     table = np.zeros((len(known) + 1, n), dtype=bool)
@@ -304,7 +310,7 @@ def presence(mine: NDArray[np.generic], theirs: NDArray[np.generic], at: Ints, n
     return table[inverse]
 
 
-def in_windows(flags: NDArray[np.generic], spans: Windows) -> Floats:
+def in_windows(flags: NDArray[Any], spans: Windows) -> Floats:
     """Highest value in each window: (m, s) → (m, w). Windows hold at least one sentence."""
     if flags.shape[0] == 0 or len(spans) == 0:
         return np.zeros((flags.shape[0], len(spans)), dtype=np.float32)
@@ -371,13 +377,17 @@ def _token_cover(grid: Grid, rows: slice, present: Floats) -> Floats | float:
     return present[firsts].mean(axis=0)
 
 
-def _mean(values: NDArray[np.generic], empty: float) -> Floats | float:
+def _mean(values: NDArray[Any], empty: float) -> Floats | float:
     return values.mean(axis=0) if len(values) else empty
 
 
 def _numbers_missing(grid: Grid, number: int, spans: Windows) -> Floats:
     rows = grid.rows[number]
-    mine = [found for where, found, text in grid.quantity_present if rows.start <= where.start < rows.stop and text not in _LIGHT]
+    mine = [
+        found
+        for where, found, text in grid.quantity_present
+        if rows.start <= where.start < rows.stop and text not in _LIGHT
+    ]
     if not mine:
         return np.zeros(len(spans), dtype=np.float32)
     return np.minimum((1.0 - in_windows(np.stack(mine), spans)).sum(axis=0), 2.0)
@@ -387,11 +397,10 @@ def _names_missing(grid: Grid, number: int, present: Floats) -> Floats:
     """Names of the claim less than half of whose words the window holds, at most 3."""
     claim, rows = grid.claims[number], grid.rows[number]
     missing = np.zeros(present.shape[1], dtype=np.float32)
-    for name in claim.source.names:
-        if name.start >= claim.start and name.end <= claim.end:
-            words = _word_rows(claim, rows, name.start, name.end)
-            inside = present[words.start - rows.start : words.stop - rows.start]
-            missing += (inside.mean(axis=0) < 0.5) if len(inside) else 0.0
+    for name in names_of(claim):
+        words = _word_rows(claim, rows, name.start, name.end)
+        inside = present[words.start - rows.start : words.stop - rows.start]
+        missing += (inside.mean(axis=0) < 0.5) if len(inside) else 0.0
     return np.minimum(missing, 3.0)
 
 
@@ -440,5 +449,5 @@ def _slices(lengths: Sequence[int]) -> list[slice]:
     return [slice(int(end) - n, int(end)) for end, n in zip(ends, lengths, strict=True)]
 
 
-def _joined(arrays: Sequence[NDArray[np.generic]], dtype: type) -> NDArray[np.generic]:
+def _joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.empty(0, dtype=dtype)

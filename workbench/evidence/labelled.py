@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.data.sentences import claims, sentences
+from workbench.data.sentences import claims
 from workbench.errors import InputError
 from workbench.evidence.perturb import CHANGES, Statement, statements
 
@@ -113,16 +113,25 @@ def paragraphs(folder: Path, language: str) -> list[str]:
     return list(dict.fromkeys(asked.passage for asked in xquad(folder, language)))
 
 
-def across(english: list[str], chinese: list[str]) -> list[Example]:
-    """The first sentence of each paragraph over its translation (supported) and over the next one (not)."""
+def across(folder: Path) -> list[Example]:
+    """Statements of one language over the paragraph in the other language, and over the next paragraph (not)."""
     found = []
-    for own, other, source in ((english, chinese, "en-zh"), (chinese, english, "zh-en")):
-        for at, text in enumerate(own):
-            claim = sentences(text)[0].text
-            nearest = other[(at + 1) % len(other)]
-            found.append(Example(claim, other[at], True, source, str(at), "own"))
-            found.append(Example(claim, nearest, False, source, str(at), "other"))
+    for mine, other in (("en", "zh"), ("zh", "en")):
+        texts = paragraphs(folder, other)
+        for statement in statements(paragraphs(folder, mine), 1, 1, ("number", "date", "name_foreign", "term_foreign")):
+            number, source = statement.group, f"{mine}-{other}"
+            own, following = texts[number], texts[(number + 1) % len(texts)]
+            found.append(Example(statement.text, own, statement.supported, source, str(number), statement.change))
+            if statement.supported:
+                found.append(Example(statement.text, following, False, source, str(number), "other"))
     return found
+
+
+def xquad_across(folder: Path) -> list[Asked]:
+    """Questions and answers of one language with the paragraph of the other, half of them each way."""
+    english, chinese = xquad(folder, "en"), xquad(folder, "zh")
+    pairs = [(a, b) if at % 2 else (b, a) for at, (a, b) in enumerate(zip(english, chinese, strict=True))]
+    return [Asked(mine.question, other.passage, mine.answer, "xquad-across") for mine, other in pairs]
 
 
 def some(asked: list[Asked], n: int) -> list[Asked]:

@@ -1,4 +1,4 @@
-"""Judge support with a local cross-encoder: an NLI model, a single-score detector (HHEM) or a token one (LettuceDetect).
+"""Judge support with a local cross-encoder: an NLI model, a detector with one score (HHEM) or one that marks tokens.
 
 Claims, relevance, refusals and parts of claims are those of the offline judge; only whether a context supports or
 contradicts a claim is asked of the model. Nothing is fetched unless the model is named by its hub name.
@@ -20,7 +20,7 @@ from workbench.evidence.embed import Encoder
 from workbench.evidence.examination import BASE_RATE, Examination
 from workbench.evidence.offline import OfflineJudge
 
-Floats = NDArray[np.float32]
+Floats = NDArray[Any]
 Pair = tuple[str, str]
 Kind = Literal["nli", "score", "tokens"]
 
@@ -174,13 +174,13 @@ class NliJudge(OfflineJudge):
         pairs = [(premise, seen.claim_text(at)) for at in claims for premise in premises]
         firsts = np.flatnonzero(np.diff(seen.windows.owner, prepend=-1))
         owners = seen.windows.owner[firsts]
+        place = np.ix_(np.array(claims), owners)
         entail, contradict = offline_entail.copy(), offline_contradict.copy()
-        by_model = [scores.reshape(len(claims), len(premises)) for scores in self.model.scores(pairs)]
-        best = np.maximum.reduceat(by_model[0], firsts, axis=1)
-        entail[np.ix_(claims, owners)] = best
-        told = np.maximum.reduceat(by_model[1], firsts, axis=1)
-        untold = np.where(offline_contradict[np.ix_(claims, owners)] >= 0.5, offline_contradict[np.ix_(claims, owners)], BASE_RATE * (1 - best))
-        contradict[np.ix_(claims, owners)] = np.where(np.isnan(told), untold, told)
+        by_window = [scores.reshape(len(claims), len(premises)) for scores in self.model.scores(pairs)]
+        best, told = (np.maximum.reduceat(scores, firsts, axis=1) for scores in by_window)
+        # A model that does not tell contradiction leaves it to the narrow signs.
+        signs = np.where(contradict[place] >= 0.5, contradict[place], BASE_RATE * (1.0 - best))
+        entail[place], contradict[place] = best, np.where(np.isnan(told), signs, told)
         return entail, contradict
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,11 @@ from workbench.evidence.embed import CachedEncoder, Encoder, encoder_identity, r
 from workbench.evidence.examination import Examination, joints
 from workbench.evidence.features import claim_negations
 from workbench.evidence.judge import MAX_CLAIMS, Claim, SampleEvidence
-from workbench.evidence.parts import SPAN, claim_parts, serious_kinds, span_features
+from workbench.evidence.parts import claim_parts, serious_kinds, span_features, word_support
 from workbench.evidence.support import Coefficients, excess, load_coefficients, percentile
 from workbench.evidence.vectors import TextVectors, VectorStore
 
-Floats = NDArray[np.float32]
+Floats = NDArray[Any]
 
 #: Samples whose texts are encoded together.
 BATCH = 64
@@ -61,7 +61,7 @@ class OfflineJudge:
         if self._wanted is None or self._wanted == "none":
             return None
         found = resolve_encoder(self._wanted)
-        return found if self._cache is None else CachedEncoder(found, self._cache)
+        return found if self._cache is None else cast(Encoder, CachedEncoder(found, self._cache))
 
     @cached_property
     def coefficients(self) -> Coefficients:
@@ -145,11 +145,11 @@ class OfflineJudge:
         if window < 0:
             return claim_parts(claim, np.zeros(n, dtype=np.float32), 0.0)
         cover = seen.sentence_scores(number)
-        features = span_features(seen.grid, seen.alignment, number, seen.windows, window, cover)
+        features = span_features(seen.grid, seen.alignment, number, seen.windows, window)
         first, last = int(seen.windows.first[window]), int(seen.windows.last[window])
         best = first + int(np.argmax(cover[first:last]))
         same = seen.grid.negations[best] % 2 == len(claim_negations(claim)) % 2
-        support = self.coefficients.models["span"].probability(features, SPAN)
+        support = word_support(self.coefficients.models["span"], features, claim.source.kind[claim.words])
         return claim_parts(claim, support, 0.9 if same else 0.2)
 
     # -- relevance -------------------------------------------------------------------------------------------
@@ -159,11 +159,22 @@ class OfflineJudge:
         evidence.similarity = seen.similarities()
         if self.encoder is None:
             evidence.missing["similarity"] = ("skipped", "the judge runs without an encoder")
-        model = self.coefficients.models[f"relevance_{evidence.relevance_basis}"]
-        features = relevance.features_of(seen, self._excess(evidence.similarity, "question_passage"))
-        evidence.relevance = model.probability(features, relevance.REFERENCE)
+        evidence.relevance = self._context_relevance(seen, evidence.relevance_basis, evidence.similarity)
         evidence.n_sentences = np.diff(seen.grid.offsets)[: seen.n_contexts].astype(np.float32)
         evidence.relevant_sentences = self._relevant_sentences(seen, evidence.relevance_basis)
+
+    def _context_relevance(self, seen: Examination, basis: str, similarity: Floats) -> Floats:
+        """(T,) by the model of the basis, and where question and context differ in script by the one for that."""
+        across, models = relevance.across(seen), self.coefficients.models
+        near = np.where(
+            across, self._excess(similarity, "question_passage_across"), self._excess(similarity, "question_passage")
+        )
+        features = relevance.features_of(seen, near.astype(np.float32))
+        same = models[f"relevance_{basis}"].probability(features, relevance.REFERENCE)
+        if not across.any():
+            return same
+        other = models[f"relevance_{basis}_across"].probability(features, relevance.REFERENCE)
+        return np.where(across, other, same)
 
     def _relevant_sentences(self, seen: Examination, basis: str) -> Floats:
         """(T,) number of sentences of each context with probability ≥ .5 of being relevant."""

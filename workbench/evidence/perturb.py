@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.data.markers import negations
-from workbench.data.quantities import Quantity, contains_quantity, quantities
+from workbench.data.quantities import Entity, Quantity, contains_quantity, quantities
 from workbench.data.sentences import sentences
 from workbench.evidence.analysis import TERM, Analysis, analyse
 from workbench.evidence.contradiction import opposite_words
@@ -139,11 +139,15 @@ def _near(digits: str, chance: random.Random) -> str:
 
 
 def _names_of(text: Analysis) -> list[str]:
-    return list(dict.fromkeys(name.text for name in text.names if name.kind in ("name", "title") and len(name.text) > 1))
+    return list(dict.fromkeys(name.text for name in text.names if _is_name(name)))
+
+
+def _is_name(name: Entity) -> bool:
+    return name.kind in ("name", "title") and len(name.text) > 1
 
 
 def _swap_name(sentence: str, others: list[str], chance: random.Random) -> _Changed | None:
-    mine = [n for n in analyse(sentence).names if n.kind in ("name", "title") and len(n.text) > 1]
+    mine = [name for name in analyse(sentence).names if _is_name(name)]
     for name in chance.sample(mine, len(mine)):
         fitting = [other for other in others if other not in sentence and not _overlap(other, name.text)]
         if fitting:
@@ -179,7 +183,7 @@ def _swap_term(sentence: str, others: list[str], chance: random.Random) -> _Chan
     mine = _terms(analyse(sentence))
     for start, end in chance.sample(mine, len(mine)):
         word = sentence[start:end]
-        fitting = [w for w in others if w not in sentence and w[-2:] == word[-2:] or _alike(w, word)]
+        fitting = [w for w in others if (w not in sentence and w[-2:] == word[-2:]) or _alike(w, word)]
         fitting = [w for w in fitting if w.lower() not in sentence.lower()]
         if fitting:
             return _replaced(sentence, start, end, chance.choice(fitting))
@@ -225,7 +229,7 @@ def _negation(sentence: str, text: Analysis, foreign: Analysis, chance: random.R
 
 def _antonym(sentence: str, text: Analysis, foreign: Analysis, chance: random.Random) -> _Changed | None:
     analysed = analyse(sentence)
-    found = []
+    found: list[tuple[int, int, str]] = []
     for start, end in zip(analysed.starts.tolist(), analysed.ends.tolist(), strict=True):
         found.extend((start, end, other) for other in opposite_words(analysed.folded[start:end])[:1])
     found = [item for item in found if item[2].replace("_", " ") not in sentence.lower()]

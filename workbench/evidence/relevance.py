@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,10 @@ from workbench.evidence.features import LEXICAL, ClaimWords, Grid, sentence_cove
 if TYPE_CHECKING:
     from workbench.evidence.examination import Examination
 
-Floats = NDArray[np.float32]
+Floats = NDArray[Any]
 
 #: Features of a pair (question, text).
-QUESTION = ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover", "similarity", "across")
+QUESTION = ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover", "similarity")
 #: Features of a pair (reference, text), with those of the question.
 REFERENCE = ("entail", "reference_cover", "reference_sentence_cover", "reference_names", *QUESTION)
 #: Features of a sentence of a context.
@@ -35,10 +35,25 @@ SENTENCE = ("question_cover", "question_similarity", "reference_cover", "length"
 RELEVANCY = ("question_cover", "similarity", "type_fits", "type_misses", "bare", "length", "across")
 
 _TYPES: Sequence[tuple[str, re.Pattern[str]]] = (
-    ("count", re.compile(r"\bhow (?:many|much|old|long|far|often|tall|large|big|high)\b|多少|几(?!乎|何)|多[大长久远高快]")),
-    ("time", re.compile(r"\bwhen\b|\bwhat (?:year|date|month|day|time|century|decade)\b|\bwhich year\b|什么时候|何时|哪[一]?年|哪天|几月|时间")),
+    (
+        "count",
+        re.compile(r"\bhow (?:many|much|old|long|far|often|tall|large|big|high)\b|多少|几(?!乎|何)|多[大长久远高快]"),
+    ),
+    (
+        "time",
+        re.compile(
+            r"\bwhen\b|\bwhat (?:year|date|month|day|time|century|decade)\b|\bwhich year\b"
+            r"|什么时候|何时|哪一?年|哪天|几月|时间"
+        ),
+    ),
     ("name", re.compile(r"\b(?:who|whom|whose|where|which)\b|谁|哪里|哪儿|何处|哪[个位家些一]|什么(?:名|人|地方)")),
-    ("polar", re.compile(r"^(?:is|are|was|were|do|does|did|can|could|may|will|would|should|has|have)\b|是否|能否|吗[？?]?$|可不可以|能不能|是不是|有没有")),
+    (
+        "polar",
+        re.compile(
+            r"^(?:is|are|was|were|do|does|did|can|could|may|will|would|should|has|have)\\b"
+            r"|是否|能否|吗[？?]?$|可不可以|能不能|是不是|有没有"
+        ),
+    ),
 )
 _POLAR_ANSWER = re.compile(r"^(?:yes|no|not|never|是|否|不|可以|能|会|有|没有|支持|不支持|对)")
 
@@ -74,14 +89,11 @@ def relevancy_features(question: ClaimWords, answer: Analysis, similarity: float
     fits, misses = type_fit(question.source.text, answer)
     content = int((answer.kind != FUNCTION).sum())
     across = float(question.source.han != answer.han and len(answer.ids) > 0 and not _neutral(answer))
-    cover = float(sentence_cover(Grid([question], [answer]), 0).max(initial=0.0)) if len(answer.ids) else 0.0
-    values = [cover, similarity, fits, misses, float(content <= 4), np.log1p(content), across]
+    values = [_cover(question, answer), similarity, fits, misses, float(content <= 4), np.log1p(content), across]
     return np.array(values, dtype=np.float32)
 
 
-def context_features(
-    lexical: Floats, owner: NDArray[np.int64], entail: Floats, similarity: Floats, across: NDArray[np.bool_]
-) -> Floats:
+def context_features(lexical: Floats, owner: NDArray[np.int64], entail: Floats, similarity: Floats) -> Floats:
     """(T, len(REFERENCE)) float32; what concerns the reference is 0 without one.
 
     Parameters
@@ -92,8 +104,8 @@ def context_features(
         (w,) the context of each window.
     entail
         (m, T) support of the claims of the reference.
-    similarity, across
-        (T,) how far the similarity of question and context exceeds that of random pairs; whether their scripts differ.
+    similarity
+        (T,) how far the similarity of the question and each context exceeds that of random pairs.
     """
     out = np.zeros((len(similarity), len(REFERENCE)), dtype=np.float32)
     if not len(similarity) or not len(owner):
@@ -105,7 +117,7 @@ def context_features(
         out[:, 0] = entail.max(axis=0, initial=0.0)
         out[at, 1:4] = best[1][:, [_COVER, _SENTENCE, _NAMES]]
     out[at, 4:9] = best[0][:, [_GRAMS, _COVER, _SENTENCE, _NAMES, _PAIRS]]
-    out[:, 9], out[:, 10] = similarity, across
+    out[:, 9] = similarity
     return out
 
 
@@ -129,18 +141,29 @@ def sentence_features(question: Floats, similarity: Floats, reference: Floats, l
     return np.stack([question, similarity, reference, np.log1p(lengths)], axis=1).astype(np.float32)
 
 
+def _cover(question: ClaimWords, answer: Analysis) -> float:
+    """Rarity-weighted share of the question's content words that the answer holds."""
+    grid = Grid([question], [answer])
+    total = float(grid.weight.sum())
+    return float(grid.weight @ grid.present.max(axis=1, initial=0.0)) / total if total > 0 else 0.0
+
+
 def _neutral(text: Analysis) -> bool:
     """Whether a text is only numbers and names, which belong to no language."""
     return bool(np.isin(text.kind, (NUMBER, NAME)).all())
+
+
+def across(seen: Examination) -> NDArray[np.bool_]:
+    """(T,) whether the question and each context are in different scripts, so that words cannot be compared."""
+    return np.array([text.han != seen.question.han for text in seen.texts[: seen.n_contexts]], dtype=bool)
 
 
 def features_of(seen: Examination, similarity: Floats) -> Floats:
     """:func:`context_features` of an examined sample; ``similarity`` (T,) relative to random pairs."""
     n, among = len(seen.claims), seen.windows.owner < seen.n_contexts
     reference = [at for at, span in enumerate(seen.spans) if span.side == "reference"]
-    across = np.array([text.han != seen.question.han for text in seen.texts[: seen.n_contexts]], dtype=bool)
     entail = seen.by_text[0][reference][:, : seen.n_contexts]
-    return context_features(seen.lexical[n:, among], seen.windows.owner[among], entail, similarity, across)
+    return context_features(seen.lexical[n:, among], seen.windows.owner[among], entail, similarity)
 
 
 def sentence_features_of(seen: Examination, similarity: Floats) -> Floats:

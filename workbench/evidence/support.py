@@ -59,8 +59,10 @@ class Logistic:
     def from_table(cls, table: Mapping[str, Any]) -> Logistic:
         """A model from its TOML table."""
         features = table["features"]
-        columns = [np.array([item[key] for item in features.values()], np.float64) for key in ("weight", "center", "scale")]
-        return cls(tuple(features), *columns, float(table["intercept"]))
+        weight, center, scale = (
+            np.array([item[key] for item in features.values()], np.float64) for key in ("weight", "center", "scale")
+        )
+        return cls(tuple(features), weight, center, scale, float(table["intercept"]))
 
 
 @dataclass(frozen=True)

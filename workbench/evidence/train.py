@@ -13,6 +13,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from workbench.evidence.training_rows import AskedRows, Features, Table, joined,
 
 _log = logging.getLogger("workbench.train")
 
-Floats = NDArray[np.float32]
+Floats = NDArray[Any]
 
 FOLDS = 10
 #: Inverse strength of the penalty on standardised weights.
@@ -39,6 +40,16 @@ LEXICAL_SUPPORT = (
     "name_altered", "negation_gap", "antonym", "sentence_worst", "sentence_missing",
 )  # fmt: skip
 ALIGNMENT_SUPPORT = ("worst_name", "three_worst", "worst_relational", "three_worst_relational")
+#: (rows, model) → the features of each model of relevance, None for all; the first is the floor in the report.
+VARIANTS: dict[tuple[str, str], tuple[str, ...] | None] = {
+    ("relevance", "relevance_question"): relevance.QUESTION,
+    ("relevance", "relevance_reference"): (*relevance.QUESTION, *relevance.REFERENCE[:4]),
+    ("relevance_across", "relevance_question_across"): ("similarity", "name_cover"),
+    ("relevance_across", "relevance_reference_across"): ("similarity", "name_cover", "entail", "reference_names"),
+    ("sentence", "sentence_question"): ("question_cover", "question_similarity", "length"),
+    ("sentence", "sentence_reference"): None,
+    ("relevancy", "relevancy"): None,
+}
 #: Questions of XQuAD used for the models of relevance, in each language.
 ASKED = 300
 
@@ -105,44 +116,40 @@ def train(folder: Path, encoder: str, out: Path, plot: Path | None = None) -> li
     held_out = cross_validated(table, names)
     reports = _reports(table, held_out, np.array([word_overlap(example) for example in examples]))
     features.models["support"] = fit_table(table, names)
-    reports += _unseen(labelled.own_and_other(labelled.clapnq(folder)), features)
-    spans = span_table(examples, words)
+    unseen = labelled.own_and_other(labelled.clapnq(folder))
+    other_table, other_words = support_table(unseen, features)
+    probabilities = features.models["support"].probability(other_table.values, other_table.names).astype(np.float64)
+    floor = np.array([word_overlap(example) for example in unseen])
+    reports += _reports(other_table, probabilities, floor, "unseen ")
+    spans = span_table([*examples, *unseen], [*words, *other_words])
     features.models["span"] = fit_table(spans)
     reports += _reports(spans, cross_validated(spans), spans.values[:, 0].astype(np.float64), "words ")
     if encoder != "none":
-        features.models["support_across"] = _across(folder, features)
+        reports += _across(folder, features)
     pairs = _relevance(folder, features, reports)
     _write(out, encoder, features.models, pairs)
     if plot is not None:
-        calibration_plot(plot, [(s, table.labels[table.sources == s], held_out[table.sources == s]) for s in np.unique(table.sources)])
+        sources = np.unique(table.sources)
+        calibration_plot(plot, [(s, table.labels[table.sources == s], held_out[table.sources == s]) for s in sources])
     return reports
-
-
-def _unseen(examples: list[Example], features: Features) -> list[Report]:
-    """The support model on a set that it was not trained on."""
-    table, _ = support_table(examples, features)
-    probabilities = features.models["support"].probability(table.values, table.names).astype(np.float64)
-    return _reports(table, probabilities, np.array([word_overlap(example) for example in examples]), "unseen ")
 
 
 def _reports(table: Table, held_out: NDArray[np.float64], floor: NDArray[np.float64], prefix: str = "") -> list[Report]:
     found = []
     for source in dict.fromkeys(table.sources.tolist()):
         mine = table.sources == source
+        if len(np.unique(table.labels[mine])) < 2:
+            continue
         found.append(report(prefix + source, table.labels[mine], held_out[mine], floor[mine], table.groups[mine]))
     return found
 
 
-def _across(folder: Path, features: Features) -> Logistic:
-    """Claims of one language over paragraphs of the other: the own paragraph supports, the next one does not."""
-    english, chinese = (labelled.paragraphs(folder, language) for language in ("en", "zh"))
-    table, _ = support_table(labelled.across(english, chinese), features)
-    from workbench.evidence.alignment import ALIGNMENT
-
-    names = [*ALIGNMENT, "number_missing"]
-    for one in _reports(table, cross_validated(table, names), np.zeros(len(table.labels)), "across "):
-        _log.info("%s", one.line())
-    return fit_table(table, names)
+def _across(folder: Path, features: Features) -> list[Report]:
+    """Train support across two scripts into ``features.models``."""
+    table, _ = support_table(labelled.across(folder), features)
+    names = [*ALIGNMENT_SUPPORT, "mean_alignment", "number_missing"]
+    features.models["support_across"] = fit_table(table, names)
+    return _reports(table, cross_validated(table, names), np.zeros(len(table.labels)), "across ")
 
 
 def _relevance(folder: Path, features: Features, reports: list[Report]) -> dict[str, NDArray[np.float64]]:
@@ -151,18 +158,20 @@ def _relevance(folder: Path, features: Features, reports: list[Report]) -> dict[
     rows = [AskedRows(features, asked) for asked in sets]
     found = [row.random_pairs() for row in rows]
     pairs = {key: np.mean([one[key] for one in found], axis=0) for key in found[0]}
+    both = AskedRows(features, labelled.some(labelled.xquad_across(folder), ASKED))
+    between = {key: values for key, values in both.random_pairs().items() if key == "question_passage"}
     tables = {
         "relevance": joined([row.contexts(pairs) for row in rows]),
+        "relevance_across": both.contexts(between),
         "sentence": joined([row.sentences(pairs) for row in rows]),
         "relevancy": joined([row.answers_table(pairs) for row in rows]),
     }
-    question = {"relevance": relevance.QUESTION, "sentence": ("question_cover", "question_similarity", "length")}
-    for name, table in tables.items():
-        variants = {name: None} if name == "relevancy" else {f"{name}_question": question[name], f"{name}_reference": None}
-        for variant, names in variants.items():
-            features.models[variant] = fit_table(table, names)
-            reports += _reports(table, cross_validated(table, names), table.values[:, 0].astype(np.float64), f"{variant} ")
-    return pairs
+    for (name, variant), names in VARIANTS.items():
+        table = tables[name]
+        features.models[variant] = fit_table(table, names)
+        floor = table.values[:, table.names.index((names or table.names)[0])].astype(np.float64)
+        reports += _reports(table, cross_validated(table, names), floor, f"{variant} ")
+    return pairs | {f"{key}_across": values for key, values in between.items()}
 
 
 def _write(out: Path, encoder: str, models: dict[str, Logistic], pairs: dict[str, NDArray[np.float64]]) -> None:
@@ -179,8 +188,9 @@ def _write(out: Path, encoder: str, models: dict[str, Logistic], pairs: dict[str
         f"uses_tokens = {'false' if encoder == 'none' else 'true'}",
         f"encoders = {list(E5_NAMES) if encoder == 'e5' else []}".replace("'", '"'),
         "",
-        *(["# Quantiles (0 %, 5 %, ... 100 %) of the cosines of unrelated pairs.", "[random_pairs]", *cosines, ""] if pairs else []),
     ]
+    if pairs:
+        head += ["# Quantiles (0 %, 5 %, ... 100 %) of the cosines of unrelated pairs.", "[random_pairs]", *cosines, ""]
     out.write_text("\n".join(head) + "\n" + body, encoding="utf-8")
 
 

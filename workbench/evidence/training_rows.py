@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +11,16 @@ from numpy.typing import NDArray
 
 from workbench.data.schema import Context, Sample
 from workbench.evidence import relevance
-from workbench.evidence.analysis import FUNCTION, analyse
+from workbench.evidence.analysis import FUNCTION, NUMBER, analyse
 from workbench.evidence.embed import Encoder
 from workbench.evidence.examination import Examination
-from workbench.evidence.features import claim_words, sentence_cover
+from workbench.evidence.features import claim_words
 from workbench.evidence.labelled import Asked, Example
 from workbench.evidence.parts import SPAN, span_features
 from workbench.evidence.support import Coefficients, Logistic, excess
 from workbench.evidence.vectors import TextVectors, VectorStore
 
-Floats = NDArray[np.float32]
+Floats = NDArray[Any]
 
 #: Weight of all real data against that of all perturbations.
 RATIO = 15.0
@@ -84,9 +83,9 @@ def support_table(examples: Sequence[Example], features: Features) -> tuple[Tabl
     for seen in features.examinations(samples):
         names, row = seen.names, len(seen.rows) - 1
         among = np.flatnonzero(seen.windows.owner == 0)
-        window = int(among[np.argmax(seen.features[row, among, seen.names.index('word_cover')])])
+        window = int(among[np.argmax(seen.features[row, among, seen.names.index("word_cover")])])
         rows.append(seen.features[row, window])
-        spans.append(span_features(seen.grid, seen.alignment, row, seen.windows, window, seen.sentence_scores(row)))
+        spans.append(span_features(seen.grid, seen.alignment, row, seen.windows, window))
     weights = _weights([e.source for e in examples])
     return _table(names, rows, [e.supported for e in examples], examples, weights), spans
 
@@ -94,8 +93,9 @@ def support_table(examples: Sequence[Example], features: Features) -> tuple[Tabl
 def _table(
     names: Sequence[str], rows: Sequence[Floats], labels: Sequence[bool], examples: Sequence[Any], weights: Any
 ) -> Table:
-    columns = [np.array([getattr(e, field) for e in examples]) for field in ("source", "group", "change")]
-    return Table(tuple(names), np.stack(rows), np.array(labels), *columns, np.asarray(weights, dtype=np.float64))
+    source, group, change = (np.array([getattr(e, name) for e in examples]) for name in ("source", "group", "change"))
+    kept = np.asarray(weights, dtype=np.float64)
+    return Table(tuple(names), np.stack(rows), np.array(labels), source, group, change, kept)
 
 
 def _weights(sources: Sequence[str]) -> NDArray[np.float64]:
@@ -111,20 +111,21 @@ def _weights(sources: Sequence[str]) -> NDArray[np.float64]:
 
 
 def span_table(examples: Sequence[Example], spans: Sequence[Floats]) -> Table:
-    """Words of perturbed statements: those that were changed are unsupported, the others supported."""
+    """Content words: the changed ones of perturbed statements are unsupported, the others and those of claims that
+    people call supported are supported, whether they stand in the text or not."""
     rows, labels, of = [], [], []
     for example, words in zip(examples, spans, strict=True):
-        if not example.source.startswith("xquad") or example.change in SKIPPED_CHANGES:
+        made = example.source.startswith("xquad")
+        if example.change in SKIPPED_CHANGES or not (made or example.supported):
             continue
         text = analyse(example.claim)
-        content = np.flatnonzero(text.kind != FUNCTION)
-        changed = (text.starts < example.end) & (text.ends > example.start) if not example.supported else text.starts < 0
+        content = np.flatnonzero((text.kind != FUNCTION) & (text.kind != NUMBER))
+        changed = (text.starts < example.end) & (text.ends > example.start) & (not example.supported)
         rows.append(words[content])
         labels.append(~changed[content])
         of.extend([example] * len(content))
     kept = np.concatenate(labels)
-    weights = np.where(kept, 1.0, SPAN_WEIGHT)
-    return _table(SPAN, list(np.concatenate(rows)), list(kept), of, weights)
+    return _table(SPAN, list(np.concatenate(rows)), list(kept), of, np.where(kept, 1.0, SPAN_WEIGHT))
 
 
 # ---------------------------------------------------------------- relevance
@@ -167,16 +168,23 @@ class AskedRows:
         return [others[int(np.argmax(scores))], others[int(self.chance.integers(len(others)))]]
 
     def random_pairs(self) -> dict[str, NDArray[np.float64]]:
-        """Cosines of unrelated pairs by kind of pair; empty without an encoder."""
+        """Quantiles of the cosines of unrelated pairs by kind of pair; empty without an encoder."""
         if self.features.store is None:
             return {}
         levels = np.linspace(0.0, 1.0, 21)
         passages = np.array([seen.similarities()[2] for seen in self.seen])
-        sentences = np.concatenate([seen.sentence_similarities()[seen.grid.offsets[2] : seen.grid.offsets[3]] for seen in self.seen])
+        sentences = np.concatenate(
+            [seen.sentence_similarities()[seen.grid.offsets[2] : seen.grid.offsets[3]] for seen in self.seen]
+        )
         answers = np.array([self._cosine(at, (at + 1) % len(self.seen)) for at in range(len(self.seen))])
         rows = np.stack([seen.passages[seen.sample.answer or ""].text for seen in self.seen])
         references = np.einsum("ij,ij->i", rows, np.roll(rows, 7, axis=0))
-        found = {"question_passage": passages, "question_sentence": sentences, "question_answer": answers, "answer_reference": references}
+        found = {
+            "question_passage": passages,
+            "question_sentence": sentences,
+            "question_answer": answers,
+            "answer_reference": references,
+        }
         return {key: np.nanquantile(values, levels) for key, values in found.items()}
 
     def _cosine(self, question: int, answer: int) -> float:
@@ -201,13 +209,15 @@ class AskedRows:
         return _rows_table(relevance.REFERENCE, rows)
 
     def sentences(self, pairs: dict[str, NDArray[np.float64]]) -> Table:
-        """Rows of :data:`relevance.SENTENCE` for the own passage; relevant are the chosen ones or those with the answer."""
+        """Rows of :data:`relevance.SENTENCE` for the own passage; relevant: those chosen, or those with the answer."""
         rows = []
         for item, seen in zip(self.asked, self.seen, strict=True):
-            values = relevance.sentence_features_of(seen, excess(seen.sentence_similarities(), pairs.get("question_sentence")))
+            similarity = excess(seen.sentence_similarities(), pairs.get("question_sentence"))
+            values = relevance.sentence_features_of(seen, similarity)
             text = seen.texts[0]
             for at, (start, end) in enumerate(text.bounds.tolist()):
-                rows.append(_Row(values[at], _chosen(text.text[start:end], item), item.source, item.passage, "sentence"))
+                chosen = _chosen(text.text[start:end], item)
+                rows.append(_Row(values[at], chosen, item.source, item.passage, "sentence"))
         return _rows_table(relevance.SENTENCE, rows)
 
     def answers_table(self, pairs: dict[str, NDArray[np.float64]]) -> Table:
@@ -242,5 +252,8 @@ def joined(tables: Sequence[Table]) -> Table:
     """Tables of one model as one; each weighs the same as a whole."""
     total = sum(float(t.weights.sum()) for t in tables) / len(tables)
     weights = np.concatenate([t.weights * total / t.weights.sum() for t in tables])
-    columns = [np.concatenate([getattr(t, name) for t in tables]) for name in ("values", "labels", "sources", "groups", "changes")]
-    return Table(tables[0].names, *columns, weights)
+    columns = {
+        name: np.concatenate([getattr(t, name) for t in tables])
+        for name in ("values", "labels", "sources", "groups", "changes")
+    }
+    return Table(tables[0].names, weights=weights, **columns)

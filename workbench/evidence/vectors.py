@@ -14,7 +14,7 @@ from workbench.evidence.alignment import blocks, word_vectors
 from workbench.evidence.analysis import Analysis, analyse
 from workbench.evidence.embed import Encoder, length_batches
 
-Floats = NDArray[np.float32]
+Floats = NDArray[Any]
 Kind = Literal["query", "passage"]
 
 #: Word vectors kept in memory, in bytes; older ones are worked out again when they are needed again.
