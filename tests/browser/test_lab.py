@@ -55,6 +55,27 @@ def test_panel_02_answers(lab, workspace):
     assert lab.complaints() == [] and lab.errors == [] and lab.outside == []
 
 
+def test_hostile_texts_run_nothing(lab, workspace):
+    """Script tags, event handlers and direction overrides in every field; the card shows them as text."""
+    import workbench as wb
+
+    bad = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202egnp.exe"
+    row = {"question": bad, "answer": bad, "contexts": [{"doc_id": bad, "text": bad}], "reference": bad,
+           "case_type": bad, "tags": {bad: bad}, "must_include": ["never there"]}  # fmt: skip
+    folder = workspace / "hostile"
+    wb.evaluate(wb.load_samples([row]), judge=None, progress=False).save(folder)
+    book = workspace / "notebooks" / "hostile.ipynb"
+    source = (workspace / "notebooks" / "02_low_scores.ipynb").read_text("utf-8")
+    book.write_text(source.replace("../sample_data/support/evaluations/baseline", "../hostile"), "utf-8")
+
+    dialogs = []
+    lab.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page = lab.run("hostile").page
+    expect(page.locator(".wb-card").first).to_contain_text("alert(1)")
+    assert page.locator(".wb-panel script, .wb-panel img[src='x']").count() == 0
+    assert dialogs == [] and lab.complaints() == [] and lab.errors == [] and lab.outside == []
+
+
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_text_can_be_read_in_both_themes(lab, theme):
     page = lab.run("02_low_scores").page

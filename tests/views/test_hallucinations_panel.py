@@ -26,7 +26,11 @@ def evaluation() -> Evaluation:
     ]
     said = {
         "q1": [claim(0.9), claim(0.3)],
-        "q2": [{**claim(0.1, 0.9), "sentence": 0}, {**claim(0.02, kinds=["entity"]), "sentence": 1}, claim(0.03, sentence=1)],
+        "q2": [
+            {**claim(0.1, 0.9), "sentence": 0},
+            {**claim(0.02, kinds=["entity"]), "sentence": 1},
+            claim(0.03, sentence=1),
+        ],
     }
     return Evaluation(collect(sample_set(rows), ScriptedJudge(lambda s: evidence(s, said[s.question]))), name="made up")
 
@@ -83,7 +87,9 @@ def test_a_pin_is_kept(panel) -> None:
 
 def test_without_claims_it_says_what_is_missing(tmp_path) -> None:
     plain = Evaluation(collect(sample_set([{"question": "q", "answer": "a", "contexts": CONTEXTS}]), None))
-    assert "score the recording with a judge" in wb.panels.hallucinations(wb.Session(plain, tmp_path)).html()._repr_html_()
+    assert (
+        "score the recording with a judge" in wb.panels.hallucinations(wb.Session(plain, tmp_path)).html()._repr_html_()
+    )
 
 
 def test_what_no_leak_found_means() -> None:

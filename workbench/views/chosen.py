@@ -16,6 +16,8 @@ from workbench.evidence.cache import cache_folder
 #: What ``DATA`` and ``CORPUS`` are in the notebooks as they come.
 FOLDER = "../sample_data/"
 SAMPLE = "../sample_data/support/evaluations/baseline"
+#: What ``DATA`` is in the notebook that compares two runs; there :data:`SAMPLE` is ``BASELINE``.
+SAMPLE_AFTER = "../sample_data/support/evaluations/improved"
 SAMPLE_CORPUS = "../sample_data/support/corpus.jsonl"
 
 _log = logging.getLogger(__name__)
@@ -27,9 +29,19 @@ def data_path(data: str | Path = SAMPLE) -> str:
     A path of the user's own is returned as it is. The line that the notebooks come with gives what was chosen in
     notebook 00 in this folder, else the sample data, also when the notebook runs from elsewhere.
     """
-    if str(data) != SAMPLE:
+    if str(data) not in (SAMPLE, SAMPLE_AFTER):
         return _found(str(data))
-    return remembered() or _found(SAMPLE)
+    return remembered() or _found(str(data))
+
+
+def baseline_path(baseline: str | Path | None = SAMPLE, data: str | Path = SAMPLE_AFTER) -> str | None:
+    """The run to compare with for the lines ``BASELINE = …`` and ``DATA = …``.
+
+    The baseline that the notebooks come with belongs to the sample data: beside other data it is none. None stays None.
+    """
+    if baseline is None or (str(baseline) == SAMPLE and not _is_sample(data_path(data))):
+        return None
+    return _found(str(baseline))
 
 
 def corpus_path(corpus: str | Path | None = SAMPLE_CORPUS, data: str | Path = SAMPLE) -> str | None:

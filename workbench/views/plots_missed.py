@@ -167,7 +167,12 @@ def quadrant(
 
 
 def _quadrant_words(axes: Axes) -> None:
-    for x, y, key in ((0.01, 0.01, "both"), (0.99, 0.01, "words_only"), (0.01, 0.99, "meaning_only"), (0.99, 0.99, "none")):
+    for x, y, key in (
+        (0.01, 0.01, "both"),
+        (0.99, 0.01, "words_only"),
+        (0.01, 0.99, "meaning_only"),
+        (0.99, 0.99, "none"),
+    ):
         axes.annotate(drawable(_t(f"missed.quadrant.{key}")), (x, y), xycoords="axes fraction", fontsize=8, alpha=0.75,
                       ha="left" if x < 0.5 else "right", va="bottom" if y < 0.5 else "top")  # fmt: skip
 
@@ -207,7 +212,9 @@ def hub_chart(names: Sequence[str], counts: ArrayLike, expected: ArrayLike, hub:
         axes.barh(rows, total - wanted, 0.7, left=wanted, color=ORANGE, hatch="////", edgecolor="white", lw=0,
                   label=drawable(_t("missed.hub.other")))  # fmt: skip
         for row, value, marked in zip(rows, total, hub, strict=True):
-            axes.annotate(f"{int(value)}{' ⚠' if marked else ''}", (value, row), xytext=(4, -3), textcoords="offset points")
+            axes.annotate(
+                f"{int(value)}{' ⚠' if marked else ''}", (value, row), xytext=(4, -3), textcoords="offset points"
+            )
         axes.set_yticks(rows, [drawable(name, 34) for name in names])
         axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
         axes.xaxis.get_major_locator().set_params(integer=True)

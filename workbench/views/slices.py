@@ -39,8 +39,8 @@ class Slices:
         return frame[(frame["sample_id"] == sample_id).to_numpy(dtype=bool)]
 
     def small(self, sample_id: str) -> Any:
-        """An evaluation of this sample (and of one that has an answer, which a cause asks for); the whole one where
-        the evidence cannot be cut."""
+        """An evaluation of this sample (and of companions that a cause asks for); the whole one where the evidence
+        cannot be cut."""
         if sample_id != self._sample_id:
             self._sample_id = sample_id
             if hasattr(self._evaluation, "evidence"):
@@ -53,7 +53,7 @@ def _cut(evaluation: Any, sample_id: str) -> Any:
     from workbench.evidence.frames import Evidence
 
     evidence = evaluation.evidence
-    ids = [sample_id, *_companion(evidence, sample_id)]
+    ids = [sample_id, *_companions(evidence, sample_id)]
     parts = {name: _rows_of(getattr(evidence, name), ids) for name in _EVIDENCE}
     small = Evidence(
         evidence.samples.loc[ids], rejected=evidence.rejected.iloc[:0], manifest=evidence.manifest, **parts
@@ -61,15 +61,15 @@ def _cut(evaluation: Any, sample_id: str) -> Any:
     return Evaluation(small, evaluation.thresholds, name=evaluation.name, metrics=evaluation.metrics)
 
 
-def _companion(evidence: Any, sample_id: str) -> list[str]:
-    """Another sample that has an answer: whether the set has any decides what a missing one means."""
-    if "answer" not in evidence.samples:
-        return []
-    answered: NDArray[np.bool_] = evidence.samples["answer"].notna().to_numpy()
-    for code in answered.nonzero()[0][:2]:
-        if evidence.ids[code] != sample_id:
-            return [str(evidence.ids[code])]
-    return []
+def _companions(evidence: Any, sample_id: str) -> list[str]:
+    """One sample with an answer and one with an error: whether the set has any decides what a missing answer means."""
+    found: dict[str, None] = {}
+    for name in ("answer", "error"):
+        if name in evidence.samples:
+            there: NDArray[np.bool_] = evidence.samples[name].notna().to_numpy()
+            found.update(dict.fromkeys(str(evidence.ids[code]) for code in there.nonzero()[0][:1]))
+    found.pop(sample_id, None)
+    return list(found)
 
 
 def _rows_of(frame: pd.DataFrame, ids: list[str]) -> pd.DataFrame:

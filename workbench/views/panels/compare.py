@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
 
-from workbench.diagnosis.comparison import Comparison
+from workbench.diagnosis.comparison import TESTS, Comparison
 from workbench.errors import InputError
-from workbench.evaluation import Evaluation, load_evaluation
+from workbench.evaluation import Evaluation
 from workbench.language import text as _t
+from workbench.running import open_evaluation
 from workbench.views import plots
 from workbench.views.filtering import Filter
 from workbench.views.html import Fragment, fragment, h, join
@@ -145,7 +146,7 @@ class Compare(Panel):
         """An evaluation of the choice as it was saved, opened once."""
         if name not in self._opened:
             found = self._runs[name]
-            self._opened[name] = found if isinstance(found, Evaluation) else load_evaluation(found)
+            self._opened[name] = found if isinstance(found, Evaluation) else open_evaluation(found)
         return self._opened[name]
 
     def _offer_runs(self, before: str | None) -> None:
@@ -300,7 +301,7 @@ class Compare(Panel):
 
         frame = self.runs_table()
         frame = frame[~frame["metric"].str.startswith("leaks")]
-        return trend(frame, {name: parts.test_title(name) for name in frame["metric"].unique()}, theme=theme)
+        return trend(frame, {name: parts.metric_words(name) for name in frame["metric"].unique()}, theme=theme)
 
     def _show_trend(self) -> None:
         self.trend.draw(self.trend_figure("screen"), _t("compare.panel.trend_caption"))
@@ -346,15 +347,11 @@ class Compare(Panel):
         return self._rows.copy()
 
     def tests(self) -> pd.DataFrame:
-        """The paired tests of the two runs, see :meth:`Comparison.tests`.
+        """The paired tests of the two runs, see :meth:`Comparison.tests`; empty with one run only."""
+        import pandas as pd
 
-        Raises
-        ------
-        InputError
-            With one run only.
-        """
         if self._comparison is None:
-            raise InputError(_t("compare.panel.only_one"))
+            return pd.DataFrame(columns=list(TESTS))
         return self._comparison.tests()
 
     def figure(self) -> Figure | None:

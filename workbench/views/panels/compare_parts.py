@@ -130,7 +130,7 @@ def differences_figure(comparison: Comparison, theme: str = "print") -> Figure:
     n_tested = int(tests["p_value"].notna().sum()) - 1
     title = _t("compare.panel.differences_title", n=sum(sure), tested=n_tested)
     return plots_compare.differences(
-        [test_title(name) for name in shown["metric"]], shown["delta"], shown["low"], shown["high"],
+        [metric_words(name) for name in shown["metric"]], shown["delta"], shown["low"], shown["high"],
         better=[None if value is None else bool(value) for value in shown["better"]], sure=sure,
         notes=[_note(row) for row in shown.to_dict("records")], title=title, theme=theme,
     )  # fmt: skip
@@ -140,7 +140,7 @@ def _note(row: Mapping[str, Any]) -> str:
     return f"{row['before']:.2f} → {row['after']:.2f}   {p_text(row['p_adjusted'])}   n {row['n_pairs']:,}"
 
 
-def test_title(metric: str) -> str:
+def metric_words(metric: str) -> str:
     """A row of the tests as a reader calls it."""
     return _t("compare.panel.passed") if metric == PASSED else metric_title(metric)
 
@@ -150,7 +150,7 @@ def tests_table(comparison: Comparison, metrics: Sequence[str] | None = None) ->
     tests = comparison.tests(metrics)
     shown = tests[tests["n_pairs"] > 0]
     text = [{
-        "metric": test_title(row.metric), "n_pairs": f"{row.n_pairs:,}", "before": score_text(row.before),
+        "metric": metric_words(row.metric), "n_pairs": f"{row.n_pairs:,}", "before": score_text(row.before),
         "after": score_text(row.after), "delta": _delta(row.delta), "interval": f"{_delta(row.low)} … {_delta(row.high)}",
         "p": p_text(row.p_adjusted).removeprefix("p = "), "detectable": score_text(row.smallest_detectable),
     } for row in shown.itertuples()]  # fmt: skip
@@ -388,7 +388,7 @@ def runs_markup(frame: pd.DataFrame) -> Markup:
         for row in own.itertuples():
             delta = "" if row.delta != row.delta else f" {_delta(row.delta)}"
             text = rate_text(row.mean) if row.metric == PASSED else score_text(row.mean)
-            cells[test_title(row.metric)] = join([text, h("span", delta, cls="wb-light")])
+            cells[metric_words(row.metric)] = join([text, h("span", delta, cls="wb-light")])
         rows.append(cells)
     shown = pd.DataFrame(rows)
     return table(shown, headings={"run": _t("compare.column.run")}, formats=dict.fromkeys(shown.columns, safe))

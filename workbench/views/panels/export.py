@@ -147,7 +147,9 @@ class Export(Panel):
                 f"format {format!r} in language {chosen!r} is not known; use {', '.join(FORMATS)} in en or zh"
             )
         target = Path(path).expanduser()
-        target = target if target.suffix else target.with_name(f"{target.name}.{'xml' if format == 'junit' else format}")
+        target = (
+            target if target.suffix else target.with_name(f"{target.name}.{'xml' if format == 'junit' else format}")
+        )
         return self._exporter(self.session, target, format=format, language=chosen)
 
     def table(self) -> pd.DataFrame:

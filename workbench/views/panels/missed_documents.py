@@ -86,7 +86,9 @@ class MissedDocuments(Panel):
         self.sentence = markup(None, "wb-sentence")
         self.view = W.ToggleButtons(options=[(_t(f"missed.view_{name}"), name) for name in parts.VIEWS],
                                     style={"button_width": "auto"})  # fmt: skip
-        self.focus = dropdown(_t("missed.focus"), [(_t(f"missed.focus_{name}"), name) for name in ("near", "all")], "near")
+        self.focus = dropdown(
+            _t("missed.focus"), [(_t(f"missed.focus_{name}"), name) for name in ("near", "all")], "near"
+        )
         self.picture = Picture("wb-figure")
         self.texts = markup()
         self.title_weight, self.section_weight = (

@@ -180,8 +180,10 @@ def draw(view: str, found: Sequence[Found], at: int, examined: Examined, evaluat
         return rescue_picture(examined, k, theme)
     if not has_vectors(found[at], examined):
         return None
-    return profile_picture(found[at], examined, k, theme) if view == "profile" else map_picture(
-        found[at], examined, k, focus, theme
+    return (
+        profile_picture(found[at], examined, k, theme)
+        if view == "profile"
+        else map_picture(found[at], examined, k, focus, theme)
     )
 
 
@@ -277,5 +279,7 @@ def whatif_words(found: Sequence[Found], at: int, k: int, weighted: Sequence[int
     before = sum(item.autopsy.bm25_rank is not None and item.autopsy.bm25_rank <= k for item in found)
     after = sum(rank is not None and rank <= k for rank in weighted)
     shown = ["–" if rank is None else f"{rank:,}" for rank in (weighted[at], found[at].autopsy.bm25_rank, hybrid)]
-    words = _t("missed.whatif", weighted=shown[0], bm25=shown[1], hybrid=shown[2], before=before, after=after, n=len(found))
+    words = _t(
+        "missed.whatif", weighted=shown[0], bm25=shown[1], hybrid=shown[2], before=before, after=after, n=len(found)
+    )
     return join([h("p", words, cls="wb-quiet")])

@@ -55,7 +55,11 @@ class VocabularyPanel(Panel):
     stem = "vocabulary"
 
     def __init__(
-        self, session: Session, corpus: Any = None, encoder: str | Encoder | None = None, folder: str | Path = "findings"
+        self,
+        session: Session,
+        corpus: Any = None,
+        encoder: str | Encoder | None = None,
+        folder: str | Path = "findings",
     ) -> None:
         super().__init__(session)
         self.session: Session = session
@@ -120,7 +124,9 @@ class VocabularyPanel(Panel):
         self.accepted, self.accepted_table = markup(None, "wb-accepted"), markup()
         self.drop = dropdown("", [], None, "260px")
         self.remove = button(_t("vocabulary.remove"), self.guarded(self._remove, "remove"))
-        self.format = dropdown(_t("vocabulary.format"), [(_t(f"vocabulary.format_{name}"), name) for name in FORMATS], "json")
+        self.format = dropdown(
+            _t("vocabulary.format"), [(_t(f"vocabulary.format_{name}"), name) for name in FORMATS], "json"
+        )
         self.export_button = button(_t("vocabulary.export"), self.guarded(lambda: self.export(), "export"), "wb-export")
         self.exported = markup()
         self.exporting = row(self.drop, self.remove, self.format, self.export_button, self.exported)
@@ -322,13 +328,17 @@ class VocabularyPanel(Panel):
         pairs = list(self.synonyms)
         self.drop.options = [(f"{pair.term} → {pair.replacement}", (pair.term, pair.replacement)) for pair in pairs]
         show(self.accepted_table, parts.synonym_html(self.synonyms))
-        show(self.accepted, h("p", self._accepted_words(), cls="wb-reading") if self.vocabulary is not None else Markup())
+        show(
+            self.accepted, h("p", self._accepted_words(), cls="wb-reading") if self.vocabulary is not None else Markup()
+        )
 
     def _accepted_words(self) -> str:
         assert self.vocabulary is not None
         misses = [gap.miss for gap in self.gaps]
         match, k = self.session.thresholds.match, self.session.thresholds.k
-        before, after = (rescued(misses, self.vocabulary.shelf, table, k, match) for table in (SynonymTable(), self.synonyms))
+        before, after = (
+            rescued(misses, self.vocabulary.shelf, table, k, match) for table in (SynonymTable(), self.synonyms)
+        )
         return parts.accepted_words(self.synonyms, before, after)
 
     def export(self, folder: str | Path | None = None) -> Path:

@@ -125,7 +125,9 @@ def accepted_words(synonyms: SynonymTable, before: Sequence[bool], after: Sequen
     return _t("vocabulary.accepted", n=len(synonyms), after=sum(after), before=sum(before), total=len(after))
 
 
-def draw(view: str, gap: Gap | None, gaps: Sequence[Gap], questions: Sequence[str], *, theme: str = "print") -> Drawn | None:
+def draw(
+    view: str, gap: Gap | None, gaps: Sequence[Gap], questions: Sequence[str], *, theme: str = "print"
+) -> Drawn | None:
     """The picture ``view``; None where there is nothing to draw."""
     if view == "heat":
         return None if gap is None or not gap.terms else heat_picture(gap, theme)
@@ -139,7 +141,9 @@ def heat_picture(gap: Gap, theme: str = "print") -> Drawn:
     return plots_missed.heat_map(terms, names, weights, title=title, theme=theme), _t("vocabulary.caption.heat")
 
 
-def failing_picture(questions: Sequence[str], gaps: Sequence[Gap], theme: str = "print", most: int = 12) -> Drawn | None:
+def failing_picture(
+    questions: Sequence[str], gaps: Sequence[Gap], theme: str = "print", most: int = 12
+) -> Drawn | None:
     """Terms that questions with a miss have more often than others."""
     missed = {gap.miss.code for gap in gaps}
     found = failing_terms(questions, [code in missed for code in range(len(questions))]).head(most)
