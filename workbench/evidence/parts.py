@@ -104,9 +104,13 @@ def claim_parts(claim: ClaimWords, support: Floats, negation_support: float) -> 
 
 
 def _add(found: list[tuple[int, int, str]], more: list[tuple[int, int, str]]) -> None:
-    """Add the spans that overlap none of those found before."""
+    """Add the spans that overlap none of those found before; linear in the text, which can be a million words long."""
+    taken = bytearray(max((end for _, end, _ in (*found, *more)), default=0))
+    for start, end, _ in found:
+        taken[start:end] = b"\1" * (end - start)
     for start, end, name in more:
-        if not any(low < end and start < high for low, high, _ in found):
+        if not any(taken[start:end]):
+            taken[start:end] = b"\1" * (end - start)
             found.append((start, end, name))
 
 
