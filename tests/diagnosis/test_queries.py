@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scripted import sample_set
+from workbench.data.normalising import normalise
+from workbench.diagnosis import queries
 from workbench.diagnosis.queries import TYPES, query_types, type_matrix, types_of
 from workbench.errors import InputError
 
@@ -72,6 +74,15 @@ def test_any_text_has_a_type_and_the_same_one_each_time(text):
     found = types_of(text)
     assert found and found <= set(TYPES) and found == types_of(text)
     assert not found & {"keyword", "other"} or len(found) == 1
+
+
+def test_the_words_that_cues_need_leave_no_cue_out():
+    """``needs`` saves time only: wherever a cue is found, one of the words is there."""
+    for name, rule in queries._rules("en").types.items():
+        for item in COLLECTION:
+            question = normalise(item["question"])
+            found = rule.cues.search(question)
+            assert not (found and rule.needs) or any(word in question for word in rule.needs), (name, question)
 
 
 def test_frame_of_a_set():

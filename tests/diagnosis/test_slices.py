@@ -86,8 +86,8 @@ def test_many_numbers_are_cut_at_their_quartiles():
 
 
 def test_a_breakdown_by_hand():
-    evaluation = make({"case_type": ["a"] * 6 + ["b"] * 5 + ["c"] * 2 + [None]},
-                      [True, True, True, False, False, None, True, False, False, False, False, True, False, False])  # fmt: skip
+    failed = [True] * 3 + [False] * 2 + [None] + [True] + [False] * 4 + [True, False, False]
+    evaluation = make({"case_type": ["a"] * 6 + ["b"] * 5 + ["c"] * 2 + [None]}, failed)
     frame = wb.breakdown(evaluation, "case_type", min_n=5)
     assert frame["value"].tolist() == ["a", "b", "2 smaller groups together"]
     assert frame["n"].tolist() == [5, 5, 3] and frame["n_failing"].tolist() == [3, 1, 1]
@@ -152,7 +152,8 @@ def planted(n, seed, inside=0.9, outside=0.15):
 def test_a_planted_slice_is_found_first(seed):
     evaluation, where = planted(400, seed)
     frame = wb.worst_slices(evaluation)
-    assert set(frame.loc[0, "conditions"]) == {("case_type", "=", "policy"), ("tenant", "=", "b"), ("expected_documents", "≥", "2")}
+    rule = {("case_type", "=", "policy"), ("tenant", "=", "b"), ("expected_documents", "≥", "2")}
+    assert set(frame.loc[0, "conditions"]) == rule
     assert frame.loc[0, "rule"].count("∧") == 2
     assert frame.loc[0, "sample_ids"] == evaluation.samples.frame.index[where].tolist()
     assert frame.loc[0, "n"] == where.sum() and frame.loc[0, "q_value"] <= 0.05

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.data.normalising import HAN_CHARACTER, normalise
+from workbench.data.normalising import HAN_CHARACTER
 from workbench.data.schema import SAMPLE_FIELDS, judgements, none_if_missing
 from workbench.data.text import language
 from workbench.diagnosis.queries import TYPES, questions_of, sample_frame, type_matrix
@@ -39,7 +39,7 @@ LENGTHS = ("short", "medium", "long")
 MEDIUM_FROM, LONG_FROM = 6, 15
 
 _ALIASES = {"query_types": "query_type", "question_type": "query_type", "expected_docs": "expected_documents"}
-_NUMBER = re.compile(r"(?<![\w-])\d+(?:[.,:/]\d+)*(?![\d-]*[a-z]\w*-)")
+_NUMBER = re.compile(r"(?<![A-Za-z\d_-])\d+(?:[.,:/．]\d+|，\d{3}(?!\d))*(?![\d-]*[a-z]\w*-)")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _QUESTION_CUT = 300
 
@@ -215,7 +215,7 @@ def question_size(question: str) -> float:
 
 def count_numbers(question: str) -> int:
     """Numbers written in digits, those inside identifiers (E-1207, v2) left out."""
-    return len(_NUMBER.findall(normalise(question)))
+    return len(_NUMBER.findall(question))
 
 
 def _each(texts: Sequence[str], function: Any) -> list[Any]:

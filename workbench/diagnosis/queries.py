@@ -36,11 +36,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.data.normalising import HAN_CHARACTER, normalise
+from workbench.data.schema import NESTED_FIELDS
 from workbench.errors import InputError
+from workbench.evidence.restore import own_columns
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
+
+    from workbench.evidence.frames import Evidence
 
 #: Types in the order of the columns.
 TYPES = (
@@ -59,8 +63,11 @@ _TOKEN = re.compile(r"[^\s,;、]+")
 class _Rule:
     cues: re.Pattern[str]
     unless: re.Pattern[str] | None
+    needs: tuple[str, ...] = ()
 
     def holds(self, question: str) -> bool:
+        if self.needs and not any(word in question for word in self.needs):
+            return False
         return bool(self.cues.search(question)) and not (self.unless and self.unless.search(question))
 
 
@@ -91,7 +98,8 @@ def _rules(language: str) -> _Rules:
     types = {}
     for name in _BY_CUES:
         unless = cues[name].get("unless", {}).get(language)
-        types[name] = _Rule(_joined(cues[name][language], parts), _joined(unless, parts) if unless else None)
+        needs = tuple(cues[name].get("needs", {}).get(language, ()))
+        types[name] = _Rule(_joined(cues[name][language], parts), _joined(unless, parts) if unless else None, needs)
     keyword = cues["keyword"]
     sentence = _joined(keyword["unless"][language], parts)
     return _Rules(_joined(cues["ignored"][language], parts), types, sentence, keyword["longest"][language])
@@ -150,7 +158,7 @@ def type_matrix(questions: Iterable[str]) -> NDArray[np.bool_]:
 
 
 def sample_frame(source: Any) -> pd.DataFrame:
-    """The frame of samples of an evaluation, of a set of samples, or the frame itself.
+    """The samples of an evaluation (all fields but contexts), of a set of samples, or the frame itself.
 
     Raises
     ------
@@ -159,12 +167,25 @@ def sample_frame(source: Any) -> pd.DataFrame:
     """
     import pandas as pd
 
-    if not isinstance(source, pd.DataFrame):
-        source = source.frame if hasattr(source, "frame") else source.samples.frame
-    frame: pd.DataFrame = source
-    if "question" not in getattr(frame, "columns", ()):
+    frame: pd.DataFrame
+    if isinstance(source, pd.DataFrame):
+        frame = source
+    elif hasattr(source, "evidence"):
+        frame = _recorded(source.evidence)
+    else:
+        frame = source.frame if hasattr(source, "frame") else source.samples.frame
+    if "question" not in frame.columns:
         raise InputError("there is no column “question” in what was given; give an evaluation or a set of samples")
     return frame
+
+
+def _recorded(evidence: Evidence) -> pd.DataFrame:
+    """The recorded fields without contexts, which take long to unpack and are not asked for here."""
+    import pandas as pd
+
+    names = [name for name in own_columns(evidence) if name != "contexts"]
+    columns = {name: evidence.nested(name) if name in NESTED_FIELDS else evidence.plain(name) for name in names}
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}).set_axis(evidence.ids)
 
 
 def questions_of(frame: pd.DataFrame) -> list[str]:

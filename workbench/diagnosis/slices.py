@@ -42,6 +42,8 @@ ENOUGH = 25
 AFFORDABLE = 20_000_000
 #: Share of samples in common (of those in either) from which two slices are one.
 NEARLY_THE_SAME = 0.8
+#: Significant candidates that are compared with each other at most, the strongest.
+MOST_COMPARED = 400
 #: What a slice must still show outside the slices listed before it.
 LEFT_OVER = 0.01
 SEED = 20240501
@@ -158,12 +160,21 @@ class Candidates:
     @cached_property
     def matrix(self) -> NDArray[np.float32]:
         """(c, u) which profiles of conditions belong to each candidate."""
+        return self.by_profile(np.arange(len(self)))
+
+    def by_profile(self, some: Ints) -> NDArray[np.float32]:
+        """(len(some), u) the rows of :attr:`matrix` of some candidates."""
         padded = np.concatenate([self.profiles.T, np.ones((1, len(self.profiles)), dtype=np.float32)])
-        return padded[self.members[:, 0]] * padded[self.members[:, 1]] * padded[self.members[:, 2]]
+        members = self.members[some]
+        return np.asarray(padded[members[:, 0]] * padded[members[:, 1]] * padded[members[:, 2]], dtype=np.float32)
+
+    def count(self, failed: Masks) -> NDArray[np.float32]:
+        """(u,) failing samples of each profile."""
+        return np.bincount(self.profile, weights=failed, minlength=len(self.profiles)).astype(np.float32)
 
     def failing(self, failed: Masks) -> Ints:
         """(c,) failing samples of each candidate."""
-        f = np.bincount(self.profile, weights=failed, minlength=len(self.profiles)).astype(np.float32)
+        f = self.count(failed)
         if self.affordable:
             return np.rint(self.matrix @ f).astype(np.int64)
         return self._counted(f)
@@ -226,15 +237,31 @@ def exact(n: Any, x: Any, table: Table) -> Floats:
     return np.asarray(hypergeom.sf(np.asarray(x) - 1, table.n_all, table.failing_all, n), dtype=float)
 
 
+def _strongest_exact(candidates: Candidates, x: Ints, table: Table) -> Floats:
+    """(c,) exact p-values of the candidates that may be reported; 1 for the others, which would cost time for nothing."""
+    p = np.ones(len(candidates))
+    some = np.argsort(-strength(candidates.n, x, table), kind="stable")[:MOST_COMPARED]
+    p[some] = exact(candidates.n[some], x[some], table)
+    return p
+
+
 def corrected(candidates: Candidates, x: Ints, table: Table, p: Floats, seed: int = SEED) -> tuple[Floats, str]:
     """(c,) p-values corrected for all candidates, and the name of the correction."""
     if candidates.affordable:
         return _by_permutation(candidates, strength(candidates.n, x, table), table, seed), "Westfall–Young"
-    least = np.sort(exact(candidates.n, np.minimum(candidates.n, table.failing_all), table))
+    least = np.sort(_smallest_possible(candidates.n, table))
     tried = np.arange(1, len(least) + 1)
     reachable = np.searchsorted(least, 0.05 / tried, side="right")
     k = int(tried[np.argmax(reachable <= tried)]) if (reachable <= tried).any() else len(least)
     return np.minimum(1.0, p * k), "Tarone–Bonferroni"
+
+
+def _smallest_possible(n: Ints, table: Table) -> Floats:
+    """(c,) the p-value that a candidate would have if as many of its samples failed as can fail."""
+    from scipy.stats import hypergeom
+
+    most = np.minimum(n, table.failing_all)
+    return np.asarray(hypergeom.pmf(most, table.n_all, table.failing_all, n), dtype=float)
 
 
 def _by_permutation(candidates: Candidates, observed: Floats, table: Table, seed: int) -> Floats:
@@ -278,30 +305,33 @@ def chosen(candidates: Candidates, x: Ints, table: Table, q: Floats, failed: Mas
     """
     power = strength(candidates.n, x, table)
     depth = (candidates.members >= 0).sum(axis=1)
-    order = [int(at) for at in np.lexsort((depth, -power))[:2000] if q[at] <= alpha and power[at] > 0]
-    held = {at: candidates.holds(at) for at in order}
-    covered = np.zeros(len(failed), dtype=bool)
+    left = np.array([at for at in np.lexsort((depth, -power))[:MOST_COMPARED] if q[at] <= alpha and power[at] > 0], dtype=int)
+    held = candidates.by_profile(left)
+    failing = candidates.count(failed)
+    uncovered = np.ones(len(failing), dtype=bool)
     found: list[Slice] = []
-    left = order
-    while left and len(found) < top:
-        strongest = left[0]
-        near = [at for at in left if _overlap(held[at], held[strongest]) >= NEARLY_THE_SAME]
-        pick = min((at for at in near if power[at] >= 0.9 * power[strongest]), key=lambda at: (depth[at], -power[at]))
-        left = [at for at in left if at not in set(near)]
-        if _unusual_beyond(held[pick], covered, failed):
-            found.append(Slice(pick, [at for at in near if at != pick][:5]))
-            covered |= held[pick]
+    while len(left) and len(found) < top:
+        near = _overlaps(held, held[0], candidates.weights) >= NEARLY_THE_SAME
+        similar = left[near]
+        pick = min((at for at in similar if power[at] >= 0.9 * power[left[0]]), key=lambda at: (depth[at], -power[at]))
+        mine = held[near][int(np.flatnonzero(similar == pick)[0])] > 0
+        if _unusual_beyond(mine, uncovered, candidates.weights, failing):
+            found.append(Slice(int(pick), [int(at) for at in similar if at != pick][:5]))
+            uncovered &= ~mine
+        left, held = left[~near], held[~near]
     return found
 
 
-def _overlap(a: Masks, b: Masks) -> float:
-    return float((a & b).sum() / (a | b).sum())
+def _overlaps(held: NDArray[np.float32], one: NDArray[np.float32], weights: NDArray[np.float32]) -> Floats:
+    """(k,) samples that each slice has in common with ``one``, of those in either."""
+    both = held @ (weights * one)
+    return np.asarray(both / (held @ weights + one @ weights - both), dtype=float)
 
 
-def _unusual_beyond(held: Masks, covered: Masks, failed: Masks) -> bool:
-    rest = ~covered
-    table = Table(int(rest.sum()), int((failed & rest).sum()))
-    n, x = int((held & rest).sum()), int((held & rest & failed).sum())
+def _unusual_beyond(mine: Masks, uncovered: Masks, weights: NDArray[np.float32], failing: NDArray[np.float32]) -> bool:
+    rest = mine & uncovered
+    n, x = round(float(weights[rest].sum())), round(float(failing[rest].sum()))
+    table = Table(round(float(weights[uncovered].sum())), round(float(failing[uncovered].sum())))
     return n > 0 and float(exact(n, x, table)) <= LEFT_OVER
 
 
@@ -368,7 +398,7 @@ def slices_of(
     items = np.stack([item.holds[tested] for item in known], axis=1)
     candidates = Candidates(items, _exclusive(known, dimensions), least)
     x = candidates.failing(failed)
-    p = exact(candidates.n, x, table)
+    p = _strongest_exact(candidates, x, table)
     q, method = corrected(candidates, x, table, p, seed)
     found = chosen(candidates, x, table, q, failed, alpha, top)
     base = table.failing_all / table.n_all

@@ -18,7 +18,7 @@ def restore(evidence: Evidence, name: str) -> SampleSet:
     """The sample set behind ``evidence``; rejected rows as they were, warnings are not kept."""
     import pandas as pd
 
-    own = [c for c in evidence.samples.columns if not c.startswith(_DERIVED) and c not in _ADDED]
+    own = own_columns(evidence)
     columns = {c: evidence.nested(c) if c in NESTED_FIELDS else evidence.plain(c) for c in own}
     columns["contexts"] = context_lists(evidence)
     order = [f for f in SAMPLE_FIELDS if f in columns] + [c for c in own if c not in SAMPLE_FIELDS]
@@ -33,6 +33,11 @@ def restore(evidence: Evidence, name: str) -> SampleSet:
         recorded_scores=pd.DataFrame(scores, index=evidence.ids),
         name=name,
     )
+
+
+def own_columns(evidence: Evidence) -> list[str]:
+    """Columns of ``evidence.samples`` that were recorded: the fields of a sample and the user's own."""
+    return [str(c) for c in evidence.samples.columns if not c.startswith(_DERIVED) and c not in _ADDED]
 
 
 def context_lists(evidence: Evidence) -> list[list[dict[str, Any]] | None]:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ipywidgets as W
 import numpy as np
 
 from workbench.diagnosis.breakdown import Group, Outcomes, grouped
-from workbench.diagnosis.dimensions import Dimensions, dimension_title, value_title
+from workbench.diagnosis.dimensions import Dimensions, dimension_title
 from workbench.diagnosis.slices import slices_of
 from workbench.diagnosis.statistics import wilson
 from workbench.diagnosis.terms import failing_terms
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.html import Fragment, Markup, fragment, h, join, picture, table
+from workbench.views.html import Fragment, Markup, fragment, h, join, picture
 from workbench.views.names import cause_title, interval_text, rate_text
 from workbench.views.panels.card import Card, card_html
-from workbench.views.plots_slices import MOST_BARS, cut_words, rate_bars, rate_grid
+from workbench.views.panels.query_parts import (
+    breakdown_figure,
+    breakdown_table,
+    causes_words,
+    group_title,
+    say,
+    slices_table,
+    terms_table,
+)
+from workbench.views.plots_slices import MOST_BARS, cut_words
 from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
 
 if TYPE_CHECKING:
@@ -29,124 +38,8 @@ if TYPE_CHECKING:
 
 #: With more samples the worst slices are looked for only when asked.
 AT_ONCE = 20_000
-#: Rows of the tables of the panel.
-ROWS, TERMS = 30, 8
-
-
-def _say(key: str, **values: Any) -> str:
-    return _t(f"queries.panel.{key}", **values)
-
-
-def group_title(names: Sequence[str], group: Group) -> str:
-    """A group for a reader: its values, translated where they are ours; folded groups say how many they are."""
-    if group.values is None:
-        return group.label
-    return " × ".join(value_title(name, value) for name, value in zip(names, group.values, strict=True))
-
-
-def causes_words(causes: dict[str, int], most: int = 3) -> str:
-    """ "omission 5 · retrieval miss 3", the most frequent ones."""
-    return " · ".join(f"{cause_title(name)} {count}" for name, count in list(causes.items())[:most])
-
-
-def breakdown_figure(frame: pd.DataFrame, rows: Sequence[Group], base: float, *, theme: str = "print") -> Figure:
-    """A breakdown (see ``wb.breakdown``) as bars, or as a grid for two dimensions; ``base``: the rate of all."""
-    names = frame.attrs["by"]
-    titles = [group_title(names, group) for group in rows]
-    title = _figure_title(frame, titles, base)
-    if len(names) == 2:
-        return _grid(frame, rows, title, theme)
-    notes = [
-        _say("note", failing=f"{line.n_failing:,}", n=f"{line.n:,}", rate=rate_text(line.rate),
-             interval=interval_text(line.low, line.high, rate=True)) + "  " + causes_words(line.causes, 2)
-        for line in frame.itertuples()
-    ]  # fmt: skip
-    return rate_bars(titles, frame["rate"], frame["low"], frame["high"], base, notes=notes, title=title, theme=theme)
-
-
-def _figure_title(frame: pd.DataFrame, titles: Sequence[str], base: float) -> str:
-    """What to see: the group that fails most often beyond doubt, or that there is none."""
-    out = frame[(frame["folded"] == 0) & (frame["low"] > base)]
-    dimension = " × ".join(dimension_title(name) for name in frame.attrs["by"])
-    if out.empty:
-        return _say("title_none", dimension=dimension, base=rate_text(base))
-    at = out["low"].astype(float).idxmax()
-    line = frame.loc[at]
-    return _say("title_out", value=titles[int(at)], failing=f"{line['n_failing']:,}", n=f"{line['n']:,}",
-                rate=rate_text(line["rate"]), base=rate_text(base))  # fmt: skip
-
-
-def _grid(frame: pd.DataFrame, rows: Sequence[Group], title: str, theme: str) -> Figure:
-    first, second = frame.attrs["by"]
-    cells = {group.values: at for at, group in enumerate(rows) if group.values is not None and not group.folded}
-    across = [list(dict.fromkeys(values[place] for values in cells)) for place in (0, 1)]
-    shape = (len(across[0]), len(across[1]))
-    grids = {name: np.full(shape, np.nan) for name in ("rate", "n", "n_failing")}
-    for values, at in cells.items():
-        place = across[0].index(values[0]), across[1].index(values[1])
-        for name, grid in grids.items():
-            grid[place] = frame[name].iloc[at]
-    labels = [
-        [value_title(name, value) for value in found] for name, found in zip((first, second), across, strict=True)
-    ]
-    return rate_grid(*labels, grids["rate"], grids["n"], grids["n_failing"], title=title, theme=theme)
-
-
-def breakdown_table(frame: pd.DataFrame, rows: Sequence[Group], most: int = ROWS) -> Markup:
-    """A breakdown as a reader wants it."""
-    import pandas as pd
-
-    shown = frame.head(most)
-    titles = [group_title(frame.attrs["by"], group) for group in rows[: len(shown)]]
-    columns = {
-        "value": titles, "n": shown["n"].tolist(), "n_failing": shown["n_failing"].tolist(),
-        "rate": [rate_text(value) for value in shown["rate"]],
-        "interval": [interval_text(a, b, rate=True) for a, b in zip(shown["low"], shown["high"], strict=True)],
-        "causes": [causes_words(causes) for causes in shown["causes"]],
-    }  # fmt: skip
-    return table(pd.DataFrame(columns), headings=_headings(columns), total=len(frame))
-
-
-def slices_table(slices: pd.DataFrame) -> Markup:
-    """The worst slices, or the sentence that there are none."""
-    import pandas as pd
-
-    tried = f"{slices.attrs.get('n_tried', 0):,}"
-    if slices.empty:
-        return h("p", _say("no_slices", tried=tried), cls="wb-empty")
-    columns = {
-        "rule": slices["rule"].tolist(), "n": slices["n"].tolist(), "n_failing": slices["n_failing"].tolist(),
-        "rate": [rate_text(value) for value in slices["rate"]], "lift": slices["lift"].tolist(),
-        "q_value": [f"{value:.3f}" if value >= 0.001 else "< 0.001" for value in slices["q_value"]],
-    }  # fmt: skip
-    same = [
-        h("p", f"{rule}: ", _say("same", rules="; ".join(rules[:3])), cls="wb-quiet")
-        for rule, rules in zip(slices["rule"], slices["same_samples"], strict=True) if rules
-    ]  # fmt: skip
-    body = table(pd.DataFrame(columns), headings=_headings(columns), formats={"rule": str})
-    return h("div", h("h4", _say("slices", tried=tried)), body, *same)
-
-
-def terms_table(terms: pd.DataFrame) -> Markup:
-    """Words that lean to failing questions with their base rates; those whose interval leaves 0 first."""
-    import pandas as pd
-
-    sure = terms[terms["low"] > 0]
-    if sure.empty:
-        return h("div", h("h4", _say("terms")), h("p", _say("no_terms"), cls="wb-quiet"))
-    columns = {
-        "term": sure["term"].tolist(), "n": sure["n"].tolist(), "n_failing": sure["n_failing"].tolist(),
-        "shares": [f"{rate_text(a)} / {rate_text(b)}"
-                   for a, b in zip(sure["share_failing"], sure["share_passing"], strict=True)],
-        "log_odds": [f"{v:.2f} ({interval_text(a, b)})"
-                     for v, a, b in zip(sure["log_odds"], sure["low"], sure["high"], strict=True)],
-    }  # fmt: skip
-    body = table(pd.DataFrame(columns), headings=_headings(columns))
-    return h("div", h("h4", _say("terms")), body)
-
-
-def _headings(columns: dict[str, Any]) -> dict[str, str]:
-    return {name: _t(f"queries.columns.{name}") for name in columns}
+#: Words that are shown.
+TERMS = 8
 
 
 class QueryTypes(Panel):
@@ -188,22 +81,22 @@ class QueryTypes(Panel):
 
     def _build(self, names: Sequence[str], by: str, other: str, min_n: int) -> None:
         options = [(dimension_title(name), name) for name in names]
-        self.by = dropdown(_say("by"), options, by)
-        self.other = dropdown(_say("other"), [(_say("nothing"), ""), *options], other)
-        self.min_n = W.BoundedIntText(value=min_n, min=1, max=100_000, description=_say("min_n"),
+        self.by = dropdown(say("by"), options, by)
+        self.other = dropdown(say("other"), [(say("nothing"), ""), *options], other)
+        self.min_n = W.BoundedIntText(value=min_n, min=1, max=100_000, description=say("min_n"),
                                       layout=W.Layout(width="150px"), style={"description_width": "initial"})  # fmt: skip
-        self.only_failing = W.Checkbox(value=True, description=_say("only_failing"), indent=False,
+        self.only_failing = W.Checkbox(value=True, description=say("only_failing"), indent=False,
                                        layout=W.Layout(width="auto"))  # fmt: skip
         self.count = markup(None, "wb-count")
         self.picture = Picture("wb-figure")
         self.groups = self._select("wb-groups")
         self.found = self._select("wb-slices")
         self.slices = markup()
-        self.find = button(_say("find"), self.guarded(self._find, "find"))
+        self.find = button(say("find"), self.guarded(self._find, "find"))
         self.find_note = markup()
         self.terms = markup()
         self.note = markup()
-        self.everything = button(_say("show_all"), self.guarded(self._show_everything, "show all"))
+        self.everything = button(say("show_all"), self.guarded(self._show_everything, "show all"))
         self.stepper = Stepper(self, self._go)
         self.card = Card(self, self._pin, lambda: self._listed)
         for widget in (self.by, self.other, self.min_n):
@@ -211,7 +104,7 @@ class QueryTypes(Panel):
         self.on(self.only_failing, lambda _: self._choose_again())
         self.on(self.groups, lambda at: self._choose("group", at))
         self.on(self.found, lambda at: self._choose("slice", at))
-        heading = markup(h("h4", _say("groups")))
+        heading = markup(h("h4", say("groups")))
         self.compose(row(self.by, self.other, self.min_n, self.count), self.picture, heading,
                      row(self.groups, self.only_failing), self.slices, row(self.find, self.find_note), self.found,
                      self.terms, row(self.note, self.everything), self.stepper, self.card)  # fmt: skip
@@ -247,7 +140,7 @@ class QueryTypes(Panel):
         self._regroup()
         small = self._dimensions.n <= AT_ONCE
         display(self.find, not small)
-        show(self.find_note, h("span", "" if small else _say("find_note", n=f"{self._dimensions.n:,}"), cls="wb-quiet"))
+        show(self.find_note, h("span", "" if small else say("find_note", n=f"{self._dimensions.n:,}"), cls="wb-quiet"))
         if small:
             self._find()
         else:
@@ -272,7 +165,7 @@ class QueryTypes(Panel):
         self._slices = slices_of(self._dimensions, found.failed, found.tested, min_n=max(self.min_n.value, 2))
         show(self.slices, slices_table(self._slices))
         self._offer(self.found, [
-            _say("slice_option", rule=line.rule, failing=f"{line.n_failing:,}", n=f"{line.n:,}")
+            say("slice_option", rule=line.rule, failing=f"{line.n_failing:,}", n=f"{line.n:,}")
             for line in self._slices.itertuples()
         ])  # fmt: skip
         display(self.found, len(self._slices) > 0)
@@ -291,21 +184,21 @@ class QueryTypes(Panel):
         found = self.outcomes
         failing, n = int(found.failed.sum()), int(found.tested.sum())
         if n == 0:
-            return h("span", _say("no_samples"))
-        words = [h("span", _say("count", failing=f"{failing:,}", n=f"{n:,}", rate=rate_text(failing / n)))]
+            return h("span", say("no_samples"))
+        words = [h("span", say("count", failing=f"{failing:,}", n=f"{n:,}", rate=rate_text(failing / n)))]
         more = []
         if n < len(found.tested):
-            more.append(_say("not_checked", n=f"{len(found.tested) - n:,}"))
+            more.append(say("not_checked", n=f"{len(found.tested) - n:,}"))
         if self._frame is not None and self._frame.attrs["multiple"]:
-            more.append(_say("multiple"))
+            more.append(say("multiple"))
         return h("span", *words, h("span", "".join(f" · {item}" for item in more), cls="wb-quiet"))
 
     def _caption(self) -> str:
         assert self._frame is not None
         names = [dimension_title(name) for name in self.chosen]
         if len(names) == 2:
-            return _say("caption_pivot", dimension=names[0], other=names[1], min_n=self.min_n.value)
-        words = _say("caption", dimension=names[0])
+            return say("caption_pivot", dimension=names[0], other=names[1], min_n=self.min_n.value)
+        words = say("caption", dimension=names[0])
         return f"{words} {cut_words(MOST_BARS, len(self._frame))}".strip()
 
     # ------------------------------------------------------------ click-through
@@ -320,7 +213,7 @@ class QueryTypes(Panel):
         ids, label = self._group(at) if kind == "group" else self._slice(at)
         if self.only_failing.value:
             failing = self._failing()
-            ids, label = [name for name in ids if name in failing], _say("failing_of", label=label)
+            ids, label = [name for name in ids if name in failing], say("failing_of", label=label)
         self._chosen = (kind, at, len(ids))
         self.session.show(ids, label)
 
@@ -380,15 +273,15 @@ class QueryTypes(Panel):
         ids, selected = self._listed, self.session.selection
         at = ids.index(selected) if selected in ids else 0
         self.stepper.set(at, len(ids), self._position(at))
-        self.card.draw(ids[at] if ids else None, _say("empty"))
+        self.card.draw(ids[at] if ids else None, say("empty"))
 
     def _position(self, at: int) -> str:
         if not self._listed:
-            return _say("none")
+            return say("none")
         name = self._listed[at]
         cause = cause_title(self.outcomes.causes[self.session.samples.index.get_loc(name)])
         place = _t("panels.low_scores.position", at=at + 1, n=len(self._listed))
-        return f"{place} — {_say('position', id=name[:60], cause=cause)}"
+        return f"{place} — {say('position', id=name[:60], cause=cause)}"
 
     # ------------------------------------------------------------ handing over
 
@@ -407,7 +300,7 @@ class QueryTypes(Panel):
         """Title, sample ids, tested samples and failing ones of what is chosen, or of everything."""
         if self._chosen is None:
             found = self.outcomes
-            title = _say("pin_title", dimension=" × ".join(dimension_title(name) for name in self.chosen))
+            title = say("pin_title", dimension=" × ".join(dimension_title(name) for name in self.chosen))
             failing = self.session.samples.index[found.failed]
             return title, [str(name) for name in failing], int(found.tested.sum()), int(found.failed.sum())
         kind, at, _ = self._chosen
@@ -415,7 +308,7 @@ class QueryTypes(Panel):
         assert frame is not None
         ids, label = self._group(at) if kind == "group" else self._slice(at)
         n, bad = int(frame["n"].iloc[at]), int(frame["n_failing"].iloc[at])
-        words = _say("note", failing=f"{bad:,}", n=f"{n:,}", rate=rate_text(bad / n if n else None),
+        words = say("note", failing=f"{bad:,}", n=f"{n:,}", rate=rate_text(bad / n if n else None),
                      interval=interval_text(*wilson(bad, n)[:2], rate=True))  # fmt: skip
         failed = self._failing()
         return f"{label}: {words}", [name for name in ids if name in failed], n, bad
