@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +13,12 @@ from workbench.data.schema import Context, Sample
 from workbench.errors import InputError
 from workbench.evidence.encoders.ngram import NgramEncoder
 from workbench.evidence.judge import ReverseQuestion, SampleEvidence
+from workbench.evidence.llm import asking, client, parse, readers
 from workbench.evidence.llm.budget import Budget, Price, Spending, estimate_tokens, price_of
 from workbench.evidence.llm.claimparts import Texts, kinds_of, parts_of
 from workbench.evidence.llm.family import family
 from workbench.evidence.llm.locate import Places, locate
+from workbench.evidence.llm.outcomes import Outcomes, meaning
 from workbench.evidence.llm.pace import Allowance, Pace
 from workbench.evidence.llm.relevancy import QuestionComparer
 from workbench.evidence.llm.tasks import make_task
@@ -239,3 +243,33 @@ def test_an_encoder_that_tells_nothing_apart_gives_zero():
 def test_families():
     assert family("gpt-4o") == family("o3-mini") == "openai"
     assert family("Qwen/Qwen2.5-7B-Instruct") == "qwen" and family("my-finetune") is None
+
+
+# ---------------------------------------------------------------- outcomes
+
+CODE = re.compile(r'(?:_error|CallError|problem|Problem)\(\s*"([a-z_]+)"|code = "([a-z_]+)"|"(unknown_verdict)" if')
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_reason_has_words_in_both_languages(language):
+    sources = [Path(module.__file__).read_text(encoding="utf-8") for module in (client, parse, readers, asking)]
+    codes = {next(filter(None, found)) for text in sources for found in CODE.findall(text)} | set(parse.CODES)
+    assert len(codes) >= 14
+    assert {
+        code for code in codes | {"ok", "partly", "budget", "cancelled"} if meaning(code, language) == code
+    } == set()
+
+
+def test_outcomes_count_each_sample_once_by_its_latest():
+    outcomes = Outcomes()
+    outcomes.start(3)
+    for item in (
+        SampleEvidence("a", "judge_error", "timeout: no reply within 60 s"),
+        SampleEvidence("b", "skipped", "budget: the budget of 3 calls is spent"),
+        SampleEvidence("c", missing={"relevancy": ("judge_error", "not_json: x")}),
+        SampleEvidence("a"),
+    ):
+        outcomes.add(item)
+    frame = outcomes.frame()
+    assert dict(zip(frame["outcome"], frame["n"], strict=True)) == {"ok": 1, "budget": 1, "partly": 1}
+    assert outcomes.ids() == ["b", "c"] and outcomes.ids("budget") == ["b"]

@@ -197,7 +197,7 @@ class LLMJudge:
         return self.outcomes.line(self.spending)
 
     def outcome_frame(self) -> pd.DataFrame:
-        """How the samples of all runs ended: ``outcome, n, sample_ids``, the most frequent first."""
+        """How the samples of all runs ended: ``outcome, n, sample_ids, meaning``, the most frequent first."""
         return self.outcomes.frame()
 
 

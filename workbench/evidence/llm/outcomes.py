@@ -20,6 +20,14 @@ def outcome_of(evidence: SampleEvidence) -> str:
     return "partly" if failed else "ok"
 
 
+def meaning(outcome: str, language: str | None = None) -> str:
+    """An outcome in words; the code itself when it has none."""
+    from workbench.language import has_text, text
+
+    key = f"llm.reasons.{outcome}"
+    return text(key, language) if has_text(key) else outcome
+
+
 class Outcomes:
     """Outcome of each sample, the latest counts, and how fast they come."""
 
@@ -42,14 +50,15 @@ class Outcomes:
         return [key for key, value in self._by_sample.items() if (value in outcomes if outcomes else value != "ok")]
 
     def frame(self) -> pd.DataFrame:
-        """``outcome, n, sample_ids``, the most frequent first."""
+        """``outcome, n, sample_ids, meaning`` (in the language in force), the most frequent first."""
         import pandas as pd
 
         groups: dict[str, list[str]] = {}
         for sample_id, outcome in self._by_sample.items():
             groups.setdefault(outcome, []).append(sample_id)
         ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
-        return pd.DataFrame([[key, len(ids), ids] for key, ids in ordered], columns=["outcome", "n", "sample_ids"])
+        rows = [[key, len(ids), ids, meaning(key)] for key, ids in ordered]
+        return pd.DataFrame(rows, columns=["outcome", "n", "sample_ids", "meaning"])
 
     def line(self, spending: Spending) -> str:
         """Progress in one line."""
