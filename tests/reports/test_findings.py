@@ -1,0 +1,104 @@
+"""Pins within a report: order, words, numbers, pictures."""
+
+from __future__ import annotations
+
+import datetime
+
+import pandas as pd
+import pytest
+
+import workbench as wb
+from tests.reports.hostile import ATTACK
+from workbench.errors import InputError
+from workbench.reports.findings import export_findings
+from workbench.views import plots
+
+DATE = datetime.date(2026, 11, 29)
+
+
+@pytest.fixture
+def session(evaluation, tmp_path):
+    """A session with three pins, the last one moved to the front."""
+    own = wb.Session(evaluation, path=tmp_path / "session")
+    picture = plots.figure_png(plots.histogram([0.1, 0.9], 0.5))
+    table = pd.DataFrame({"sample_id": ["zh-1"], "score": [0.25], "cause": ["contradiction"], "note": [""]})
+    own.pin("First pin", note=f"note {ATTACK}", figure=picture, table=table, sample_ids=["zh-1", "@formula"], n_total=4,
+            value=0.5, interval=(0.15, 0.85), snippet="import workbench as wb\n```\nx")  # fmt: skip
+    own.pin("Second pin", sample_ids=["fine"])
+    own.pin("Third pin", sample_ids=[])
+    own.move_finding(own.findings[2].finding_id, -2)
+    return own
+
+
+def order(text, *titles):
+    places = [text.index(title) for title in titles]
+    return places == sorted(places)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_page_shows_pins_in_their_order_with_everything(session, tmp_path, language):
+    text = export_findings(session, tmp_path / "r.html", language=language, date=DATE).read_text(encoding="utf-8")
+    assert order(text, "1. Third pin", "2. First pin", "3. Second pin")
+    assert ("50\u00a0% (15 – 85\u00a0%) · 2 of 4 samples" if language == "en" else "50% (15 – 85%) · 2 / 4 个样本") in text
+    assert text.count("data:image/png;base64,") == 1
+    assert "zh-1, @formula" in text and "import workbench as wb" in text
+    assert "<script" not in text and "onerror=alert" not in text.replace("&lt;img src=http://evil.example/a.png onerror", "")
+    assert "Nothing was pinned" not in text
+
+
+def test_edits_and_removals_show(session, tmp_path):
+    second = session.findings[2].finding_id
+    session.edit_finding(second, title="Edited title", note="own words")
+    session.remove_finding(session.findings[0].finding_id)
+    text = export_findings(session, tmp_path / "r.html", date=DATE).read_text(encoding="utf-8")
+    assert order(text, "1. First pin", "2. Edited title")
+    assert "own words" in text and "Third pin" not in text and "Second pin" not in text
+
+
+def test_markdown_has_the_picture_beside_it(session, tmp_path):
+    text = export_findings(session, tmp_path / "r.md", format="md", date=DATE).read_text(encoding="utf-8")
+    assert "![First pin](r_files/finding-2.png)" in text
+    assert (tmp_path / "r_files" / "finding-2.png").read_bytes().startswith(b"\x89PNG")
+    assert "````python" in text
+
+
+def test_table_lists_pins_sample_by_sample_then_the_failing_ones(session, tmp_path):
+    target = export_findings(session, tmp_path / "r.csv", format="csv", date=DATE)
+    frame = pd.read_csv(target, dtype={"sample_id": str})
+    pinned = frame[frame["part"] == "finding"]
+    assert pinned["title"].tolist() == ["Third pin", "First pin", "First pin", "Second pin"]
+    assert pinned["sample_id"].fillna("").tolist() == ["", "zh-1", "'@formula", "fine"]
+    assert pinned["n"].tolist() == [0, 2, 2, 1] and pinned["n_total"].tolist() == [5, 4, 4, 5]
+    failing = session.evaluation.failures()["passed"].eq(False).sum()
+    assert (frame["part"] == "failing").sum() == failing
+
+
+def test_without_pins_the_failing_samples_are_shown(evaluation, tmp_path):
+    session = wb.Session(evaluation, path=tmp_path / "session")
+    text = export_findings(session, tmp_path / "r.html", date=DATE).read_text(encoding="utf-8")
+    assert "Nothing was pinned" in text and "企业版支持 300 个并发会话。" in text
+
+
+def test_thresholds_and_verdicts_of_the_session_hold(evaluation, tmp_path):
+    session = wb.Session(evaluation, path=tmp_path / "session")
+    session.set_thresholds(k=3)
+    session.annotate("zh-1", verdict="wrong", note="seen by hand")
+    text = export_findings(session, tmp_path / "r.html", date=DATE).read_text(encoding="utf-8")
+    assert "k 3*" in text and "seen by hand" in text
+
+
+def test_a_picture_that_is_gone_is_said(session, tmp_path):
+    for file in (tmp_path / "session" / "figures").iterdir():
+        file.unlink()
+    text = export_findings(session, tmp_path / "r.html", date=DATE).read_text(encoding="utf-8")
+    assert "The picture of this finding is no longer on disk." in text
+    markdown = export_findings(session, tmp_path / "r.md", format="md", date=DATE).read_text(encoding="utf-8")
+    assert "The picture of this finding is no longer on disk." in markdown
+
+
+def test_panel_writes_the_same(session, tmp_path):
+    panel = wb.panels.export(session, folder=tmp_path / "out")
+    written = panel.export(tmp_path / "out" / "r", format="html", language="en")
+    assert written == tmp_path / "out" / "r.html" and "First pin" in written.read_text(encoding="utf-8")
+    with pytest.raises(InputError):
+        panel.export(tmp_path / "x", format="pdf")
