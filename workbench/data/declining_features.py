@@ -18,8 +18,11 @@ from workbench.data.text import HAN, normalise
 
 MAX_WORDS = 60
 _REACH = {"en": 6, "zh": 8}
-_ACTORS = frozenset({"SRC", "THING", "ME", "YOU", "THIS", "NEG", "LACK"})
-_REFUSING = frozenset({"NEG", "LACK", "ABLE", "LIMIT"})
+_ACTORS = frozenset({"SRC", "THING", "ME", "YOU", "THIS", "NEG", "CANT", "LACK"})
+_REFUSING = frozenset({"NEG", "CANT", "LACK", "ABLE", "LIMIT"})
+_PIVOTS = frozenset({"NEG", "CANT", "LACK", "LIMIT"})
+_SUBJECTS = ("ME", "SRC", "THIS", "INFO", "THING", "YOU")
+_VERBS = ("KNOW", "SAY", "FIND", "GIVE", "INFO", "LIMIT", "SRC", "THING")
 _OBJECTS = frozenset({"SAY", "FIND", "KNOW", "GIVE", "INFO"}) | _ACTORS | _REFUSING
 
 _QUOTED = re.compile(r'"[^"\n]{1,80}"|“[^”\n]{1,80}”|「[^」\n]{1,80}」|『[^』\n]{1,80}』')
@@ -109,7 +112,8 @@ def features(segment: str) -> set[str]:
     items = _items(text, language)
     places = [(i, name) for i, (_, names) in enumerate(items) for name in names]
     found = {"c:" + name for _, name in places}
-    found.update(_pairs(places, _REACH[language]), _triples(places), _neighbours(items), _shape(segment, text, items))
+    found.update(_pairs(places, _REACH[language]), _triples(places), _neighbours(items))
+    found.update(_frame(items), _shape(segment, text, items))
     if language == "zh":
         found.update(_grams(re.sub(r"\d+", "#", text)))
     return found
@@ -138,6 +142,33 @@ def _triples(places: Sequence[tuple[int, str]]) -> Iterator[str]:
                 for k, thing in key[b + 1 : b + 6]:
                     if j < k <= j + 6:
                         yield f"{actor}>{refusing}>{thing}"
+
+
+def _frame(items: Sequence[Item]) -> Iterator[str]:
+    """Who does not do what: the class before the first refusing word and the one after, ``x`` for an unlisted word."""
+    pivot = next((i for i, (_, names) in enumerate(items) if not _PIVOTS.isdisjoint(names)), None)
+    if pivot is None:
+        yield "f:none"
+        return
+    subject = _main_class(items[:pivot], _SUBJECTS)
+    thing = _first_class(items[pivot + 1 : pivot + 7])
+    asked = any("WH" in names for _, names in items[pivot + 1 :])
+    refusing = next(name for name in items[pivot][1] if name in _PIVOTS)
+    yield f"f:{subject}|{thing}"
+    yield f"f:{subject}|{refusing}|{thing}"
+    yield f"f:{subject}|?" if asked else f"f:{subject}|."
+    yield f"f:?{thing}" if asked else f"f:.{thing}"
+
+
+def _main_class(items: Sequence[Item], wanted: Sequence[str]) -> str:
+    present = {name for _, names in items for name in names}
+    found = next((name for name in wanted if name in present), None)
+    return found or ("x" if any(not names for _, names in items) else "-")
+
+
+def _first_class(items: Sequence[Item]) -> str:
+    found = next((name for _, names in items for name in _VERBS if name in names), None)
+    return found or ("x" if any(not names for _, names in items) else "-")
 
 
 def _neighbours(items: Sequence[Item]) -> Iterator[str]:
