@@ -29,6 +29,7 @@ _NAMES = {
     "WorkbenchError": ("workbench.errors", "WorkbenchError"),
     "breakdown": ("workbench.diagnosis.breakdown", "breakdown"),
     "agreement": ("workbench.diagnosis.calibration", "agreement"),
+    "baseline_path": ("workbench.views.chosen", "baseline_path"),
     "check": ("workbench.data.doctor", "check"),
     "compare": ("workbench.comparing", "compare"),
     "compare_many": ("workbench.comparing", "compare_many"),

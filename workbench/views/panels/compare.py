@@ -180,7 +180,7 @@ class Compare(Panel):
 
     def _follow(self, names: frozenset[str]) -> None:
         if "thresholds" in names:
-            self._compare()
+            self._put_together()
         if self._comparison is None:
             return
         if "filter" in names:
@@ -190,7 +190,7 @@ class Compare(Panel):
         elif "selection" in names:
             self._draw_card()
 
-    def _compare(self) -> None:
+    def _put_together(self) -> None:
         """Compare the chosen runs under the thresholds in force, and show what does not depend on the list."""
         name = self.before.value
         display(self.body, name is not None)
