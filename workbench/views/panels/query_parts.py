@@ -76,10 +76,10 @@ def _grid(frame: pd.DataFrame, rows: Sequence[Group], title: str, theme: str) ->
         place = across[0].index(values[0]), across[1].index(values[1])
         for name, grid in grids.items():
             grid[place] = frame[name].iloc[at]
-    labels = [
+    left, top = (
         [value_title(name, value) for value in found] for name, found in zip((first, second), across, strict=True)
-    ]
-    return rate_grid(*labels, grids["rate"], grids["n"], grids["n_failing"], title=title, theme=theme)
+    )
+    return rate_grid(left, top, grids["rate"], grids["n"], grids["n_failing"], title=title, theme=theme)
 
 
 def breakdown_table(frame: pd.DataFrame, rows: Sequence[Group], most: int = ROWS) -> Markup:
