@@ -64,7 +64,7 @@ class Shelf:
         self.sources: list[str | None] = [none_if_missing(source) for source in frame["source"].tolist()]
         self.positions: list[Any] = [none_if_missing(position) for position in frame["position"].tolist()]
         self.order: Ints = id_order(self.ids)
-        self.encoder = as_cached(encoder)
+        self._wanted = encoder
         self.progress, self.cancel = progress, cancel
 
     def __len__(self) -> int:
@@ -116,6 +116,11 @@ class Shelf:
         return [spoken(text) for text in self.texts]
 
     # -- vectors --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def encoder(self) -> CachedEncoder | None:
+        """The encoder behind its cache, found when it is first needed; None for words alone."""
+        return as_cached(self._wanted)
 
     @cached_property
     def vectors(self) -> Floats:
