@@ -55,6 +55,16 @@ def test_panel_02_answers(lab, workspace):
     assert lab.complaints() == [] and lab.errors == [] and lab.outside == []
 
 
+def test_scoring_runs_beside_the_notebook(lab):
+    """The work is in a thread of its own: its messages reach the page, and the table is the new one."""
+    page = lab.run("01_score_dataset").page
+    page.locator(".wb-panel select").nth(1).select_option(label="none (only what needs no judgement)")
+    page.get_by_role("button", name="Score", exact=True).click()
+    expect(page.get_by_text("Scored 80 samples.")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^Saved to|Scored 80 samples\. Saved to"))).to_be_visible()
+    assert lab.complaints() == [] and lab.errors == [] and lab.outside == []
+
+
 def test_hostile_texts_run_nothing(lab, workspace):
     """Script tags, event handlers and direction overrides in every field; the card shows them as text."""
     import workbench as wb
