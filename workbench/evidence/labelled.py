@@ -127,11 +127,11 @@ def across(folder: Path) -> list[Example]:
     return found
 
 
-def xquad_across(folder: Path) -> list[Asked]:
-    """Questions and answers of one language with the paragraph of the other, half of them each way."""
+def xquad_across(folder: Path, language: str) -> list[Asked]:
+    """Questions and answers of one language with the paragraph of the other."""
     english, chinese = xquad(folder, "en"), xquad(folder, "zh")
-    pairs = [(a, b) if at % 2 else (b, a) for at, (a, b) in enumerate(zip(english, chinese, strict=True))]
-    return [Asked(mine.question, other.passage, mine.answer, "xquad-across") for mine, other in pairs]
+    pairs = zip(english, chinese, strict=True) if language == "en" else zip(chinese, english, strict=True)
+    return [Asked(mine.question, other.passage, mine.answer, f"across-{language}") for mine, other in pairs]
 
 
 def some(asked: list[Asked], n: int) -> list[Asked]:

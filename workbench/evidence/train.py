@@ -158,11 +158,12 @@ def _relevance(folder: Path, features: Features, reports: list[Report]) -> dict[
     rows = [AskedRows(features, asked) for asked in sets]
     found = [row.random_pairs() for row in rows]
     pairs = {key: np.mean([one[key] for one in found], axis=0) for key in found[0]}
-    both = AskedRows(features, labelled.some(labelled.xquad_across(folder), ASKED))
-    between = {key: values for key, values in both.random_pairs().items() if key == "question_passage"}
+    across = [AskedRows(features, labelled.some(labelled.xquad_across(folder, code), ASKED)) for code in ("en", "zh")]
+    unrelated = [row.random_pairs() for row in across]
+    between = {key: np.mean([one[key] for one in unrelated], axis=0) for key in unrelated[0]}
     tables = {
         "relevance": joined([row.contexts(pairs) for row in rows]),
-        "relevance_across": both.contexts(between),
+        "relevance_across": joined([row.contexts(between) for row in across]),
         "sentence": joined([row.sentences(pairs) for row in rows]),
         "relevancy": joined([row.answers_table(pairs) for row in rows]),
     }
@@ -171,7 +172,7 @@ def _relevance(folder: Path, features: Features, reports: list[Report]) -> dict[
         features.models[variant] = fit_table(table, names)
         floor = table.values[:, table.names.index((names or table.names)[0])].astype(np.float64)
         reports += _reports(table, cross_validated(table, names), floor, f"{variant} ")
-    return pairs | {f"{key}_across": values for key, values in between.items()}
+    return pairs | {f"{key}_across": values for key, values in between.items() if key == "question_passage"}
 
 
 def _write(out: Path, encoder: str, models: dict[str, Logistic], pairs: dict[str, NDArray[np.float64]]) -> None:

@@ -97,6 +97,8 @@ def _encode_with_tokens(encoder: Any, texts: Sequence[str], kind: Kind) -> tuple
 def sentence_vectors(analysed: Analysis, words: Floats) -> Floats:
     """(s, d) unit rows: the mean of the word vectors of each sentence; zeros for one without words."""
     sums = np.zeros((len(analysed.bounds), words.shape[1]), dtype=np.float32)
-    np.add.at(sums, analysed.sentence, words)
+    if len(words):
+        sentences, firsts = np.unique(analysed.sentence, return_index=True)
+        sums[sentences] = np.add.reduceat(words, firsts, axis=0)
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     return sums / np.where(lengths > 0, lengths, 1.0).astype(np.float32)
