@@ -49,7 +49,7 @@ def test_it_carries_the_classes_of_the_contract(panel):
 def test_what_is_shown_is_what_the_functions_say(panel, session):
     pd.testing.assert_frame_equal(panel.table(), wb.breakdown(session.evaluation, "query_type"))
     assert panel.by.value == "query_type" and "12 of 24 tested samples fail (50 %)" in panel.count.value
-    assert "several types" in panel.count.value
+    assert "several types" in panel.count.value and "not offered: tenant" in panel.count.value
     assert [label for label, _ in panel.groups.options] == ["how many — 12 / 24", "when — 0 / 12"]
 
 
@@ -190,3 +190,8 @@ def test_causes_in_words():
         causes_words({"omission": 5, "retrieval_miss": 3, "format": 1, "off_topic": 1}, 2)
         == "omission 5 · retrieval miss 3"
     )
+
+
+def test_without_samples_it_speaks(fake, tmp_path):
+    panel = QueryTypes(Session(fake(n=0, path=tmp_path, frame=fake(n=2).frame.iloc[:0])))
+    assert "Nothing could be tested" in panel.count.value and len(panel.table()) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ def groups(dimensions: Dimensions, by: Sequence[str], tested: NDArray[np.bool_],
     starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]]) if len(codes) else np.empty(0, dtype=np.int64)
     kept: list[Group] = []
     small: list[Group] = []
-    for start, stop in zip(starts, [*starts[1:], len(codes)], strict=True):
+    for start, stop in pairwise([*starts, len(codes)]):
         found = rows[start:stop]
         values = _values(parts, int(codes[start]))
         (kept if tested[found].sum() >= min_n else small).append(Group(values, found))

@@ -127,6 +127,11 @@ class Dimensions:
                 found.append(name)
         return found
 
+    def lacking(self) -> list[str]:
+        """Fields that would give further dimensions and are not recorded."""
+        fields = ("case_type", "expected_docs", "tags", "tenant")
+        return [name for name in fields if name not in self.frame or not self.frame[name].notna().any()]
+
     def __getitem__(self, name: str) -> Dimension:
         """The dimension ``name``; also found: a tag by its bare name, one question type, ``type`` (case or question).
 

@@ -5,7 +5,7 @@ characters, half width), so that anybody can read why a question was given a typ
 in the question, whole words only: "however" is no how-question. A question can have several types ("when and where").
 
 ==============  ====================================================================================
-who             asks for a person or a body                            谁、哪位
+who             asks for a person ("which team" is ``which``)          谁、哪位
 what            asks for a thing with the word what                    什么、啥
 when            asks for a time: a point, a duration, how often        什么时候、几点、多久
 where           asks for a place                                       哪里、在哪

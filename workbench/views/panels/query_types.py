@@ -191,6 +191,8 @@ class QueryTypes(Panel):
             more.append(say("not_checked", n=f"{len(found.tested) - n:,}"))
         if self._frame is not None and self._frame.attrs["multiple"]:
             more.append(say("multiple"))
+        if lacking := self._dimensions.lacking():
+            more.append(say("lacks", fields=", ".join(lacking)))
         return h("span", *words, h("span", "".join(f" · {item}" for item in more), cls="wb-quiet"))
 
     def _caption(self) -> str:
