@@ -24,10 +24,11 @@ pytestmark = pytest.mark.real_model
 
 def test_a_real_model_gives_a_state_for_every_sample(tmp_path):
     model = os.environ["WORKBENCH_REAL_MODEL"]
+    tokens = int(os.environ.get("WORKBENCH_REAL_TOKENS", "1500"))
     items = [sample(1), english(2), sample(3, answer="抱歉，无法回答。")]
 
     def run():
-        judge = LLMJudge(model, cache=Cache(tmp_path), workers=2, timeout=300, max_output_tokens=1500)
+        judge = LLMJudge(model, cache=Cache(tmp_path), workers=2, timeout=300, max_output_tokens=tokens)
         return judge, {e.sample_id: e for e in judge.examine(items)}
 
     judge, found = run()
