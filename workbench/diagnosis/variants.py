@@ -69,13 +69,13 @@ def _parts(term: str) -> list[str]:
 def _abbreviates(short: str, long: str) -> bool:
     """Initials of the words of ``long``; or, for Chinese, its first character and others of it in order."""
     if _HAN_TERM.fullmatch(short) and _HAN_TERM.fullmatch(long):
-        return 2 <= len(short) <= 4 and len(long) >= 2 * len(short) - 1 > len(short) and _in_order(short, long)
+        return 2 <= len(short) <= 4 and len(long) >= 2 * len(short) - 1 and _in_order(short, long)
     words = re.split(r"[\s-]+", long)
     return len(words) > 1 and short.isascii() and short == "".join(word[:1] for word in words)
 
 
 def _in_order(short: str, long: str) -> bool:
-    if short[0] != long[0]:
+    if short[0] != long[0] or long.startswith(short):
         return False
     rest = iter(long)
     return all(character in rest for character in short)

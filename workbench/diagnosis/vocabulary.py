@@ -225,7 +225,7 @@ def vocabulary_gaps(
 
 def term_vectors(gaps: Sequence[Gap], shelf: Shelf, max_words: int) -> TermVectors | None:
     """Vectors of the missing terms and of the words of the missed documents, row by row until ``max_words``."""
-    if shelf.encoder is None or not gaps:
+    if not gaps or shelf.encoder is None:
         return None
     wanted: dict[str, None] = {}
     for gap in gaps:
