@@ -88,11 +88,25 @@ def _latin_language(sample: str, letters: int) -> str:
         return "other"
     if letters < 20 or _looks_english(sample):
         return "en"
-    import py3langid
+    return str(_identifier().classify(" ".join(_LATIN_WORD.findall(sample)))[0])
 
-    words = " ".join(_LATIN_WORD.findall(sample))
-    return str(py3langid.classify(words)[0])
 
+#: Languages in Latin script that questions are written in; without this list keywords come out as Pidgin or Latin.
+_LATIN_LANGUAGES = (
+    "en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "fi", "pl", "cs", "sk", "hu", "ro", "hr", "sl", "et", "lv",
+    "lt", "tr", "id", "ms", "vi", "tl", "sw", "ca",
+)  # fmt: skip
+
+
+@cache
+def _identifier() -> Any:
+    """The language identifier, read once (about a second)."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+    known = set(identifier.nb_classes)
+    identifier.set_languages([code for code in _LATIN_LANGUAGES if code in known])
+    return identifier
 
 
 
