@@ -53,7 +53,7 @@ class MissedDocuments(Panel):
         self._source, self._corpus = corpus, None
         self._work: Work | None = None
         self._weighted: tuple[Any, Weighted] | None = None
-        self._quiet = False
+        self._quiet, self._waiting = False, False
         self.examined: Examined = from_stored(session.evaluation)
         self._build(encoder)
         session.observe(self.guarded(self._follow, "session"))
@@ -158,6 +158,7 @@ class MissedDocuments(Panel):
             self._work.join(timeout)
 
     def _busy(self, busy: bool) -> None:
+        self._waiting = busy
         for widget in (self.bar, self.cancel_button):
             display(widget, busy)
         display(self.start_button, False)
@@ -267,7 +268,7 @@ class MissedDocuments(Panel):
     def _empty_words(self) -> str:
         if self.cause.value is not None:
             return _t("missed.empty_cause")
-        if self._source is not None and not self.examined.found and not (self._work and self._work.running):
+        if self._source is not None and not self.examined.found and not self._waiting:
             return _t("missed.nothing_expected")
         return _t("missed.empty", k=self.session.thresholds.k)
 
