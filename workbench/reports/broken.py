@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.schema import none_if_missing
@@ -127,18 +126,20 @@ def _marks(answer: str, evidence: str) -> tuple[Stretch, ...]:
 def failing_rows(material: Material) -> tuple[Failing, ...]:
     """Every failing sample, in the order of the causes and then of the data."""
     places = {cause: at for at, cause in enumerate(CAUSES)}
-    rows: Iterable[tuple[Any, Any]] = material.failing.iterrows()
-    found = [_failing(material, str(name), row) for name, row in rows]
+    failing = material.failing
+    own = material.samples.loc[failing.index, ["question", "answer"]]
+    names = ("primary_cause", "sub_cause", "confidence", "evidence", "advice")
+    columns = [own["question"].tolist(), own["answer"].tolist(), *(failing[name].tolist() for name in names)]
+    found = [_failing(material, str(row[0]), row[1:]) for row in zip(failing.index, *columns, strict=True)]
     return tuple(sorted(found, key=lambda item: places.get(item.cause, len(places))))
 
 
-def _failing(material: Material, sample_id: str, row: Any) -> Failing:
-    answer = none_if_missing(material.samples.at[sample_id, "answer"])
+def _failing(material: Material, sample_id: str, row: tuple[Any, ...]) -> Failing:
+    question, said, cause, sub_cause, confidence, evidence, advice = row
     own = material.annotations.get(sample_id)
-    sub = none_if_missing(row["sub_cause"])
+    answer, sub = none_if_missing(said), none_if_missing(sub_cause)
     return Failing(
-        sample_id, str(material.samples.at[sample_id, "question"]), None if answer is None else str(answer),
-        str(row["primary_cause"]), cause_title(row["primary_cause"]), None if sub is None else cause_title(sub),
-        float(row["confidence"]), str(row["evidence"]), str(row["advice"]),
+        sample_id, str(question), None if answer is None else str(answer), str(cause), cause_title(cause),
+        None if sub is None else cause_title(sub), float(confidence), str(evidence), str(advice),
         verdict_title(own.verdict) if own is not None and own.verdict else "", own.note if own is not None else "",
     )  # fmt: skip

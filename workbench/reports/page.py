@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -21,13 +20,15 @@ from markupsafe import Markup
 from workbench.language import speaking
 from workbench.language import text as _t
 from workbench.reports import extracts, phrases, words
-from workbench.reports.report import Action, CauseBlock, Report, Stretch
+from workbench.reports.report import Action, Report, Stretch
 from workbench.reports.secrets import without_keys
 from workbench.views.finding import Finding
 from workbench.views.html import Mark, clean, h, join, marked, picture, safe
 
 #: Rows of the appendix, of a finding's table and of a list of ids.
 ROWS, TABLE, IDS = 2000, 20, 200
+#: Moves from cause to cause that are shown.
+FLOWS = 12
 #: Causes named in the short line of an action.
 CAUSES = 3
 #: A cell of so many characters is kept on one line.
@@ -65,8 +66,8 @@ def _environment() -> jinja2.Environment:
     )  # fmt: skip
     environment.globals.update(
         t=_t, w=words, bar=bar, text=wrong_text, head=head_text, note=marked, picture=picture_of, ids=ids, cell=cell,
-        plain=plain, step=step, ROWS=ROWS, TABLE=TABLE,
-        scale_of=scale_of, phrases=phrases,
+        plain=plain, step=step, ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS,
+        scale_of=words.scale, phrases=phrases,
     )  # fmt: skip
     return environment
 
@@ -96,11 +97,6 @@ def bar(rate: float, low: float | None, high: float | None, label: str, scale: f
         span = _rect("span", low / scale, max((high - low) / scale, 0.004), 5.4, 1.2)
     opening = '<svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label="{}">'
     return Markup(opening).format(plain(label)) + fill + span + Markup("</svg>")
-
-
-def scale_of(causes: Sequence[CauseBlock]) -> float:
-    """Where the scale of the bars ends: the highest end of an interval, rounded up to tens of per cents."""
-    return min(1.0, math.ceil(10 * max(cause.high for cause in causes) - 1e-9) / 10)
 
 
 def _rect(cls: str, start: float, width: float, top: float, height: float) -> Markup:

@@ -19,10 +19,12 @@ def pictures(report: Report) -> dict[str, bytes]:
 def _causes(report: Report) -> bytes:
     causes = report.causes
     title = _t("report.broken.picture", n_failing=words.count(report.n_failing), n=words.count(report.n_total))
-    return figure_png(bars(
+    figure = bars(
         [c.title for c in causes], [c.n / c.n_total for c in causes], [c.low for c in causes], [c.high for c in causes],
         notes=[_of(c.n, c.n_total) for c in causes], title=title,
-    ))  # fmt: skip
+    )  # fmt: skip
+    figure.axes[0].set_xlim(0, words.scale(c.high for c in causes))
+    return figure_png(figure)
 
 
 def _part(part: Breakdown) -> bytes:

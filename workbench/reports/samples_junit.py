@@ -32,7 +32,8 @@ def write_samples(report: Report, target: Path) -> Path:
 def cases(report: Report) -> list[Case]:
     """The test cases, in the order of the data, suites by case type."""
     failures, samples = report.evaluation.failures(), report.evaluation.samples.frame
-    return [_case(str(name), row, samples.loc[name]) for name, row in failures.iterrows()]
+    rows = zip(failures.index, failures.to_dict("records"), samples.to_dict("records"), strict=True)
+    return [_case(str(name), row, sample) for name, row, sample in rows]
 
 
 def _case(sample_id: str, row: Any, sample: Any) -> Case:

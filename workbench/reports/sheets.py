@@ -132,8 +132,9 @@ def _samples(report: Report, scores: pd.DataFrame) -> Sheet:
 
 
 def _states(states: pd.DataFrame) -> Sheet:
-    rows = [[name, *(state_title(value) for value in values)] for name, values in
-            zip(states.index.tolist(), states.to_numpy(dtype=object).tolist(), strict=True)]  # fmt: skip
+    cells = states.to_numpy(dtype=object)
+    titles = {value: state_title(value) for value in set(cells.ravel().tolist())}
+    rows = [[name, *map(titles.__getitem__, values)] for name, values in zip(states.index, cells.tolist(), strict=True)]
     return Sheet(_name("states"), [_t("report.columns.sample_id"), *map(str, states.columns)], rows, (16,))
 
 

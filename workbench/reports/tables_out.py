@@ -54,25 +54,29 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 class Known:
-    """What is known of each sample."""
+    """What is known of each sample, looked up by id."""
 
     def __init__(self, report: Report) -> None:
-        self.failing: dict[str, Failing] = {item.sample_id: item for item in report.failing}
-        self.failures = report.evaluation.failures()
-        self.samples = report.evaluation.samples.frame
-        self.scores = report.evaluation.scores()
+        self._failing: dict[str, Failing] = {item.sample_id: item for item in report.failing}
+        failures, samples = report.evaluation.failures(), report.evaluation.samples.frame
+        self._scores = report.evaluation.scores()
+        self._values = self._scores.to_numpy(dtype=float).tolist()
+        self._rows = {str(name): at for at, name in enumerate(samples.index)}
+        ours = {"cause": "primary_cause"}
+        names = ("passed", "cause", "sub_cause", "confidence", "evidence", "advice")
+        self._columns = {name: samples[name].tolist() for name in ("question", "answer")}
+        self._columns |= {name: failures[ours.get(name, name)].tolist() for name in names}
+        self._columns["causes"] = ["; ".join(row) for row in failures["causes"]]
 
     def sample(self, sample_id: str) -> dict[str, Any]:
         """The columns of one sample; only its id when it is not in this evaluation (a pin of other data)."""
-        if sample_id not in self.samples.index:
+        at, own = self._rows.get(sample_id), self._failing.get(sample_id)
+        if at is None:
             return {"sample_id": sample_id}
-        row, own = self.failures.loc[sample_id], self.failing.get(sample_id)
         return {
-            "sample_id": sample_id, "question": self.samples.at[sample_id, "question"],
-            "answer": self.samples.at[sample_id, "answer"], "passed": row["passed"], "cause": row["primary_cause"],
-            "sub_cause": row["sub_cause"], "causes": "; ".join(row["causes"]), "confidence": row["confidence"],
-            "evidence": row["evidence"], "advice": row["advice"], "verdict": own.verdict if own else None,
-            "verdict_note": own.note if own else None, **self.scores.loc[sample_id].to_dict(),
+            "sample_id": sample_id, **{name: values[at] for name, values in self._columns.items()},
+            "verdict": own.verdict if own else None, "verdict_note": own.note if own else None,
+            **dict(zip(self._scores.columns, self._values[at], strict=True)),
         }  # fmt: skip
 
 

@@ -13,6 +13,9 @@ from workbench.reports.quality import HEADLINE
 from workbench.reports.report import Changes, Material, Measure
 from workbench.views.names import cause_title
 
+#: Up to so many samples that broke are named.
+NAMED = 5
+
 
 def verdict(material: Material, measures: Sequence[Measure], changed: Changes | None) -> tuple[str, ...]:
     """Up to five sentences: how many are right, what changed, where the failures are, red lines, targets."""
@@ -49,8 +52,10 @@ def _changed(changed: Changes | None) -> str:
     if changed is None:
         return ""
     fixed, broken = changed.counts.get("fixed", 0), changed.counts.get("broken", 0)
+    ids = [item.sample_id for item in (*changed.flipped, *changed.same_answer) if item.change == "broken"]
+    named = _t("report.verdict.which", ids=words.listed(ids)) if 0 < len(ids) <= NAMED else ""
     return _t("report.verdict.flips", fixed=words.count(fixed), broken=words.count(broken),
-              n=words.count(changed.n_pairs))  # fmt: skip
+              n=words.count(changed.n_pairs), which=named)  # fmt: skip
 
 
 def _layers(material: Material) -> str:

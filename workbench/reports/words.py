@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from workbench.language import get_language
@@ -70,6 +71,11 @@ def listed(parts: Any) -> str:
 def sentences(parts: Any) -> str:
     """Whole sentences one after the other."""
     return ("" if get_language() == "zh" else " ").join(str(part) for part in parts if part)
+
+
+def scale(highs: Iterable[float]) -> float:
+    """Where the scale of bars ends: the highest end of an interval, rounded up to tens of per cents; at most 1."""
+    return min(1.0, math.ceil(10 * max(highs) - 1e-9) / 10)
 
 
 def _sign(value: float, text: str) -> str:

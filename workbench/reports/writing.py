@@ -18,7 +18,8 @@ def write(report: Report, path: str | Path, format: str) -> Path:
     Parameters
     ----------
     path
-        The ending of the format is added when it has none. Markdown puts its pictures into ``<name>_files`` beside it.
+        The ending of the format is added when it has none (".1" of "gpt-4.1" is none). Markdown puts its pictures into
+        ``<name>_files`` beside it.
     format
         One of :data:`FORMATS`.
 
@@ -30,7 +31,7 @@ def write(report: Report, path: str | Path, format: str) -> Path:
     if format not in FORMATS:
         raise InputError(f"format {format!r} is not known; use one of {', '.join(FORMATS)}")
     target = Path(path).expanduser()
-    target = target if target.suffix else target.with_name(target.name + FORMATS[format])
+    target = target if target.suffix[1:].isalpha() else target.with_name(target.name + FORMATS[format])
     if target.is_dir():
         raise InputError(f"{target}: is a folder; give the name of a file")
     return _WRITERS[format](report, target)
