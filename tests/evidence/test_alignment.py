@@ -20,7 +20,7 @@ from workbench.evidence.alignment import (
     word_vectors,
 )
 from workbench.evidence.analysis import analyse
-from workbench.evidence.features import Grid, claim_words, windows
+from workbench.evidence.grid import Grid, claim_words, windows
 from workbench.evidence.vectors import VectorStore, sentence_vectors
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from workbench.evidence.analysis import analyse
 from workbench.evidence.contradiction import Sign, conflicts, contradictions, opposite_words
-from workbench.evidence.features import Grid, claim_words
+from workbench.evidence.grid import Grid, claim_words
 
 
 def signs(claim: str, evidence: str) -> list[Sign]:

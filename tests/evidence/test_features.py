@@ -9,17 +9,8 @@ from hypothesis import strategies as st
 
 from workbench.data.quantities import quantities
 from workbench.evidence.analysis import NAME, NEGATION, NUMBER, RAREST, TERM, analyse, fold, is_han, rarity
-from workbench.evidence.features import (
-    LEXICAL,
-    Grid,
-    claim_words,
-    holds_quantity,
-    in_windows,
-    lexical_features,
-    presence,
-    sentence_cover,
-    windows,
-)
+from workbench.evidence.features import LEXICAL, lexical_features, sentence_cover
+from workbench.evidence.grid import Grid, claim_words, holds_quantity, in_windows, presence, windows
 
 
 def features(claim: str, evidence: str) -> dict[str, float]:

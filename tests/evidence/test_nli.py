@@ -12,7 +12,27 @@ from workbench.data.schema import Context, Sample
 from workbench.errors import JudgeError
 from workbench.evidence.nli import CrossModel, NliJudge, label_places
 
-WORDS = "the tower is was built in paris berlin 1889 330 metres tall . 塔 高 米 在 巴 黎".split()
+WORDS = [
+    "the",
+    "tower",
+    "is",
+    "was",
+    "built",
+    "in",
+    "paris",
+    "berlin",
+    "1889",
+    "330",
+    "metres",
+    "tall",
+    ".",
+    "塔",
+    "高",
+    "米",
+    "在",
+    "巴",
+    "黎",
+]
 SAMPLE = Sample(
     "s", "How tall is the tower?", "The tower is 330 metres tall. The tower was built in Paris.",
     (Context("The tower is 330 metres tall."), Context("The tower is in Berlin.")), "330 metres",
@@ -150,7 +170,7 @@ def test_the_judge_asks_for_every_claim_and_context_and_keeps_the_rest():
     assert found.entail[2, 0] >= 0.5  # a bare value is looked up, not asked
     assert found.relevance.shape == (2,)
     assert ("The tower is in Berlin.", "The tower was built in Paris.") in spy.pairs
-    assert all("330 metres" != hypothesis for _, hypothesis in spy.pairs)
+    assert all(hypothesis != "330 metres" for _, hypothesis in spy.pairs)
 
 
 def test_a_long_context_is_asked_window_by_window():

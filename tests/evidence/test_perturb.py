@@ -11,7 +11,8 @@ import pytest
 from workbench.data.quantities import contains_quantity, quantities
 from workbench.evidence.analysis import analyse
 from workbench.evidence.evaluate_fit import auroc
-from workbench.evidence.features import Grid, claim_words, lexical_features, windows
+from workbench.evidence.features import lexical_features
+from workbench.evidence.grid import Grid, claim_words, windows
 from workbench.evidence.perturb import CHANGES, counts, statements
 from workbench.evidence.support import load_coefficients
 

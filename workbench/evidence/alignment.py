@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.evidence.analysis import NAME, NUMBER, Analysis
-from workbench.evidence.features import Grid, Windows, best_sentences, in_windows
+from workbench.evidence.features import best_sentences
+from workbench.evidence.grid import Grid, Windows, in_windows
 
 Floats = NDArray[Any]
 Ints = NDArray[Any]

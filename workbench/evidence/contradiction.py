@@ -19,15 +19,8 @@ from numpy.typing import NDArray
 
 from workbench.data.quantities import Entity, Quantity
 from workbench.evidence.analysis import FUNCTION, NUMBER, Analysis, word_id
-from workbench.evidence.features import (
-    ClaimWords,
-    Grid,
-    claim_negations,
-    date_parts,
-    holds_quantity,
-    names_of,
-    quantities_of,
-)
+from workbench.evidence.features import claim_negations
+from workbench.evidence.grid import ClaimWords, Grid, date_parts, holds_quantity, names_of, quantities_of
 
 #: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
 REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.8, "antonym": 0.7}

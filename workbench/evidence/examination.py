@@ -21,16 +21,8 @@ from workbench.data.sentences import claims as find_claims
 from workbench.evidence.alignment import ALIGNMENT, Alignment, align, alignment_features
 from workbench.evidence.analysis import Analysis, analyse
 from workbench.evidence.contradiction import Sign, contradictions
-from workbench.evidence.features import (
-    LEXICAL,
-    ClaimWords,
-    Grid,
-    Windows,
-    claim_words,
-    lexical_features,
-    sentence_cover,
-    windows,
-)
+from workbench.evidence.features import LEXICAL, lexical_features, sentence_cover
+from workbench.evidence.grid import ClaimWords, Grid, Windows, claim_words, windows
 from workbench.evidence.judge import MAX_CLAIMS, Side
 from workbench.evidence.relevance import bare_values
 from workbench.evidence.support import Coefficients

@@ -11,7 +11,7 @@ from workbench.data.markers import absolutes
 from workbench.data.quantities import Quantity
 from workbench.evidence.alignment import Alignment
 from workbench.evidence.analysis import FUNCTION, NAME, NUMBER
-from workbench.evidence.features import ClaimWords, Grid, Windows, names_of, quantities_of
+from workbench.evidence.grid import ClaimWords, Grid, Windows, names_of, quantities_of
 from workbench.evidence.support import Logistic
 
 Floats = NDArray[Any]

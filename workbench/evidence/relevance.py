@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from workbench.data.quantities import quantities
 from workbench.data.text import normalise
 from workbench.evidence.analysis import FUNCTION, NAME, NUMBER, Analysis
-from workbench.evidence.features import LEXICAL, ClaimWords, Grid, sentence_cover
+from workbench.evidence.features import LEXICAL, sentence_cover
+from workbench.evidence.grid import ClaimWords, Grid
 
 if TYPE_CHECKING:
     from workbench.evidence.examination import Examination

@@ -14,7 +14,7 @@ from workbench.evidence import relevance
 from workbench.evidence.analysis import FUNCTION, NUMBER, analyse
 from workbench.evidence.embed import Encoder
 from workbench.evidence.examination import Examination
-from workbench.evidence.features import claim_words
+from workbench.evidence.grid import claim_words
 from workbench.evidence.labelled import Asked, Example
 from workbench.evidence.parts import SPAN, span_features
 from workbench.evidence.support import Coefficients, Logistic, excess
