@@ -238,3 +238,14 @@ def test_any_text_can_be_judged(question, answer, contexts, reference):
     assert found.state == "ok"
     assert np.isfinite(found.entail).all()
     assert ((found.relevance >= 0) & (found.relevance <= 1)).all()
+
+
+def test_the_similarity_of_answer_and_reference_is_a_percentile_for_any_encoder():
+    """Equal texts lie above all unrelated ones, unrelated ones among them."""
+    reference = "The ferry to the island leaves every two hours."
+    for encoder in (helper.PlainEncoder(), "ngram"):
+        same = judged(Sample("a", "q", reference, (), reference), encoder)
+        other = judged(Sample("b", "q", "Copper is a metal that people use for wires.", (), reference), encoder)
+        assert same.answer_similarity == 1.0
+        assert other.answer_similarity < 1.0
+    assert math.isnan(judged(Sample("c", "q", reference, (), reference)).answer_similarity)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from importlib import resources
 from typing import Any, cast
 
 import numpy as np
@@ -214,8 +215,19 @@ class OfflineJudge:
         if self.encoder is None or seen.answer is None or seen.reference is None:
             return float("nan")
         cosine = float(seen.passages[seen.answer.text].text @ seen.passages[seen.reference.text].text)
-        background = self.coefficients.random_pairs.get("answer_reference")
-        return float("nan") if background is None else float(percentile(np.array(cosine), background))
+        return float(percentile(np.array(cosine), self._unrelated))
+
+    @cached_property
+    def _unrelated(self) -> Floats:
+        """Quantiles of the cosines of unrelated texts: those of the coefficients, else of some bundled sentences."""
+        known = self.coefficients.random_pairs.get("answer_reference")
+        if known is not None or self.encoder is None:
+            return np.array([0.0, 1.0]) if known is None else known
+        lines = resources.files(__package__).joinpath("unrelated.txt").read_text(encoding="utf-8").splitlines()[1:]
+        rows, half = self.encoder.encode(lines, "passage"), len(lines) // 2
+        pairs = [part @ part.T for part in (rows[:half], rows[half:])]
+        cosines = np.concatenate([values[np.triu_indices(half, 1)] for values in pairs])
+        return np.quantile(cosines.astype(np.float64), np.linspace(0.0, 1.0, 21))
 
 
 def _passages(sample: Sample, tokens: bool) -> list[str]:
