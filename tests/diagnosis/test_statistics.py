@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, binomtest
+from scipy.stats import binom
 from statsmodels.stats.multitest import multipletests
 
 from workbench.diagnosis import paired
@@ -48,12 +48,17 @@ def test_a_permutation_test_by_hand():
     assert paired.permutation_p(np.array([0.3, 0.1])) == 0.5
     assert paired.permutation_p(np.array([0.3, 0.2, 0.1, 0.0])) == 0.25
     assert paired.permutation_p(np.array([0.3, -0.3])) == 1.0
+    assert paired.permutation_p(np.array([0.5, 0.5, -1.0] * 9)) == 1.0
     assert paired.permutation_p(np.zeros(9)) == 1.0 == paired.permutation_p(np.array([]))
 
 
+def test_a_score_that_is_0_or_1_in_effect_gets_the_same_p_under_either_name():
+    assert paired.permutation_p(np.array([0.5] * 6 + [-0.5] + [0.0] * 9)) == paired.mcnemar_mid_p(6, 1)
+
+
 def test_random_sign_assignments_agree_with_the_sign_test_and_with_the_limit():
-    values = np.array([1.0] * 22 + [-1.0] * 8)
-    assert paired.permutation_p(values) == pytest.approx(binomtest(8, 30).pvalue, abs=0.006)
+    values = np.array([1.0] * 22 + [-1.0] * 7 + [-1 - 1e-7])
+    assert paired.permutation_p(values) == pytest.approx(paired.mcnemar_mid_p(22, 8), abs=0.006)
     spread = np.random.default_rng(3).normal(0.05, 1, 1999)
     z = abs(spread.sum()) / math.sqrt((spread**2).sum())
     assert paired.permutation_p(spread) == pytest.approx(math.erfc(z / math.sqrt(2)), abs=0.02)
@@ -86,7 +91,9 @@ def test_the_interval_has_the_width_of_its_standard_error():
 
 def test_holm_by_hand():
     """0.01 · 3, max(0.03 · 2, …), max(0.04 · 1, …); missing values do not count."""
-    assert paired.adjusted([0.04, 0.01, math.nan, 0.03], "holm") == pytest.approx([0.06, 0.03, math.nan, 0.06], nan_ok=True)
+    assert paired.adjusted([0.04, 0.01, math.nan, 0.03], "holm") == pytest.approx(
+        [0.06, 0.03, math.nan, 0.06], nan_ok=True
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -122,7 +129,9 @@ def test_swapping_mirrors_interval_and_test(values):
     assert (low, high) == (-back_high, -back_low) or np.isnan(low)
     assert paired.permutation_p(values) == paired.permutation_p(-shuffled)
     assert paired.exact_mean(values) == -paired.exact_mean(-shuffled)
-    assert paired.smallest_detectable(values) == pytest.approx(paired.smallest_detectable(-shuffled), nan_ok=True, abs=0)
+    assert paired.smallest_detectable(values) == pytest.approx(
+        paired.smallest_detectable(-shuffled), nan_ok=True, abs=0
+    )
 
 
 @settings(max_examples=80, deadline=None)

@@ -55,12 +55,16 @@ class Comparison:
         Evaluations; each is taken under its own thresholds.
     correction
         How :meth:`tests` corrects for the number of metrics looked at: ``"holm"`` or ``"bh"``.
+    pairing
+        Of a comparison of the same evidence under other thresholds, which do not change it.
     """
 
-    def __init__(self, before: Any, after: Any, *, correction: str = "holm") -> None:
+    def __init__(
+        self, before: Any, after: Any, *, correction: str = "holm", pairing: Pairing | None = None
+    ) -> None:  # fmt: skip
         self.before, self.after = before, after
         self.correction = correction
-        self.pairing: Pairing = pair(before.evidence, after.evidence)
+        self.pairing = pair(before.evidence, after.evidence) if pairing is None else pairing
 
     def __len__(self) -> int:
         """How many samples are matched."""

@@ -93,21 +93,27 @@ def permutation_p(differences: Floats, *, flips: int = FLIPS, seed: int = SEED) 
     """Two-sided p of the mean difference under random exchange of the two runs within each pair (Fisher 1935).
 
     Every assignment is counted up to 12 differing pairs, ``flips`` random ones are drawn up to 2,000 (p is then
-    (1 + hits) / (1 + flips)), and the normal limit is used beyond. In (0, 1]; 1 when no pair differs.
+    (1 + hits) / (1 + flips), an equal sum being half a hit), and the normal limit is used beyond. Differences of one size
+    only are those of a score that is 0 or 1 in effect: they get McNemar's mid-p, so that the same data give the same p
+    under either name. In (0, 1]; 1 when the mean difference is 0.
     """
     values = np.asarray(differences, dtype=float)
     sizes = np.sort(np.abs(values[values != 0]))
     if not len(sizes):
         return 1.0
-    observed = abs(math.fsum(values.tolist()))
+    if sizes[0] == sizes[-1]:
+        return mcnemar_mid_p(int((values > 0).sum()), int((values < 0).sum()))
+    observed, tolerance = abs(math.fsum(values.tolist())), 1e-9 * float(sizes.sum())
+    if observed <= tolerance:
+        return 1.0
     if len(sizes) >= NORMAL_FROM:
         return _two_sided(observed / math.sqrt(math.fsum((sizes**2).tolist())))
-    tolerance = 1e-9 * float(sizes.sum())
     if len(sizes) <= ENUMERATE_UP_TO:
         sums = _all_sums(sizes)
         return float(np.mean(np.abs(sums) >= observed - tolerance))
-    sums = _random_sums(sizes, flips, np.random.default_rng(seed))
-    return float((1 + np.sum(np.abs(sums) >= observed - tolerance)) / (1 + flips))
+    sums = np.abs(_random_sums(sizes, flips, np.random.default_rng(seed)))
+    tied = np.abs(sums - observed) <= tolerance
+    return float((1 + np.sum((sums > observed) & ~tied) + np.sum(tied) / 2) / (1 + flips))
 
 
 def _all_sums(sizes: Floats) -> Floats:
@@ -120,7 +126,7 @@ def _all_sums(sizes: Floats) -> Floats:
 def _random_sums(sizes: Floats, flips: int, rng: np.random.Generator) -> Floats:
     """Sums of ``sizes`` under random signs; equal sizes are drawn together as one binomial."""
     distinct, counts = np.unique(sizes, return_counts=True)
-    if len(distinct) <= len(sizes) // 4 or len(distinct) == 1:
+    if len(distinct) <= len(sizes) // 4:
         heads = rng.binomial(counts, 0.5, size=(flips, len(distinct)))
         sums: Floats = (2 * heads - counts) @ distinct
         return sums

@@ -200,8 +200,10 @@ class Compare(Panel):
             show(self.empty, h("div", _t("compare.panel.only_one"), cls="wb-empty"))
             return
         before, after = self.run(name), self.session.evaluation
-        self._comparison = Comparison(before, after)
-        self._sides = parts.Side(before), parts.Side(after)
+        old = self._comparison
+        same = old is not None and old.before.evidence is before.evidence and old.after.evidence is after.evidence
+        self._comparison = Comparison(before, after, pairing=old.pairing if same and old else None)
+        self._sides = parts.Side(before, self._open(name).samples.frame), parts.Side(after, self.session.samples)
         self._quiet = True
         self.cut.value = self.session.thresholds.support
         self._offer_causes()

@@ -34,13 +34,19 @@ _TOKEN = re.compile(r"[0-9]+(?:[.,:][0-9]+)*|[^\W\d_\u4e00-\u9fff]+|\s+|.", re.D
 
 
 class Side:
-    """One run as the parts of a card need it: samples, rows of single samples, thresholds."""
+    """One run as the parts of a card need it: samples, rows of single samples, thresholds.
 
-    def __init__(self, evaluation: Any) -> None:
+    Parameters
+    ----------
+    samples
+        The samples as loaded, where they are at hand: they are the same under any thresholds.
+    """
+
+    def __init__(self, evaluation: Any, samples: pd.DataFrame | None = None) -> None:
         self.evaluation = evaluation
         self.thresholds = evaluation.thresholds
         self.slices = Slices(evaluation)
-        self._samples = evaluation.samples.frame
+        self._samples = evaluation.samples.frame if samples is None else samples
 
     def sample(self, sample_id: str) -> dict[str, Any]:
         """One sample as loaded: field → value."""
