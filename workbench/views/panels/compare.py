@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as W
 
 from workbench.diagnosis.comparison import TESTS, Comparison
-from workbench.errors import InputError
 from workbench.evaluation import Evaluation
 from workbench.language import text as _t
 from workbench.running import open_evaluation
