@@ -1,7 +1,8 @@
 """How close the LLM judge comes to what its workers could do: ``python tests/benchmarks/llm_requests.py``.
 
 100 samples, two requests each, against a local server that answers after 50 ms, 16 workers, an empty cache,
-libraries loaded. Ideal: 200 requests · 50 ms / 16. Target: ≤ 1.5 × ideal from the first request to the last reply. A figure, not a test.
+libraries loaded. Ideal: 200 requests · 50 ms / 16. Target: ≤ 1.5 × ideal from the first request to the last reply.
+A figure, not a test.
 """
 
 from __future__ import annotations
