@@ -7,6 +7,7 @@ nothing is left that states. The decisions are those of a small trained model (`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -69,7 +70,12 @@ def _left(cut: Sequence[tuple[Span, int]], clauses: Sequence[Clause]) -> dict[in
     """The probability of each clause that it states something that is left; clauses without any claim are not there."""
     rows = rest_values([span.text for span, _ in cut], [number for _, number in cut], clauses)
     likely = {i: rest(row, language_of(cut[i][0].text)) for i, row in rows.items()}
-    return {i: p for i, p in likely.items() if p < 0.5 or _stated(cut[i][0])}
+    return {i: p for i, p in likely.items() if not _is_scrap(cut[i][0].text) and (p < 0.5 or _stated(cut[i][0]))}
+
+
+def _is_scrap(segment: str) -> bool:
+    """The end of an enumeration that was cut off (", and occupations"): under three Latin words and no digit."""
+    return segment.isascii() and len(segment.split()) < 3 and not re.search(r"\d", segment)
 
 
 def _stated(span: Span) -> list[Span]:

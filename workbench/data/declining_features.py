@@ -172,16 +172,12 @@ def _first_class(items: Sequence[Item]) -> str:
 
 
 def _neighbours(items: Sequence[Item]) -> Iterator[str]:
-    """Words, word pairs, and pairs of a word and a class; ``^`` and ``$`` are the edges."""
-    previous: Item = ("^", ())
-    for word, names in [*items, ("$", ())]:
+    """Words and word pairs; ``^`` and ``$`` are the edges."""
+    previous = "^"
+    for word, _ in [*items, ("$", ())]:
         yield "w:" + word
-        yield f"b:{previous[0]} {word}"
-        for name in names:
-            yield f"m:{previous[0]} {name}"
-        for name in previous[1]:
-            yield f"n:{name} {word}"
-        previous = (word, names)
+        yield f"b:{previous} {word}"
+        previous = word
 
 
 def _shape(segment: str, text: str, items: Sequence[Item]) -> Iterator[str]:

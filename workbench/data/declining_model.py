@@ -27,7 +27,7 @@ REST = (
     "states", "declines", "fills", "before_in_sentence", "before", "after_in_sentence", "digit", "name", "contrast",
     "length", "question", "states_before_in_sentence",
 )  # fmt: skip
-WHOLE = ("declines", "rest", "nothing_left")
+WHOLE = ("weaker", "declines")
 _CONTRAST = re.compile(
     r"^(?:but|however|still|though|yet|that said|in general|generally|typically|usually)\b"
     r"|^(?:但|不过|然而|可是|一般|通常)",
@@ -99,9 +99,14 @@ def _rest_row(segment: str, c: Clause, same: bool, before: bool) -> list[float]:
     ]  # fmt: skip
 
 
-def whole_values(declining: float, rest: float | None) -> list[float]:
-    """The values of ``WHOLE``; ``rest`` is None where no other clause is left."""
-    return [log_odds(declining), log_odds(0.0 if rest is None else rest), float(rest is None)]
+def whole_values(declining: float, left: float | None) -> list[float]:
+    """The values of ``WHOLE``; ``left`` is None where no other clause is left.
+
+    An answer must decline and leave nothing: the weaker of the two counts, and how surely it declines at most mildly.
+    """
+    declines = log_odds(declining)
+    nothing_left = -log_odds(0.0 if left is None else left)
+    return [min(declines, nothing_left), min(declines, 2.0)]
 
 
 def logistic(values: Sequence[float], model: Mapping[str, Any]) -> float:

@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 _MARKS = {"^": "declines", "~": "fills", "§": "states"}
 _KINDS = ("declines", "fills", "states")
 _NEGATIVES, _NEGATIVE_WEIGHT = 1200, 0.3
-_MIN_COUNT, _STRENGTH, _KEPT = 2, 0.5, 2500
+_MIN_COUNT, _STRENGTH, _KEPT, _FOLDS = 2, 0.5, 2500, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +147,13 @@ Judged = tuple[Answer, list[model.Clause]]
 
 
 def left_out(answers: Sequence[Answer], stating: Sequence[str]) -> list[Judged]:
-    """Every answer with its clauses as judged by a model that was fitted without the answer's style."""
+    """Every answer with its clauses as judged by a model that was fitted without the answer's style (and some more)."""
     judged: list[Judged] = []
-    for style in sorted({a.style for a in answers}):
-        fitted = fit_clauses([a for a in answers if a.style != style], stating)
-        judged += [(a, _clauses(a, fitted)) for a in answers if a.style == style]
+    styles = sorted({a.style for a in answers})
+    for fold in range(min(_FOLDS, len(styles))):
+        out = set(styles[fold::_FOLDS])
+        fitted = fit_clauses([a for a in answers if a.style not in out], stating)
+        judged += [(a, _clauses(a, fitted)) for a in answers if a.style in out]
     return judged
 
 

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.data.declining import declines, refusal
+from workbench.data.declining_features import features, folded, language_of
+from workbench.data.declining_model import Clause, clause, logistic, rest_values, whole_values
+from workbench.data.declining_segments import segments
+from workbench.data.declining_train import collection, fit_logistic, parse, rates
+
+STYLES = Path(__file__).parent / "declining"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The documents do not say whether fingerprint readers at gates can be connected.",
+        "The knowledge base does not mention Brightledger, so I cannot say whether an integration exists.",
+        "Sorry, the knowledge base says nothing about who leads Norviq.",
+        "There is nothing on this in the pages I have.", "I'm not allowed to discuss that.",
+        "手头的资料里没有这一项。", "这不在我的服务范围内，请咨询财务。", "文档没有说明门口的指纹机能否接入。",
+        "抱歉，您沒有權限查看這份文件。", "没查到相关规定，无从得知。",
+    ],
+)  # fmt: skip
+def test_what_declines(text: str) -> None:
+    found = refusal(text)
+    assert found.probability >= 0.5
+    assert found.declines
+    assert not found.residual
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The API does not support batch requests.", "No, you cannot export without admin rights.",
+        "The contract does not mention a fee for early exit, it is free.", "I cannot recommend version 2; use 3.",
+        "Passwords are not shown anywhere.", "不支持退款。", "未成年人不得参加。", "没有管理员权限就不能导出。",
+        "我们不保留护照复印件。", "30 days.",
+    ],
+)  # fmt: skip
+def test_a_product_that_lacks_something_declines_nothing(text: str) -> None:
+    assert refusal(text).probability < 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("没有相关信息，但是价格为300元。", "300"),
+        ("I couldn't find the price in the documents. Typically such licences cost about $50 per month.", "$50"),
+        ("The context does not say who invented it. It was most likely Edison, in 1879.", "1879"),
+    ],
+)
+def test_what_is_left_after_declining(text: str, left: str) -> None:
+    found = refusal(text)
+    assert found.probability < 0.5
+    assert any(left in span.text for span in found.residual)
+    assert all(text[span.start : span.end] == span.text for span in [*found.declines, *found.residual])
+
+
+@given(st.text(max_size=300))
+def test_probability_agrees_with_the_spans(text: str) -> None:
+    found = refusal(text)
+    assert 0 <= found.probability <= 1
+    assert (found.probability >= 0.5) == bool(found.declines and not found.residual)
+
+
+@given(st.text(max_size=200))
+def test_a_clause_does_one_of_three_things(text: str) -> None:
+    c = clause(text)
+    assert c.declines + c.fills + c.states == pytest.approx(1)
+
+
+@pytest.mark.parametrize("piece", ["not ", "没有", '"', "“", ", but ", "我不，", "no-", "as x, "])
+def test_long_texts_take_linear_time(piece: str) -> None:
+    start = time.perf_counter()
+    refusal(piece * 40_000)
+    assert time.perf_counter() - start < 5
+
+
+def test_features_name_who_does_not_do_what() -> None:
+    found = features("The notes don't say who signed.")
+    assert {"SRC>NEG", "NEG+SAY", "SRC>NEG>SAY", "f:SRC|SAY", "f:SRC|?", "w:signed", "b:do not"} <= found
+    assert features("The notes do not say who signed.") == found
+    assert "f:none" in features("It costs much.")
+    assert {"f:SRC|SAY", "SRC>NEG"} <= features("文档没有说明原因")
+
+
+def test_quoted_words_are_left_out() -> None:
+    assert "found" not in folded('The page shows "not found" then.')
+
+
+def test_language_of_a_clause() -> None:
+    assert language_of("API 没有说明") == "zh"
+    assert language_of("The term 没 is a negation in Chinese") == "en"
+    assert language_of("") == "en"
+
+
+def test_segments_know_their_sentence() -> None:
+    cut = segments("I looked, but found nothing. Ask HR; they know.")
+    assert [(span.text, number) for span, number in cut] == [
+        ("I looked", 0), ("found nothing.", 0), ("Ask HR", 1), ("they know.", 2),
+    ]  # fmt: skip
+
+
+def test_the_rest_leaves_the_chief_clause_out() -> None:
+    clauses = [Clause(0.1, 0.0, 0.9), Clause(0.8, 0.1, 0.1), Clause(0.2, 0.2, 0.6)]
+    rows = rest_values(["It is 5", "I do not know", "ask"], [0, 0, 1], clauses)
+    assert sorted(rows) == [0, 2]
+    assert rows[0][3:7] == [1.0, 0.0, 0.0, 1.0]
+    assert rows[2][3:7] == [0.0, 0.0, 0.0, 0.0]
+
+
+def test_the_whole_by_hand() -> None:
+    assert whole_values(0.5, None) == [0.0, 0.0]
+    assert whole_values(0.99, 0.9) == [pytest.approx(-2.196, abs=1e-3), 2.0]
+    assert logistic([1.0, 2.0], {"intercept": -1.0, "weights": {"a": 1.0, "b": 0.0}}) == 0.5
+
+
+def test_marks_of_a_collection() -> None:
+    answer = parse("~Sorry, ^I cannot say; §it is 5.", "en-x")
+    assert answer.text == "Sorry, I cannot say; it is 5."
+    assert answer.kinds[-1] == "states"
+    assert not answer.refusal
+    assert parse("^Not known.", "en-x").refusal
+    assert not parse("It is 5.", "en-x").refusal
+
+
+def test_rates_by_hand() -> None:
+    said = [(0.9, True), (0.8, False), (0.2, True), (0.1, False)]
+    assert rates(said) == "n 4, precision 0.500, recall 0.500"
+
+
+def test_a_fit_separates_what_can_be_separated() -> None:
+    fitted = fit_logistic([[-3.0], [-2.0], [2.0], [3.0]], [False, False, True, True], ["x"])
+    assert fitted["weights"]["x"] > 0
+    assert logistic([3.0], fitted) > 0.5 > logistic([-3.0], fitted)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_collection_is_learned(language: str) -> None:
+    """What the model was fitted on: no measure of new wordings, but a fit that went wrong shows here."""
+    answers = [a for a in collection(STYLES) if a.language == language]
+    assert len(answers) >= 700
+    judged = [(refusal(a.text).probability >= 0.5, a.refusal) for a in answers]
+    assert sum(said == true for said, true in judged) / len(judged) >= 0.95
+
+
+def test_one_clause_alone() -> None:
+    assert declines("The handbook does not cover this")
+    assert not declines("The plan does not include phone support")
