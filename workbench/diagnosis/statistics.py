@@ -34,7 +34,9 @@ def wilson(successes: float, n: int) -> Interval:
     rate, spread = successes / n, Z * Z / n
     centre = (rate + spread / 2) / (1 + spread)
     half = Z * math.sqrt(rate * (1 - rate) / n + spread / (4 * n)) / (1 + spread)
-    return Interval(max(0.0, centre - half), min(1.0, centre + half), "Wilson")
+    low = 0.0 if successes <= 0 else max(0.0, centre - half)
+    high = 1.0 if successes >= n else min(1.0, centre + half)
+    return Interval(low, high, "Wilson")
 
 
 def mean_interval(values: NDArray[np.float64], *, binary: bool = False) -> Interval:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.text import language
+from workbench.diagnosis.queries import types_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from workbench.views.causes import CauseTable
 
 #: The parts of a filter that are one choice each; None = any.
-CHOICES = ("cause", "type", "language", "tag")
+CHOICES = ("cause", "type", "asked", "language", "tag")
+#: Up to this many samples the types of their questions are worked out for the filter.
+ASKED_UP_TO = 20_000
 #: Characters of a text that free-text search looks at.
 SEARCHED = 20_000
 
@@ -30,8 +33,8 @@ class Filter:
     ----------
     cause
         A primary or contributing cause, ``pass``, or ``failing`` for any cause.
-    type, language, tag
-        ``case_type``; ``zh``, ``en`` …; a tag as ``name=value``.
+    type, asked, language, tag
+        ``case_type``; a type of question (``how_many`` …); ``zh``, ``en`` …; a tag as ``name=value``.
     text
         Words that all stand in question, answer, reference or id, in any case.
     sample_ids, label
@@ -40,6 +43,7 @@ class Filter:
 
     cause: str | None = None
     type: str | None = None
+    asked: str | None = None
     language: str | None = None
     tag: str | None = None
     text: str = ""
@@ -89,7 +93,8 @@ def light_samples(evaluation: Any) -> pd.DataFrame:
 
 
 def facets(samples: pd.DataFrame) -> pd.DataFrame:
-    """What every sample can be filtered by: index ``sample_id``; ``type, language`` (or None), ``tags`` (tuple)."""
+    """What every sample can be filtered by: index ``sample_id``; ``type, language`` (or None), ``tags``, ``asked``
+    (tuples; the latter empty above :data:`ASKED_UP_TO` samples)."""
     import pandas as pd
 
     def column(name: str) -> list[Any]:
@@ -102,7 +107,8 @@ def facets(samples: pd.DataFrame) -> pd.DataFrame:
             known[question] = language(question)
     types = [str(value) if isinstance(value, str) else None for value in column("case_type")]
     tags = [tuple(f"{k}={v}" for k, v in item.items()) if isinstance(item, Mapping) else () for item in column("tags")]
-    values = {"type": types, "language": [known[question] for question in questions], "tags": tags}
+    asked = [tuple(sorted(types_of(q))) if len(questions) <= ASKED_UP_TO else () for q in questions]
+    values = {"type": types, "language": [known[question] for question in questions], "tags": tags, "asked": asked}
     return pd.DataFrame(values, index=samples.index, dtype=object)
 
 
@@ -132,8 +138,9 @@ def matching(chosen: Filter, known: pd.DataFrame, causes: CauseTable, texts: Any
     for name in ("type", "language"):
         if wanted := getattr(chosen, name):
             keep &= (known[name] == wanted).to_numpy(dtype=bool)
-    if chosen.tag:
-        keep &= np.fromiter((chosen.tag in tags for tags in known["tags"]), dtype=bool, count=len(known))
+    for part, column in ((chosen.tag, "tags"), (chosen.asked, "asked")):
+        if part:
+            keep &= np.fromiter((part in values for values in known[column]), dtype=bool, count=len(known))
     if chosen.cause:
         keep &= causes.has(chosen.cause)
     if chosen.sample_ids is not None:

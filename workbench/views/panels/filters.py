@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
 
+from workbench.diagnosis.dimensions import value_title
 from workbench.language import text as _t
 from workbench.views.filtering import CHOICES
 from workbench.views.html import h
@@ -24,9 +25,9 @@ def choices(session: Session, name: str) -> list[tuple[str, Any]]:
     counts: Counter[str] = Counter()
     if name == "cause":
         counts.update(session.causes.counts())
-    elif name == "tag":
-        for tags in session.facets["tags"]:
-            counts.update(set(tags))
+    elif name in ("tag", "asked"):
+        for values in session.facets["tags" if name == "tag" else name]:
+            counts.update(set(values))
     else:
         counts.update(value for value in session.facets[name] if value)
     any_one = (_t("panels.filters.any"), ANY)
@@ -34,6 +35,8 @@ def choices(session: Session, name: str) -> list[tuple[str, Any]]:
 
 
 def _called(name: str, key: str) -> str:
+    if name == "asked":
+        return value_title("query_type", key)
     if name != "cause":
         return key[:60]
     return _t("panels.filters.failing") if key == "failing" else cause_title(key)
