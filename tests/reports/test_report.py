@@ -63,7 +63,7 @@ def test_verdict_comes_first_and_every_number_has_its_n(evaluation):
     assert report.n_total == 5
     right = evaluation.summary().loc["end_to_end_correct"]
     n = round(right["mean"] * right["n_ok"])
-    assert report.verdict[0].startswith(f"{n} of {int(right['n_ok'])} answers are right end to end: ")
+    assert report.verdict[0].startswith(f"{n} of {int(right['n_ok'])} answers right end to end: ")
     assert all(re.search(r"\d", sentence) for sentence in report.verdict)
     failing = evaluation.failures()["passed"].eq(False).sum()
     assert f"{failing} of 5 samples fail a check" in report.verdict[1]
@@ -104,7 +104,7 @@ def test_a_leak_is_the_first_action_however_rare():
     report = report_of(result)
     assert [action.red_line for action in report.actions] == [True, *[False] * (len(report.actions) - 1)]
     assert report.actions[0].n == 1
-    assert "Red line: 1 samples show documents of another tenant." in report.verdict
+    assert "Red line: documents that must not be shown (another tenant's, or banned) in 1 of 5 samples." in report.verdict
 
 
 def test_against_a_baseline(evaluation, better):
@@ -119,6 +119,15 @@ def test_against_a_baseline(evaluation, better):
     assert headline.delta == pytest.approx(headline.after - headline.before) == 0
     assert report.verdict[0].endswith("the same as before (5 pairs).")
     assert report_of(evaluation).changes is None
+
+
+def test_a_baseline_of_other_cases_compares_nothing_and_says_so(evaluation):
+    row = {"sample_id": "elsewhere", "question": "How many?", "answer": "There are 5.", "must_include": ["5"]}
+    other = wb.evaluate(wb.load_samples([row]), judge=None, progress=False)
+    report = report_of(evaluation, baseline=other)
+    assert report.changes.n_pairs == 0
+    assert "answers right end to end" in report.verdict[0]
+    assert "Of 0 matched samples" in page(report)
 
 
 def test_a_set_that_nothing_can_be_said_of_says_so():
@@ -213,9 +222,13 @@ def test_a_key_never_reaches_a_report(tmp_path, monkeypatch):
     key = "sk-secretsecretsecret123"
     monkeypatch.setenv("OPENAI_API_KEY", key)
     row = {"sample_id": "a", "question": "How?", "answer": f"the key is {key}", "must_include": ["nothing of it"]}
-    report = report_of(wb.evaluate(wb.load_samples([row]), judge=None, progress=False))
+    failed = {"sample_id": "b", "question": "And?", "answer": None, "error": "401 for sk-otherotherother1"}
+    report = report_of(wb.evaluate(wb.load_samples([row, failed]), judge=None, progress=False))
     for format in ("html", "md", "csv", "parquet", "junit"):
-        assert key.encode() not in write(report, tmp_path / "r", format).read_bytes(), format
+        written = write(report, tmp_path / "r", format).read_bytes()
+        assert key.encode() not in written, format
+        assert b"sk-otherotherother1" not in written, format
+    assert "The service reported an error: 401 for ***" in (tmp_path / "r.md").read_text().replace("\\", "")
 
 
 # ---------------------------------------------------------------- Markdown, CSV, Parquet, JUnit
@@ -320,3 +333,30 @@ def test_a_cut_keeps_the_wrong_words_in_sight():
     assert len(shown) == 300 and shown[inside[0].start : inside[0].end] == "WRONG"
     assert note == "[cut after 300 of 2,005 characters]"
     assert extracts.around("short", [], limit=300) == ("short", (), "")
+
+
+def test_trust_shows_the_figures_that_come_with_the_judge(evaluation, monkeypatch):
+    from workbench.reports import measured
+
+    judge = evaluation.manifest["judge"]
+    method, version = judge.split("/")[0], judge.split("/")[1].rpartition("-")[2]
+    figures = {"xquad": {"language": "zh", "n": 1234, "auroc": 0.912345}}
+    known = [{"method": method, "version": version, "validation": figures}, {"method": "other", "validation": {}}]
+    monkeypatch.setattr(measured, "_coefficients", lambda: known)
+    report = report_of(evaluation)
+    assert report.measured.trust_table == (("set", "language", "n", "AUROC"), ("xquad", "zh", "1,234", "0.912"))
+    told = report.measured.trust[0]
+    assert re.match(r"It was unsure about \d+.% of the claims of a sample, on average \(\d samples with claims\)", told)
+    assert "On labelled sets that it was not fitted on:" in page(report)
+    monkeypatch.setattr(measured, "_coefficients", list)
+    assert "is not measured in this version" in page(report_of(evaluation))
+
+
+def test_places_add_up(evaluation):
+    report = report_of(evaluation)
+    by = {part.name: part for part in report.places}
+    assert {"case_type", "language", "worst"} <= by.keys()
+    for name in ("case_type", "language"):
+        assert sum(row.n for row in by[name].rows) == 5
+        assert sum(row.n_failing for row in by[name].rows) == report.n_failing
+    assert by["worst"].rows or by["worst"].reason

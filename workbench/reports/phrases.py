@@ -16,7 +16,7 @@ from workbench.views.names import cause_title, metric_title
 
 def nothing(report: Report, part: str) -> str:
     """Why a part about failures is empty: nothing fails, or nothing could be tested."""
-    tested = report.evaluation.failures()["passed"].notna().any()
+    tested = report.failures["passed"].notna().any()
     return _t(f"report.{part}.none" if tested else f"report.{part}.none_tested")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from workbench.data.redact import redacted
 from workbench.language import get_language, speaking
 from workbench.language import text as _t
 from workbench.views.finding import Finding
@@ -220,7 +221,8 @@ class Failing:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a report says; see the module. ``evaluation`` and ``baseline`` are the objects themselves."""
+    """Everything that a report says; see the module. ``evaluation`` and ``baseline`` are the objects themselves,
+    ``failures`` the table of all samples as it is told."""
 
     title: str
     subtitle: str
@@ -237,6 +239,7 @@ class Report:
     measured: Measured
     failing: tuple[Failing, ...]
     n_total: int
+    failures: pd.DataFrame = field(repr=False)
     evaluation: Any = field(repr=False)
     baseline: Any = field(default=None, repr=False)
 
@@ -310,8 +313,12 @@ def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) ->
     from workbench.reports.changes import compared
 
     comparison = None if baseline is None else compared(baseline, evaluation)
+    failures = evaluation.failures()
+    # What a service said when it failed may hold the key that it was called with.
+    silent = failures["primary_cause"].eq("no_answer").to_numpy(dtype=bool)
+    failures["evidence"] = [redacted(t) if s else t for t, s in zip(failures["evidence"], silent, strict=True)]
     return Material(
-        evaluation, baseline, evaluation.failures(), evaluation.samples.frame, evaluation.summary(), comparison, annotations
+        evaluation, baseline, failures, evaluation.samples.frame, evaluation.summary(), comparison, annotations
     )
 
 
@@ -337,6 +344,7 @@ def _gather(material: Material, findings: tuple[Finding, ...], date: datetime.da
         measured=measured.measured(material),
         failing=broken.failing_rows(material),
         n_total=material.n,
+        failures=material.failures,
         evaluation=material.evaluation,
         baseline=material.baseline,
     )

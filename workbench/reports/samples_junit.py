@@ -31,7 +31,7 @@ def write_samples(report: Report, target: Path) -> Path:
 
 def cases(report: Report) -> list[Case]:
     """The test cases, in the order of the data, suites by case type."""
-    failures, samples = report.evaluation.failures(), report.evaluation.samples.frame
+    failures, samples = report.failures, report.evaluation.samples.frame
     rows = zip(failures.index, failures.to_dict("records"), samples.to_dict("records"), strict=True)
     return [_case(str(name), row, sample) for name, row, sample in rows]
 

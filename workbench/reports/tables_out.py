@@ -58,7 +58,7 @@ class Known:
 
     def __init__(self, report: Report) -> None:
         self._failing: dict[str, Failing] = {item.sample_id: item for item in report.failing}
-        failures, samples = report.evaluation.failures(), report.evaluation.samples.frame
+        failures, samples = report.failures, report.evaluation.samples.frame
         self._scores = report.evaluation.scores()
         self._values = self._scores.to_numpy(dtype=float).tolist()
         self._rows = {str(name): at for at, name in enumerate(samples.index)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from workbench.diagnosis.layers import LAYERS
 from workbench.diagnosis.layers import layer as layer_of
 from workbench.language import text as _t
 from workbench.reports import words
@@ -66,16 +67,17 @@ def _layers(material: Material) -> str:
     layers = Counter[str]()
     for cause, n in primary.items():
         layers[layer_of(cause)] += n
-    ranked = [f"{_t(f'report.layer.{layer}')} {n}" for layer, n in layers.most_common(3)]
+    ranked = sorted(layers.items(), key=lambda item: (-item[1], LAYERS.index(item[0])))
+    shown = [f"{_t(f'report.layer.{layer}')} {n}" for layer, n in ranked[:3]]
     commonest = [f"{cause_title(cause)} {n}" for cause, n in primary.most_common(2)]
     return _t("report.verdict.layers", n_failing=words.count(len(material.failing)), n=words.count(material.n),
-              layers=words.listed(ranked), causes=words.listed(commonest))  # fmt: skip
+              layers=words.listed(shown), causes=words.listed(commonest))  # fmt: skip
 
 
 def _leaks(material: Material, measures: Sequence[Measure]) -> str:
     n = int((material.failing["primary_cause"] == RED_LINE).sum())
     if n:
-        return _t("report.verdict.leaks", n=words.count(n))
+        return _t("report.verdict.leaks", n=words.count(n), total=words.count(material.n))
     checked = next((item.n_ok for item in measures if item.metric == "leaks"), 0)
     return _t("report.verdict.no_leak", n=words.count(checked)) if checked else ""
 
