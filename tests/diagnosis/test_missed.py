@@ -42,11 +42,15 @@ class Angles:
 
 #: Degrees of the documents b … i; the question points along 0.
 DOCUMENTS = [
-    {"doc_id": "b", "text": "invoices are sent monthly @5"}, {"doc_id": "c", "text": "refund rules for plans @10"},
-    {"doc_id": "d", "text": "the mobile app works offline @15"}, {"doc_id": "e", "text": "login needs a second factor @20"},
-    {"doc_id": "f", "text": "audit logs are kept for ninety days @25"}, {"doc_id": "g", "text": "exports hold ten pages @40"},
-    {"doc_id": "h", "text": "webhooks retry five times @50"}, {"doc_id": "i", "text": "roles decide who may sign @60"},
-]  # fmt: skip
+    {"doc_id": "b", "text": "invoices are sent monthly @5"},
+    {"doc_id": "c", "text": "refund rules for plans @10"},
+    {"doc_id": "d", "text": "the mobile app works offline @15"},
+    {"doc_id": "e", "text": "login needs a second factor @20"},
+    {"doc_id": "f", "text": "audit logs are kept for ninety days @25"},
+    {"doc_id": "g", "text": "exports hold ten pages @40"},
+    {"doc_id": "h", "text": "webhooks retry five times @50"},
+    {"doc_id": "i", "text": "roles decide who may sign @60"},
+]
 
 
 @pytest.fixture(autouse=True)
@@ -61,8 +65,9 @@ def corpus_of(rows=DOCUMENTS):
 def evaluated(samples, corpus=None, k=2, **options):
     rows = [{"sample_id": f"s{number}", "answer": None, **sample} for number, sample in enumerate(samples)]
     thresholds = wb.Thresholds(k=k, **options)
-    return wb.evaluate(wb.load_samples(rows), corpus=corpus, judge=None, encoder="none", thresholds=thresholds,
-                       progress=False)  # fmt: skip
+    return wb.evaluate(
+        wb.load_samples(rows), corpus=corpus, judge=None, encoder="none", thresholds=thresholds, progress=False
+    )
 
 
 def contexts(*names, rows=DOCUMENTS):
@@ -116,15 +121,19 @@ def test_one_alternative_is_enough_and_grade_zero_is_not_expected():
 
 def test_contexts_not_recorded_say_nothing_and_empty_ones_miss_everything():
     corpus = corpus_of()
-    rows = [{"question": "logs", "expected_docs": ["f"], "contexts": None},
-            {"question": "logs", "expected_docs": ["f"], "contexts": []}]  # fmt: skip
+    rows = [
+        {"question": "logs", "expected_docs": ["f"], "contexts": None},
+        {"question": "logs", "expected_docs": ["f"], "contexts": []},
+    ]
     found = missed_documents(evaluated(rows, corpus), corpus, "none")
     assert found["sample_id"].tolist() == ["s1"] and found["rivals"].tolist() == [[]]
 
 
 def test_no_misses_give_an_empty_table_with_its_columns():
     corpus = corpus_of()
-    found = missed_documents(evaluated([{"question": "logs", "expected_docs": ["f"], "contexts": contexts("f")}]), corpus)
+    found = missed_documents(
+        evaluated([{"question": "logs", "expected_docs": ["f"], "contexts": contexts("f")}]), corpus
+    )
     assert list(found.columns) == list(missed.COLUMNS) and found.empty
 
 
@@ -137,11 +146,16 @@ def test_a_document_that_is_not_in_the_corpus_has_no_ranks():
 
 
 def test_labels_of_whole_documents_match_any_chunk():
-    rows = [{"doc_id": "p#1", "text": "logs are kept @50", "source": "p"}, {"doc_id": "p#2", "text": "pages @3", "source": "p"},
-            {"doc_id": "q#1", "text": "prices @1", "source": "q"}]  # fmt: skip
+    rows = [
+        {"doc_id": "p#1", "text": "logs are kept @50", "source": "p"},
+        {"doc_id": "p#2", "text": "pages @3", "source": "p"},
+        {"doc_id": "q#1", "text": "prices @1", "source": "q"},
+    ]
     corpus = corpus_of(rows)
-    samples = [{"question": "logs", "expected_docs": ["p"], "contexts": contexts("q#1", rows=rows)},
-               {"question": "logs", "expected_docs": ["p"], "contexts": contexts("p#2", rows=rows)}]  # fmt: skip
+    samples = [
+        {"question": "logs", "expected_docs": ["p"], "contexts": contexts("q#1", rows=rows)},
+        {"question": "logs", "expected_docs": ["p"], "contexts": contexts("p#2", rows=rows)},
+    ]
     found = missed_documents(evaluated(samples, corpus, k=1, match="document"), corpus, encoder=Angles())
     assert found["sample_id"].tolist() == ["s0"]
     assert (found["dense_rank"].iloc[0], found["bm25_rank"].iloc[0]) == (2, 1)
@@ -198,41 +212,44 @@ def test_it_can_be_cancelled():
 BASE = Autopsy("d", 0, None, True, 1000, dense_rank=50, bm25_rank=60, coverage=0.8, languages=("en", "en"))
 
 
-@pytest.mark.parametrize(("change", "expected"), [
-    ({"indexed": False, "bm25_rank": None, "dense_rank": None}, None),
-    ({"dense_rank": 5, "bm25_rank": 5}, "filtered"),
-    ({"dense_rank": None, "bm25_rank": 5}, "filtered"),
-    ({"rank": 4}, "filtered"),
-    ({"languages": ("zh", "en")}, "language_gap"),
-    ({"languages": ("zh", "en"), "dense_rank": 1}, "language_gap"),
-    ({"languages": ("zh", "en"), "bm25_rank": 3}, "semantic_gap"),
-    ({"languages": ("zh", "en"), "rank": 5}, "filtered"),
-    ({"languages": ("zh", "other")}, "semantic_gap"),
-    ({"cut": True, "beyond": True}, "truncated"),
-    ({"cut": True, "beyond": None}, "truncated"),
-    ({"cut": True, "beyond": False}, "semantic_gap"),
-    ({"cut": True, "beyond": True, "dense_rank": 5}, "lexical_gap"),
-    ({"rank": 10}, "just_below_k"),
-    ({"rank": 11}, "semantic_gap"),
-    ({"dense_rank": 7, "came_copies": "11000", "dense_copies": "110000"}, "crowded_out"),
-    ({"dense_rank": 7, "came_copies": "10000", "dense_copies": "110000"}, "just_below_k"),
-    ({"dense_rank": 8, "came_copies": "11000", "dense_copies": "1100000"}, "just_below_k"),
-    ({"bm25_rank": 6, "came_copies": "11111", "bm25_copies": "11111", "dense_rank": 5}, "crowded_out"),
-    ({"dense_rank": 3}, "lexical_gap"),
-    ({"dense_rank": 3, "bm25_rank": 7}, "just_below_k"),
-    ({"dense_rank": 3, "bm25_rank": 7, "coverage": 0.2}, "lexical_gap"),
-    ({"dense_rank": 6, "bm25_rank": 1}, "just_below_k"),
-    ({"dense_rank": 11, "bm25_rank": 5}, "semantic_gap"),
-    ({"dense_rank": 10, "coverage": 0.0}, "just_below_k"),
-    ({"coverage": 0.49}, "lexical_gap"),
-    ({"coverage": 0.5}, "semantic_gap"),
-    ({"coverage": None}, "semantic_gap"),
-    ({"bm25_rank": 8}, "semantic_gap"),
-    ({"bm25_rank": 8, "bm25_agree": 3, "dense_agree": 1}, "just_below_k"),
-    ({"dense_rank": None, "bm25_rank": 8}, "just_below_k"),
-    ({"dense_rank": None, "bm25_rank": 8, "coverage": 0.1}, "lexical_gap"),
-    ({"dense_rank": None, "bm25_rank": 80}, "semantic_gap"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"indexed": False, "bm25_rank": None, "dense_rank": None}, None),
+        ({"dense_rank": 5, "bm25_rank": 5}, "filtered"),
+        ({"dense_rank": None, "bm25_rank": 5}, "filtered"),
+        ({"rank": 4}, "filtered"),
+        ({"languages": ("zh", "en")}, "language_gap"),
+        ({"languages": ("zh", "en"), "dense_rank": 1}, "language_gap"),
+        ({"languages": ("zh", "en"), "bm25_rank": 3}, "semantic_gap"),
+        ({"languages": ("zh", "en"), "rank": 5}, "filtered"),
+        ({"languages": ("zh", "other")}, "semantic_gap"),
+        ({"cut": True, "beyond": True}, "truncated"),
+        ({"cut": True, "beyond": None}, "truncated"),
+        ({"cut": True, "beyond": False}, "semantic_gap"),
+        ({"cut": True, "beyond": True, "dense_rank": 5}, "lexical_gap"),
+        ({"rank": 10}, "just_below_k"),
+        ({"rank": 11}, "semantic_gap"),
+        ({"dense_rank": 7, "came_copies": "11000", "dense_copies": "110000"}, "crowded_out"),
+        ({"dense_rank": 7, "came_copies": "10000", "dense_copies": "110000"}, "just_below_k"),
+        ({"dense_rank": 8, "came_copies": "11000", "dense_copies": "1100000"}, "just_below_k"),
+        ({"bm25_rank": 6, "came_copies": "11111", "bm25_copies": "11111", "dense_rank": 5}, "crowded_out"),
+        ({"dense_rank": 3}, "lexical_gap"),
+        ({"dense_rank": 3, "bm25_rank": 7}, "just_below_k"),
+        ({"dense_rank": 3, "bm25_rank": 7, "coverage": 0.2}, "lexical_gap"),
+        ({"dense_rank": 6, "bm25_rank": 1}, "just_below_k"),
+        ({"dense_rank": 11, "bm25_rank": 5}, "semantic_gap"),
+        ({"dense_rank": 10, "coverage": 0.0}, "just_below_k"),
+        ({"coverage": 0.49}, "lexical_gap"),
+        ({"coverage": 0.5}, "semantic_gap"),
+        ({"coverage": None}, "semantic_gap"),
+        ({"bm25_rank": 8}, "semantic_gap"),
+        ({"bm25_rank": 8, "bm25_agree": 3, "dense_agree": 1}, "just_below_k"),
+        ({"dense_rank": None, "bm25_rank": 8}, "just_below_k"),
+        ({"dense_rank": None, "bm25_rank": 8, "coverage": 0.1}, "lexical_gap"),
+        ({"dense_rank": None, "bm25_rank": 80}, "semantic_gap"),
+    ],
+)
 def test_every_rule_and_its_edge(change, expected):
     assert sub_cause(dataclasses.replace(BASE, **change), 5) == expected
 
@@ -254,22 +271,37 @@ def test_an_autopsy_is_json_and_comes_back():
     assert Autopsy.from_dict({**found.to_dict(), "added_later": 1}) == found
 
 
-@pytest.mark.parametrize(("text", "name"), [
-    ("日志保留多久？", "zh"), ("How long are logs kept?", "en"), ("Name a common autoimmune disease.", "en"),
-    ("Which shaman's proclamation aided Temüjin's rise?", "en"), ("Quel est le nom de la capitale de ce pays?", "fr"),
-    ("Wie lange werden die Protokolle aufbewahrt?", "de"), ("E-3304", "other"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("日志保留多久？", "zh"),
+        ("How long are logs kept?", "en"),
+        ("Name a common autoimmune disease.", "en"),
+        ("Which shaman's proclamation aided Temüjin's rise?", "en"),
+        ("Quel est le nom de la capitale de ce pays?", "fr"),
+        ("Wie lange werden die Protokolle aufbewahrt?", "de"),
+        ("E-3304", "other"),
+    ],
+)
 def test_language_of_short_questions(text, name):
     assert spoken(text) == name or (name == "other" and spoken(text) in ("other", "en"))
 
 
 def test_near_duplicates_of_other_years_crowd_a_page_out():
-    pages = [{"doc_id": f"canteen-{site}", "text": f"The canteen in {site} opens at {hour} and serves lunch until two o'clock."
-              f" A warm meal costs four euros, guests pay six. @{angle}"}
-             for site, hour, angle in (("Kiel", 11, 5), ("Bremen", 10, 6), ("Emden", 12, 30))]  # fmt: skip
+    pages = [
+        {
+            "doc_id": f"canteen-{site}",
+            "text": f"The canteen in {site} opens at {hour} and serves lunch until two o'clock."
+            f" A warm meal costs four euros, guests pay six. @{angle}",
+        }
+        for site, hour, angle in (("Kiel", 11, 5), ("Bremen", 10, 6), ("Emden", 12, 30))
+    ]
     corpus = corpus_of([*pages, *DOCUMENTS])
-    sample = {"question": "When does the canteen in Emden open?", "expected_docs": ["canteen-Emden"],
-              "contexts": contexts("canteen-Kiel", "canteen-Bremen", rows=pages)}  # fmt: skip
+    sample = {
+        "question": "When does the canteen in Emden open?",
+        "expected_docs": ["canteen-Emden"],
+        "contexts": contexts("canteen-Kiel", "canteen-Bremen", rows=pages),
+    }
     row = missed_documents(evaluated([sample], corpus, k=5), corpus, encoder=Angles()).iloc[0]
     assert sorted(row.near_duplicates) == ["canteen-Bremen", "canteen-Kiel"] and row.dense_rank == 8
 
@@ -314,8 +346,10 @@ def test_a_large_corpus_is_not_encoded_while_evaluating(monkeypatch):
 
 def test_the_first_missed_document_decides_and_of_alternatives_the_best_placed():
     corpus = corpus_of()
-    rows = [{"question": "audit logs kept", "expected_docs": ["zz", "f"], "contexts": contexts("b")},
-            {"question": "audit logs kept", "expected_docs": [["i", "f"]], "contexts": contexts("b")}]  # fmt: skip
+    rows = [
+        {"question": "audit logs kept", "expected_docs": ["zz", "f"], "contexts": contexts("b")},
+        {"question": "audit logs kept", "expected_docs": [["i", "f"]], "contexts": contexts("b")},
+    ]
     evaluation = evaluated(rows, corpus)
     assert first_sub_causes(evaluation.view) == {0: "filtered", 1: "filtered"}
 
@@ -335,9 +369,11 @@ def test_fusion_and_rescue_curve_by_hand():
 
 
 def test_weights_for_titles_and_sections_change_bm25_without_an_index_anew():
-    rows = [{"doc_id": "p#1", "text": "kept for ninety days", "title": "Audit logs", "source": "p", "position": 1},
-            {"doc_id": "p#2", "text": "ask an administrator", "title": "Other", "source": "p", "position": 2},
-            {"doc_id": "q#1", "text": "logs of the app are audit proof", "title": "App", "source": "q", "position": 1}]  # fmt: skip
+    rows = [
+        {"doc_id": "p#1", "text": "kept for ninety days", "title": "Audit logs", "source": "p", "position": 1},
+        {"doc_id": "p#2", "text": "ask an administrator", "title": "Other", "source": "p", "position": 2},
+        {"doc_id": "q#1", "text": "logs of the app are audit proof", "title": "App", "source": "q", "position": 1},
+    ]
     corpus = corpus_of(rows)
     samples = [{"question": "audit logs", "expected_docs": [name], "contexts": []} for name in ("p#1", "p#2")]
     samples += [{"question": "ninety days", "expected_docs": ["p#2"], "contexts": []}]
@@ -367,10 +403,14 @@ def test_planted_sub_causes_are_recovered(tmp_path_factory, monkeypatch):
     """All fifteen of the sample data, with the embedded encoder and depth 5."""
     corpus = wb.load_corpus(SAMPLE / "corpus.jsonl")
     with (SAMPLE / "labels.csv").open(encoding="utf-8-sig", newline="") as file:
-        planted = {(r["run"], r["sample_id"]): r["sub_cause"] for r in csv.DictReader(file) if r["cause"] == "retrieval_miss"}
+        planted = {
+            (r["run"], r["sample_id"]): r["sub_cause"] for r in csv.DictReader(file) if r["cause"] == "retrieval_miss"
+        }
     found = {}
     for name in ("baseline", "improved"):
-        evaluation = wb.evaluate(wb.load_samples(SAMPLE / "runs" / f"{name}.jsonl"), judge=None, encoder="none", progress=False)
+        evaluation = wb.evaluate(
+            wb.load_samples(SAMPLE / "runs" / f"{name}.jsonl"), judge=None, encoder="none", progress=False
+        )
         for row in missed_documents(evaluation, corpus).itertuples():
             found[name, row.sample_id] = row.sub_cause
     assert {key: found[key] for key in planted} == planted
@@ -412,8 +452,13 @@ def test_chinese_questions_on_english_paragraphs_are_language_gaps(xquad, asks, 
     samples = []
     for question, doc_id in questions:
         best = lexical.best(lexical.scores(terms(question)), 5)
-        samples.append({"question": question, "expected_docs": [doc_id],
-                        "contexts": [{"doc_id": rows[at]["doc_id"], "text": rows[at]["text"]} for at in best]})  # fmt: skip
+        samples.append(
+            {
+                "question": question,
+                "expected_docs": [doc_id],
+                "contexts": [{"doc_id": rows[at]["doc_id"], "text": rows[at]["text"]} for at in best],
+            }
+        )
     corpus = corpus_of(rows)
     found = missed_documents(evaluated(samples, corpus, k=5), corpus, "none")
     share = (found["sub_cause"] == "language_gap").mean()

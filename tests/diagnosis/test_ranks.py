@@ -53,8 +53,9 @@ def test_ranks_and_nearest_equal_a_full_sort_with_ties(seed, n, m, copies, block
 
 def test_ties_go_to_the_id_that_sorts_first():
     documents = unit([[1, 0], [1, 0], [1, 0], [0, 1]])
-    found = search(unit([[1, 0.1]]), documents, id_order(["c", "a", "b", "d"]), k=4,
-                   pairs=(np.zeros(4, int), np.arange(4)))  # fmt: skip
+    found = search(
+        unit([[1, 0.1]]), documents, id_order(["c", "a", "b", "d"]), k=4, pairs=(np.zeros(4, int), np.arange(4))
+    )
     assert found.ranks.tolist() == [3, 1, 2, 4] and found.nearest[0].tolist() == [1, 2, 0, 3]
 
 
@@ -99,8 +100,11 @@ def test_it_can_be_stopped_and_needs_no_documents():
 # ---------------------------------------------------------------- words
 
 TEXTS = [
-    "Audit logs are kept for 90 days.", "日志保留 90 天，之后自动删除。", "An export holds at most 10 MB.", "导出文件最大 10 MB。",
-]  # fmt: skip
+    "Audit logs are kept for 90 days.",
+    "日志保留 90 天，之后自动删除。",
+    "An export holds at most 10 MB.",
+    "导出文件最大 10 MB。",
+]
 
 
 @pytest.fixture
@@ -108,16 +112,23 @@ def lexical():
     return Lexical([terms(text) for text in TEXTS], np.arange(4))
 
 
-@pytest.mark.parametrize(("question", "first"), [
-    ("How long is an audit log kept?", 0), ("日志保留多久？", 1), ("日誌保留多久？", 1), ("exported files", 2), ("导出的文件", 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("How long is an audit log kept?", 0),
+        ("日志保留多久？", 1),
+        ("日誌保留多久？", 1),
+        ("exported files", 2),
+        ("导出的文件", 3),
+    ],
+)
 def test_words_of_both_languages_find_their_document(lexical, question, first):
     scores = lexical.scores(terms(question))
     assert lexical.best(scores, 4)[0] == first and lexical.rank(scores, first) == 1
 
 
 def test_bm25_by_hand():
-    """Two documents of length 1 and 3, one term in one of them: idf ln(1 + 1.5/1.5), tf 1 / (1 + k1 (1 - b + b 1/2))."""
+    """Documents of length 1 and 3, one term in one of them: idf ln(1 + 1.5/1.5), tf 1 / (1 + k1 (1 - b + b 1/2))."""
     lexical = Lexical([["x"], ["y", "y", "z"]], np.arange(2))
     expected = np.log(2) / (1 + 1.2 * (0.25 + 0.75 * 0.5))
     assert lexical.scores(["x"]).tolist() == pytest.approx([expected, 0])

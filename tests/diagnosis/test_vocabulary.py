@@ -34,7 +34,7 @@ DOCUMENTS = [
     {"doc_id": "en", "text": "Single sign-on is set up by an owner. Error E3304 means the certificate expired."},
     {"doc_id": "lure", "text": "怎么开通企业版：联系销售开通。"},
     {"doc_id": "logs", "text": "Audit logs are kept for ninety days."},
-]  # fmt: skip
+]
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,9 @@ def corpus_of(rows=DOCUMENTS):
 
 
 def evaluated(samples, k=5):
-    rows = [{"sample_id": f"s{number}", "answer": None, "contexts": [], **sample} for number, sample in enumerate(samples)]
+    rows = [
+        {"sample_id": f"s{number}", "answer": None, "contexts": [], **sample} for number, sample in enumerate(samples)
+    ]
     return wb.evaluate(wb.load_samples(rows), judge=None, encoder="none", thresholds=wb.Thresholds(k=k), progress=False)
 
 
@@ -66,8 +68,9 @@ def gaps_of(samples, rows=DOCUMENTS, k=5):
 
 def test_coverage_by_hand():
     """audit and kept stand in one of four documents (idf ln(1 + 3.5/1.5)), passwords in none (ln(1 + 4.5/0.5))."""
-    found = vocabulary_gaps(evaluated([{"question": "Are passwords kept in the audit?", "expected_docs": ["logs"]}]),
-                            corpus_of(), "none")  # fmt: skip
+    found = vocabulary_gaps(
+        evaluated([{"question": "Are passwords kept in the audit?", "expected_docs": ["logs"]}]), corpus_of(), "none"
+    )
     assert list(found.columns) == list(COLUMNS)
     once, never = math.log(1 + 3.5 / 1.5), math.log(1 + 4.5 / 0.5)
     row = found.iloc[0]
@@ -85,19 +88,26 @@ def test_it_looks_at_the_missed_document_and_contrasts_what_came():
 
 
 def test_the_rows_are_those_of_missed_documents():
-    samples = [{"question": "audit", "expected_docs": ["zh", "logs"], "contexts": [context("en")]},
-               {"question": "audit", "expected_docs": ["logs"], "contexts": [context("logs")]}]  # fmt: skip
+    samples = [
+        {"question": "audit", "expected_docs": ["zh", "logs"], "contexts": [context("en")]},
+        {"question": "audit", "expected_docs": ["logs"], "contexts": [context("logs")]},
+    ]
     evaluation, corpus = evaluated(samples), corpus_of()
     one, other = wb.missed_documents(evaluation, corpus, "none"), wb.vocabulary_gaps(evaluation, corpus, "none")
     assert one[["sample_id", "doc_id"]].values.tolist() == other[["sample_id", "doc_id"]].values.tolist()
 
 
-@pytest.mark.parametrize(("question", "document"), [
-    ("企业版支持多少并发会话？", "企业版最多支持 500 个并发会话。"), ("日誌保留多久？", "日志保留 90 天，不论多久。"),
-    ("２ＦＡ 怎么启用", "启用 2FA 的方法"), ("离职交接怎么做", "离职交接要做的事：审批任务移交。"),
-    ("How long are AUDIT logs kept?", "Audit logs are kept as long as the contract lasts."),
-    ("What does ERR-1042 mean?", "ERR-1042 will mean a wrong key."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("question", "document"),
+    [
+        ("企业版支持多少并发会话？", "企业版最多支持 500 个并发会话。"),
+        ("日誌保留多久？", "日志保留 90 天，不论多久。"),
+        ("２ＦＡ 怎么启用", "启用 2FA 的方法"),
+        ("离职交接怎么做", "离职交接要做的事：审批任务移交。"),
+        ("How long are AUDIT logs kept?", "Audit logs are kept as long as the contract lasts."),
+        ("What does ERR-1042 mean?", "ERR-1042 will mean a wrong key."),
+    ],
+)
 def test_pairs_without_paraphrase_are_covered_in_both_languages(question, document):
     gaps, _ = gaps_of([{"question": question, "expected_docs": ["d"]}], [{"doc_id": "d", "text": document}, *DOCUMENTS])
     assert gaps[0].coverage == 1 and gaps[0].missing == []
@@ -105,7 +115,10 @@ def test_pairs_without_paraphrase_are_covered_in_both_languages(question, docume
 
 def test_splitting_at_spaces_would_flag_every_chinese_pair():
     """The trap: a Chinese question is one token for ``.split()`` and stands in no document."""
-    pairs = [("企业版支持多少并发会话？", "企业版最多支持 500 个并发会话。"), ("发票何时开具", "发票在付款后开具，何时都可以。")]
+    pairs = [
+        ("企业版支持多少并发会话？", "企业版最多支持 500 个并发会话。"),
+        ("发票何时开具", "发票在付款后开具，何时都可以。"),
+    ]
     assert all(set(question.split()).isdisjoint(document.split()) for question, document in pairs)
     for question, document in pairs:
         gaps, _ = gaps_of([{"question": question, "expected_docs": ["d"]}], [{"doc_id": "d", "text": document}])
@@ -120,7 +133,9 @@ def test_terms_are_whole_words_in_english_and_stretches_in_chinese():
 
 
 def test_a_question_of_function_words_and_a_document_that_is_not_indexed():
-    gaps, _ = gaps_of([{"question": "这是什么", "expected_docs": ["zh"]}, {"question": "audit", "expected_docs": ["nowhere"]}])
+    gaps, _ = gaps_of(
+        [{"question": "这是什么", "expected_docs": ["zh"]}, {"question": "audit", "expected_docs": ["nowhere"]}]
+    )
     assert content_terms("这是什么") and 0 <= gaps[0].coverage <= 1
     assert np.isnan(gaps[1].coverage) and gaps[1].missing == ["audit"]
 
@@ -134,7 +149,9 @@ def test_nothing_missed_gives_an_empty_table():
 def test_real_questions_meet_their_own_paragraph_and_not_the_other_language(language):
     if not XQUAD.is_dir():
         pytest.skip("XQuAD is not beside the project")
-    data = {name: json.loads((XQUAD / f"xquad.{name}.json").read_text(encoding="utf-8"))["data"] for name in ("en", "zh")}
+    data = {
+        name: json.loads((XQUAD / f"xquad.{name}.json").read_text(encoding="utf-8"))["data"] for name in ("en", "zh")
+    }
     paragraphs = {name: [p for article in data[name] for p in article["paragraphs"]] for name in data}
     other = {"en": "zh", "zh": "en"}[language]
     rows = [{"doc_id": f"{name}{n}", "text": p["context"]} for name in data for n, p in enumerate(paragraphs[name])]
@@ -149,18 +166,29 @@ def test_real_questions_meet_their_own_paragraph_and_not_the_other_language(lang
 # ---------------------------------------------------------------- variants and candidates
 
 
-@pytest.mark.parametrize(("term", "option", "kind"), [
-    ("logs", "log", "form"), ("signing", "sign", "form"), ("e-3304", "e3304", "identifier"),
-    ("err_1042", "err-1042", "identifier"), ("sso", "single sign-on", "abbreviation"), ("北大", "北京大学", "abbreviation"),
-    ("双因素认证", "双因素", "characters"), ("authorisation", "authorization", "form"), ("webhooks", "webhook-url", "characters"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("term", "option", "kind"),
+    [
+        ("logs", "log", "form"),
+        ("signing", "sign", "form"),
+        ("e-3304", "e3304", "identifier"),
+        ("err_1042", "err-1042", "identifier"),
+        ("sso", "single sign-on", "abbreviation"),
+        ("北大", "北京大学", "abbreviation"),
+        ("双因素认证", "双因素", "characters"),
+        ("authorisation", "authorization", "form"),
+        ("webhooks", "webhook-url", "characters"),
+    ],
+)
 def test_other_forms_of_a_term(term, option, kind):
     found = by_form(term, [option, "unrelated", "无关"])
     assert [(candidate.text, candidate.kind) for candidate in found] == [(option, kind)]
     assert 0 < found[0].score <= 1
 
 
-@pytest.mark.parametrize(("term", "option"), [("500", "5000"), ("v2", "v3"), ("cat", "dog"), ("审批", "发票"), ("x", "y z")])
+@pytest.mark.parametrize(
+    ("term", "option"), [("500", "5000"), ("v2", "v3"), ("cat", "dog"), ("审批", "发票"), ("x", "y z")]
+)
 def test_what_is_no_form_of_a_term(term, option):
     assert by_form(term, [option]) == []
 
@@ -191,13 +219,17 @@ def test_an_encoder_gives_candidates_and_the_words_are_limited():
             rows = np.array([[text.count(chr(97 + i)) + 0.01 for i in range(26)] for text in texts], dtype=np.float32)
             return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
-    samples = [{"question": "dual owners", "expected_docs": ["en"]}, {"question": "older audit", "expected_docs": ["logs"]}]
+    samples = [
+        {"question": "dual owners", "expected_docs": ["en"]},
+        {"question": "older audit", "expected_docs": ["logs"]},
+    ]
     encoder = Letters()
     found = vocabulary_gaps(evaluated(samples), corpus_of(), encoder)
     assert found["candidates"].iloc[0]["owners"][0] == "owner" and encoder.seen > 10
     limited = Letters()
-    vocabulary_gaps(evaluated(samples), corpus_of([{**row, "text": row["text"] + " x"} for row in DOCUMENTS]), limited,
-                    max_words=3)  # fmt: skip
+    vocabulary_gaps(
+        evaluated(samples), corpus_of([{**row, "text": row["text"] + " x"} for row in DOCUMENTS]), limited, max_words=3
+    )
     assert limited.seen == 0
 
 
@@ -211,7 +243,9 @@ def test_log_odds_by_hand_with_base_rate():
     row = table.loc["refund"]
     assert row["log_odds"] == pytest.approx(math.log(2.5 / 0.5) - math.log(0.5 / 4.5))
     error = math.sqrt(1 / 2.5 + 1 / 0.5 + 1 / 0.5 + 1 / 4.5)
-    assert (row["low"], row["high"]) == pytest.approx((row["log_odds"] - 1.959964 * error, row["log_odds"] + 1.959964 * error))
+    assert (row["low"], row["high"]) == pytest.approx(
+        (row["log_odds"] - 1.959964 * error, row["log_odds"] + 1.959964 * error)
+    )
     assert (row["rate"], row["base_rate"]) == (1, pytest.approx(1 / 3))
     # The trap: "days" stands in a failing question as often as in a passing one.
     assert table.loc["days", "low"] < 0 < table.loc["days", "high"] and "rules" not in table.index
@@ -241,8 +275,9 @@ def test_accepting_editing_and_removing_is_on_disk_at_once(tmp_path):
     table.accept("两步登錄", "双因素认证", "meaning")
     table.accept("Boss", "manager")
     assert [(s.term, s.replacement, s.kind) for s in SynonymTable(path)] == [
-        ("两步登录", "双因素认证", "meaning"), ("boss", "manager", "edited"),
-    ]  # fmt: skip
+        ("两步登录", "双因素认证", "meaning"),
+        ("boss", "manager", "edited"),
+    ]
     table.remove("BOSS", "manager")
     table.remove("never", "there")
     assert len(SynonymTable(path)) == 1
@@ -276,7 +311,9 @@ def test_export_formats(tmp_path):
 
 
 def test_a_synonym_rescues_a_miss_under_bm25():
-    gaps, vocabulary = gaps_of([{"question": "怎么开通两步登录", "expected_docs": ["zh"], "contexts": [context("lure")]}], k=1)
+    gaps, vocabulary = gaps_of(
+        [{"question": "怎么开通两步登录", "expected_docs": ["zh"], "contexts": [context("lure")]}], k=1
+    )
     misses, table = [gap.miss for gap in gaps], SynonymTable()
     assert rescued(misses, vocabulary.shelf, table, 1) == [False]
     table.accept("两步登录", "双因素认证")

@@ -23,11 +23,20 @@ def run(name, folder, monkeypatch, **parameters):
         import shutil
 
         shutil.copytree(SAMPLE / "evaluations" / "baseline", data, ignore=shutil.ignore_patterns("session"))
-    given = {"DATA": str(data), "OUT": str(folder / "findings"), "CORPUS": str(SAMPLE / "corpus.jsonl"), "ENCODER": "ngram"}
+    given = {
+        "DATA": str(data),
+        "OUT": str(folder / "findings"),
+        "CORPUS": str(SAMPLE / "corpus.jsonl"),
+        "ENCODER": "ngram",
+    }
     papermill.execute_notebook(
-        str(ROOT / "notebooks" / name), str(folder / name), parameters={**given, **parameters}, kernel_name="python3",
-        cwd=str(folder), progress_bar=False,
-    )  # fmt: skip
+        str(ROOT / "notebooks" / name),
+        str(folder / name),
+        parameters={**given, **parameters},
+        kernel_name="python3",
+        cwd=str(folder),
+        progress_bar=False,
+    )
     notebook = nbformat.read(folder / name, as_version=4)
     states = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
     return notebook, [model["state"] for model in states.values()]

@@ -1,4 +1,4 @@
-"""Panel 03 without a kernel: it opens at once, follows k and the session, draws every picture, cancels, and says what it lacks."""
+"""Panel 03 without a kernel: opens at once, follows the session, draws every picture, cancels, names what it lacks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,11 @@ def test_it_opens_with_a_choice_made(panel, session):
     assert {"wb-figure", "wb-card", "wb-next", "wb-previous", "wb-pin", "wb-error", "wb-count"} <= classes(panel)
     assert "10 questions miss 10 documents" in panel.count.value
     assert panel.error.value == "" and bytes(panel.picture.image.value).startswith(b"\x89PNG")
-    assert session.selection == "qa-005" and "account-zh#4" in panel.sentence.value and "qa-005" in panel.stepper.position.value
+    assert (
+        session.selection == "qa-005"
+        and "account-zh#4" in panel.sentence.value
+        and "qa-005" in panel.stepper.position.value
+    )
     assert "人走了" in panel.card.body.value
 
 
@@ -217,8 +221,9 @@ def test_chinese(session, corpus, monkeypatch):
 def test_hostile_texts_show_harmlessly(tmp_path):
     rows = [{"doc_id": HOSTILE, "text": HOSTILE * 300, "title": HOSTILE}, {"doc_id": "b", "text": "other words"}]
     corpus = wb.load_corpus(rows)
-    samples = wb.load_samples([{"question": HOSTILE, "expected_docs": [rows[0]["doc_id"]],
-                                "contexts": [{"doc_id": "b", "text": HOSTILE}]}])  # fmt: skip
+    samples = wb.load_samples(
+        [{"question": HOSTILE, "expected_docs": [rows[0]["doc_id"]], "contexts": [{"doc_id": "b", "text": HOSTILE}]}]
+    )
     evaluation = wb.evaluate(samples, corpus=corpus, judge=None, encoder="none", progress=False)
     panel = MissedDocuments(Session(evaluation, tmp_path / "s"), corpus, "ngram")
     for shown in (panel.sentence.value, panel.texts.value, panel.html(), panel.stepper.position.value):
@@ -243,8 +248,11 @@ def test_the_map_takes_any_number_of_documents_and_says_what_it_left_out(n):
 
 def test_empty_and_extreme_pictures_are_drawn():
     pictures = [
-        plots_missed.quadrant([np.nan], [3.0], [None], 5, 10), plots_missed.quadrant([1], [1], ["filtered"], 1, 1, current=0),
-        plots_missed.rescue({"bm25": [0, 0]}, [1, 2], 0, 5), plots_missed.profile([0.5], [], 0.5, 0.5),
-        plots_missed.hub_chart([], [], [], []), plots_missed.heat_map(["词"], ["d"], np.zeros((1, 1))),
-    ]  # fmt: skip
+        plots_missed.quadrant([np.nan], [3.0], [None], 5, 10),
+        plots_missed.quadrant([1], [1], ["filtered"], 1, 1, current=0),
+        plots_missed.rescue({"bm25": [0, 0]}, [1, 2], 0, 5),
+        plots_missed.profile([0.5], [], 0.5, 0.5),
+        plots_missed.hub_chart([], [], [], []),
+        plots_missed.heat_map(["词"], ["d"], np.zeros((1, 1))),
+    ]
     assert all(figure_png(figure).startswith(b"\x89PNG") for figure in pictures)

@@ -38,7 +38,8 @@ def hubs(evaluation: Any, corpus: Any = None) -> pd.DataFrame:
     keep = (frame["rank"] <= evaluation.thresholds.k).to_numpy() & frame["doc_id"].notna().to_numpy()
     came = pd.DataFrame({"code": codes[keep], "doc_id": frame["doc_id"][keep].to_numpy(dtype=object)}).drop_duplicates()
     expected = _expected(evidence)
-    came["expected"] = [doc_id in expected.get(code, ()) for code, doc_id in zip(came["code"], came["doc_id"], strict=True)]
+    pairs = zip(came["code"], came["doc_id"], strict=True)
+    came["expected"] = [doc_id in expected.get(code, ()) for code, doc_id in pairs]
     table = came.groupby("doc_id").agg(n=("code", "size"), n_expected=("expected", "sum"))
     total = len(as_corpus(corpus)) if corpus is not None else len(table)
     table["share"] = table["n"] / max(came["code"].nunique(), 1)
@@ -66,8 +67,11 @@ def never_retrieved(evaluation: Any, corpus: Any) -> pd.DataFrame:
     for ids in _expected(evidence).values():
         for doc_id in ids:
             wanted[doc_id] = wanted.get(doc_id, 0) + 1
-    columns = {"title": frame["title"][keep].to_numpy(dtype=object), "source": frame["source"][keep].to_numpy(dtype=object),
-               "n_expected": [wanted.get(name, 0) for name in names[keep]]}  # fmt: skip
+    columns = {
+        "title": frame["title"][keep].to_numpy(dtype=object),
+        "source": frame["source"][keep].to_numpy(dtype=object),
+        "n_expected": [wanted.get(name, 0) for name in names[keep]],
+    }
     return pd.DataFrame(columns, index=pd.Index(names[keep], name="doc_id"))
 
 

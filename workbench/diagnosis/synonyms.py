@@ -107,7 +107,8 @@ def export_solr(table: SynonymTable) -> str:
 def export_elasticsearch(table: SynonymTable) -> str:
     """Body of Elasticsearch's ``PUT _synonyms/<set>``."""
     rules = [
-        {"id": f"rule-{number}", "synonyms": line} for number, line in enumerate(export_solr(table).splitlines(), start=1)
+        {"id": f"rule-{number}", "synonyms": line}
+        for number, line in enumerate(export_solr(table).splitlines(), start=1)
     ]
     return json.dumps({"synonyms_set": rules}, ensure_ascii=False, indent=1) + "\n"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from workbench.data.text import HAN, char_ngrams, content_words, stem
 
@@ -35,7 +36,7 @@ def phrases(text: str) -> list[str]:
 def _join(run: Sequence[str]) -> str:
     """Chinese words without, others with a space between."""
     joined = run[0]
-    for before, word in zip(run, run[1:], strict=False):
+    for before, word in pairwise(run):
         space = "" if _HAN_TERM.fullmatch(before[-1]) and _HAN_TERM.fullmatch(word[0]) else " "
         joined += space + word
     return joined

@@ -18,8 +18,8 @@ import numpy as np
 
 from workbench.data.normalising import HAN, normalise
 from workbench.data.text import content_words, words
-from workbench.diagnosis.misses import Miss, find_misses
 from workbench.diagnosis.missed import as_corpus, with_ids
+from workbench.diagnosis.misses import Miss, find_misses
 from workbench.diagnosis.neighbours import TermVectors
 from workbench.diagnosis.shelf import Shelf
 from workbench.diagnosis.variants import Candidate, by_form, phrases
@@ -76,7 +76,7 @@ class Gap:
     @property
     def missing(self) -> list[str]:
         """Terms that the document lacks, weightiest first."""
-        lacking = [(-weight, at) for at, (weight, has) in enumerate(zip(self.weights, self.has, strict=True)) if not has]
+        lacking = [(-weight, at) for at, weight in enumerate(self.weights) if not self.has[at]]
         return [self.terms[at] for _, at in sorted(lacking)]
 
 
@@ -131,7 +131,7 @@ def stands(term: str, found: frozenset[str], text: str) -> bool:
 
 
 def find_gaps(misses: Sequence[Miss], vocabulary: Vocabulary, k: int, match: str = "chunk") -> list[Gap]:
-    """Each miss through the words of its question, in order. ``k``: how many of the contexts that came are looked at."""
+    """Each miss through the words of its question, in order; of what came, ``k`` contexts are looked at."""
     return [_gap(miss, vocabulary, k, match) for miss in misses]
 
 

@@ -51,7 +51,8 @@ def rescue_curve(examined: Examined, k: int, deepest: int = 50) -> pd.DataFrame:
         if item.autopsy.indexed:
             mine = best.setdefault(entry_of(item), [np.inf] * 3)
             ranks = (item.autopsy.dense_rank, item.autopsy.bm25_rank, fused_rank(item))
-            best[entry_of(item)] = [min(old, np.inf if rank is None else rank) for old, rank in zip(mine, ranks, strict=True)]
+            known = [np.inf if rank is None else float(rank) for rank in ranks]
+            best[entry_of(item)] = [min(pair) for pair in zip(mine, known, strict=True)]
     table = np.array(list(best.values())).reshape(-1, 3)
     depths = np.arange(1, deepest + 1)
     counts = (table[:, None, :] <= depths[None, :, None]).sum(axis=0)

@@ -23,7 +23,8 @@ ROLES: Mapping[str, tuple[str, str, float]] = {
 }  # fmt: skip
 #: Sub-causes → colour and marker, so that colour never stands alone.
 MARKS: Mapping[str, tuple[str, str]] = {
-    "filtered": (BLUE, "s"), "just_below_k": (GREEN, "^"), "crowded_out": (ORANGE, "D"), "lexical_gap": (VERMILLION, "v"),
+    "filtered": (BLUE, "s"), "just_below_k": (GREEN, "^"), "crowded_out": (ORANGE, "D"),
+    "lexical_gap": (VERMILLION, "v"),
     "semantic_gap": (PURPLE, "o"), "language_gap": (SKY, "P"), "truncated": (GREY, "X"),
 }  # fmt: skip
 
@@ -44,7 +45,7 @@ def profile(
     edges = np.linspace(values.min(), values.max() + 1e-9, 60)
     with drawing(9.6, 2.6, theme) as (figure, axes):
         figure.subplots_adjust(left=0.055, right=0.985, top=0.86, bottom=0.2)
-        axes.hist(values, edges, color=GREY, alpha=0.45)
+        axes.hist(values, edges.tolist(), color=GREY, alpha=0.45)
         top = axes.get_ylim()[1]
         axes.vlines(np.asarray(came, dtype=float), 0, top * 0.35, color=SKY, lw=2.2)
         axes.axvline(kth, color=BLUE, lw=1.2, ls="--")
@@ -89,8 +90,8 @@ def neighbourhood(
         for role, (color, marker, size) in ROLES.items():
             mine = kinds[drawn] == role
             style: dict[str, Any] = {"alpha": 0.4, "linewidths": 0} if role == "corpus" else {"edgecolors": "white"}
-            axes.scatter(*points[mine].T, c=color, marker=marker, s=size, label=drawable(_t(f"missed.role.{role}")),
-                         **style)  # fmt: skip
+            across, up = points[mine].T
+            axes.scatter(across, up, c=color, marker=marker, s=size, label=drawable(_t(f"missed.role.{role}")), **style)
         _name_points(axes, points, [names[at] for at in drawn], kinds[drawn])
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=8)
         axes.set_xticks([])
@@ -106,7 +107,7 @@ def _name_points(axes: Axes, points: NDArray[np.floating], names: Sequence[str],
     placed: list[NDArray[np.floating]] = []
     middle = np.min(points[:, 0], initial=np.inf) + 0.7 * scale[0]
     for wanted in ("missed", "question", "expected", "came", "rival"):
-        for at in np.flatnonzero(kinds == wanted):
+        for at in np.flatnonzero(kinds == wanted).tolist():
             place = points[at] / np.where(scale > 0, scale, 1)
             if any(abs(place[0] - other[0]) < 0.2 and abs(place[1] - other[1]) < 0.035 for other in placed):
                 continue
@@ -180,6 +181,8 @@ def _quadrant_words(axes: Axes) -> None:
 def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *, title: str = "",
            theme: str = "print") -> Figure:  # fmt: skip
     """How many missed documents each ranking would fetch at each depth; ``curves``: name → counts (d,)."""
+    from matplotlib.ticker import MaxNLocator
+
     styles = {"dense": (BLUE, "-"), "bm25": (ORANGE, "--"), "hybrid": (GREEN, "-.")}
     x = np.asarray(depths)
     with drawing(9.6, 2.9, theme) as (figure, axes):
@@ -194,7 +197,7 @@ def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *
                           textcoords="offset points", annotation_clip=False)  # fmt: skip
         axes.axvline(k, color=GREY, lw=1)
         axes.set(xlim=(1, x[-1]), ylim=(0, max(n, 1) * 1.05))
-        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel(drawable(_t("missed.plot.depth")))
         axes.set_title(drawable(title, 110))
     return figure
@@ -203,6 +206,8 @@ def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *
 def hub_chart(names: Sequence[str], counts: ArrayLike, expected: ArrayLike, hub: Sequence[bool], *, title: str = "",
               theme: str = "print") -> Figure:  # fmt: skip
     """How often documents came: expected ones solid, the rest hatched; hubs carry a mark."""
+    from matplotlib.ticker import MaxNLocator
+
     total, wanted = np.asarray(counts, dtype=float), np.asarray(expected, dtype=float)
     with drawing(9.6, 0.9 + 0.24 * max(len(names), 1), theme) as (figure, axes):
         height = figure.get_figheight()
@@ -217,7 +222,7 @@ def hub_chart(names: Sequence[str], counts: ArrayLike, expected: ArrayLike, hub:
             )
         axes.set_yticks(rows, [drawable(name, 34) for name in names])
         axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(loc="lower right", frameon=False, fontsize=8)
         axes.set_xlabel(drawable(_t("missed.hub.axis")))
         axes.set_title(drawable(title, 100), x=-0.36)

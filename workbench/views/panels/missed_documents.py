@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from workbench.data.schema import Corpus
     from workbench.evidence.embed import Encoder
     from workbench.views.session import Session
 
@@ -50,7 +51,8 @@ class MissedDocuments(Panel):
     def __init__(self, session: Session, corpus: Any = None, encoder: str | Encoder | None = None) -> None:
         super().__init__(session)
         self.session: Session = session
-        self._source, self._corpus = corpus, None
+        self._source = corpus
+        self._corpus: Corpus | None = None
         self._work: Work | None = None
         self._weighted: tuple[Any, Weighted] | None = None
         self._quiet, self._waiting = False, False
@@ -306,7 +308,8 @@ class MissedDocuments(Panel):
         figure = self.figure()
         self.session.pin(
             f"{parts.count_words(found, k)}: {parts.cause_words(found, k)}", panel="missed_documents",
-            note=own.note if own else "", figure=None if figure is None else plots.figure_png(figure), table=self.table(),
+            note=own.note if own else "", figure=None if figure is None else plots.figure_png(figure),
+            table=self.table(),
             sample_ids=self._ids(), snippet=self.snippet(),
         )  # fmt: skip
         self.card.say(_t("panels.card.pinned", n=len(self.session.findings)))

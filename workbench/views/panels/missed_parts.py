@@ -150,7 +150,7 @@ def table_html(frame: pd.DataFrame, rows: int = 15) -> Markup:
     shown = frame[names].head(rows).copy()
     shown["sub_cause"] = shown["sub_cause"].map(label_title)
     shown["rivals"] = [", ".join(items[:4]) for items in shown["rivals"]]
-    whole = {name: _whole for name in ("dense_rank", "bm25_rank", "smallest_k")}
+    whole = dict.fromkeys(("dense_rank", "bm25_rank", "smallest_k"), _whole)
     return table(shown, headings={name: _t(f"missed.columns.{name}") for name in names}, total=len(frame),
                  formats={**whole, "gap": _three, "percentile": _whole})  # fmt: skip
 

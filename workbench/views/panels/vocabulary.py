@@ -107,7 +107,8 @@ class VocabularyPanel(Panel):
         self.on(self.shown, lambda _: None if self._quiet else self._refresh())
         self.on(self.view, lambda _: self._draw_picture())
         self.compose(
-            row(self.cut, self.count), row(self.shown, self.stepper, self.message, self.cancel_button), self.pair, self.terms,
+            row(self.cut, self.count), row(self.shown, self.stepper, self.message, self.cancel_button),
+            self.pair, self.terms,
             self.choosing, self.accepted, self.accepted_table, self.exporting, self.view, self.picture, self.card,
         )  # fmt: skip
 
@@ -292,7 +293,8 @@ class VocabularyPanel(Panel):
     def _offer_candidates(self) -> None:
         at = self.at
         found = [] if at is None or self.term.value is None else self.candidates_of(at).get(self.term.value, [])
-        options = [(item.text, item.text) for item in found] or [(_t("vocabulary.no_candidate"), None)]
+        options: list[tuple[str, str | None]] = [(item.text, item.text) for item in found]
+        options = options or [(_t("vocabulary.no_candidate"), None)]
         self._quiet = True
         self.candidate.options = options
         self.candidate.value = options[0][1]
