@@ -25,12 +25,21 @@ _READ = (
 )  # fmt: skip
 
 
+#: Metrics that divide by all relevant documents: with more of them than k, 1 is out of reach.
+_BY_RELEVANT = ("recall@", "average_precision@")
+
+#: Metrics that rest on the relevance of contexts, which has two bases: the reference, or else the question.
+_ON_RELEVANCE = ("context_precision", "context_relevant_share", "context_relevance", "context_sentence_relevance")
+
+
 class Piece(NamedTuple):
-    """One metric over one evaluation: scores, the highest value that the data allow for each, and how it was made."""
+    """One metric over one evaluation: scores, the highest value that the data allow for each, how it was made, and the
+    formulas in force, of which only one may stand in a mean."""
 
     scored: Scored
     attainable: Floats
     method: str
+    formulas: tuple[str, ...] = ()
 
 
 def summarise(
@@ -43,7 +52,9 @@ def summarise(
 def pieces(view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric]) -> dict[str, Piece]:
     """What :func:`joined` needs of one evaluation, by metric."""
     return {
-        name: Piece(result, _attainable(view, known[name], result), _method(view, known[name], name))
+        name: Piece(
+            result, _attainable(view, known[name], result), _method(view, known[name], name), _formulas(view, name)
+        )
         for name, result in scored.items()
     }
 
@@ -63,14 +74,17 @@ def _row(metric: Metric, parts: Sequence[Piece], target: float | None, intervals
     scored = Scored(
         np.concatenate([part.scored.values for part in parts]), np.concatenate([part.scored.states for part in parts])
     )
-    values = scored.values[scored.ok]
+    formulas = dict.fromkeys(formula for part in parts for formula in part.formulas)
+    # A mean over different formulas would be of nothing: there is none, and the method names them.
+    values = scored.values[scored.ok] if len(formulas) < 2 else scored.values[:0]
     counts = np.bincount(scored.states, minlength=len(CODES))
     mean = float(values.mean()) if len(values) else np.nan
     interval = mean_interval(values, binary=metric.binary) if intervals and len(values) else NONE
-    low_bound, high_bound = _bounds(metric, scored, values)
+    low_bound, high_bound = _bounds(metric, scored, values) if len(formulas) < 2 else (np.nan, np.nan)
     allowed = np.concatenate([part.attainable for part in parts])
     attainable = float(allowed.mean()) if len(allowed) and np.isfinite(allowed).all() else np.nan
     methods = dict.fromkeys(part.method for part in parts if part.method)
+    said = (" + ".join(methods), *(f"formula {formula}" for formula in formulas), interval.method)
     return {
         "mean": mean,
         "low": interval.low,
@@ -86,7 +100,7 @@ def _row(metric: Metric, parts: Sequence[Piece], target: float | None, intervals
         "target": np.nan if target is None else target,
         "attainable": attainable,
         "meets_target": _meets(metric, mean, target, attainable),
-        "method": "; ".join(part for part in (" + ".join(methods), interval.method) if part),
+        "method": "; ".join(part for part in said if part),
     }
 
 
@@ -105,12 +119,13 @@ def _bounds(metric: Metric, scored: Scored, values: Floats) -> tuple[float, floa
 
 def _attainable(view: View, metric: Metric, scored: Scored) -> Floats:
     """The best possible value of each scored sample."""
-    if not metric.name.startswith("precision@"):
+    if not metric.name.startswith(("precision@", *_BY_RELEVANT)):
         return np.full(int(scored.ok.sum()), metric.best)
     relevant = view.facts.entries
     chosen = relevant[relevant["grade"] >= 1].drop_duplicates("entry")
     counts = np.bincount(chosen["code"].to_numpy(dtype=np.int64), minlength=view.n)
-    return (np.minimum(counts, view.t.k) / view.t.k)[scored.ok]
+    whole = np.maximum(counts, 1) if metric.name.startswith(_BY_RELEVANT) else view.t.k
+    return (np.minimum(counts, view.t.k) / whole)[scored.ok]
 
 
 def _meets(metric: Metric, mean: float, target: float | None, attainable: float) -> bool | None:
@@ -120,6 +135,13 @@ def _meets(metric: Metric, mean: float, target: float | None, attainable: float)
     if metric.higher_is_better is False:
         return bool(mean <= target)
     return bool(mean >= (min(target, attainable) if np.isfinite(attainable) else target) - 1e-12)
+
+
+def _formulas(view: View, name: str) -> tuple[str, ...]:
+    """The formulas in force among the scored samples; empty for a metric that has only one."""
+    from workbench.scoring.overall import OVERALL, formulas
+
+    return tuple(sorted({formula for formula in formulas(view) if formula})) if name == OVERALL.name else ()
 
 
 def _method(view: View, metric: Metric, name: str) -> str:
@@ -135,7 +157,7 @@ def _method(view: View, metric: Metric, name: str) -> str:
         return "texts"
     methods = sorted({m for m in view.facts.evidence.plain("judge_method") if m is not None})
     basis = sorted({b for b in view.facts.evidence.plain("judge_basis") if b is not None})
-    mixed = f" (relevance by {' and '.join(basis)})" if name.startswith("context_") and len(basis) > 1 else ""
+    mixed = f" (relevance by {' and '.join(basis)})" if name in _ON_RELEVANCE and len(basis) > 1 else ""
     return " + ".join(methods) + mixed
 
 

@@ -238,17 +238,17 @@ class Facts:
 
     def _matches(self, match: str) -> pd.DataFrame:
         contexts = self.evidence.contexts
-        names = _documents(contexts) if match == "document" else contexts["doc_id"]
-        left = pd.DataFrame({
+        names = _documents(contexts) if match == "document" else [contexts["doc_id"]]
+        places = pd.DataFrame({
             "context": np.arange(len(contexts)), "code": self.contexts.code, "rank": self.contexts.rank,
-            "doc_id": names.to_numpy(dtype=object),
         })  # fmt: skip
+        left = pd.concat([places.assign(doc_id=name.to_numpy(dtype=object)) for name in names])
         right = self.entries.copy()
         if match == "document":
             right["doc_id"] = right["doc_id"].astype("str").str.rsplit("#", n=1).str[0]
         found = left.dropna(subset=["doc_id"]).merge(right.astype({"doc_id": object}), on=["code", "doc_id"])
         found = found.sort_values(["context", "grade", "entry"], ascending=[True, False, True], kind="stable")
-        return found.reset_index(drop=True)
+        return found.drop_duplicates(["context", "entry"], ignore_index=True)
 
     # -- claims and support -----------------------------------------------------------------------------------------
 
@@ -316,7 +316,8 @@ class Facts:
     @cached_property
     def cited_claims(self) -> pd.DataFrame:
         """One row for each citation and answer claim that it stands for: ``citation``, ``claim``, ``entail`` by the cited
-        context (0 when it was not prompted). A mark stands for the claims of its sentence, a service's entry for all."""
+        context (0 when it was not prompted, NaN when that verdict is missing). A mark stands for the claims of its
+        sentence, a service's entry for all."""
         claims, support = self.claims("answer"), self.support("answer")
         cited = self.citations.assign(citation=np.arange(len(self.citations)))
         members = pd.DataFrame({"code": claims.code, "sentence": claims.sentence, "claim": np.arange(len(claims))})
@@ -325,8 +326,9 @@ class Facts:
         cells = pd.DataFrame({
             "claim": support.claim, "cited": support.context, "entail": np.fmax(support.entail, support.stitched),
         })  # fmt: skip
-        joined = pairs.merge(cells, on=["claim", "cited"], how="left")
-        return joined[["citation", "claim", "entail"]].fillna({"entail": 0.0})
+        joined = pairs.merge(cells, on=["claim", "cited"], how="left", indicator="cell")
+        joined["entail"] = joined["entail"].mask(joined["cell"] == "left_only", 0.0)
+        return joined[["citation", "claim", "entail"]]
 
     @cached_property
     def foreign(self) -> pd.DataFrame:
@@ -336,7 +338,12 @@ class Facts:
         rows = self.citations["cited"].to_numpy(dtype=np.int64)
         cited[rows[rows >= 0]] = True
         answered = frame["answer_share"].to_numpy(dtype=float) > 0
-        places = {"retrieved": np.ones(len(frame), dtype=bool), "prompted": contexts.prompted, "cited": cited, "answered": answered}
+        places = {
+            "retrieved": np.ones(len(frame), dtype=bool),
+            "prompted": contexts.prompted,
+            "cited": cited,
+            "answered": answered,
+        }
         parts = [
             self._foreign_contexts(contexts.foreign & where).assign(place=place) for place, where in places.items()
         ]
@@ -383,10 +390,10 @@ def _claims(frame: pd.DataFrame, rows: Ints, code: Ints, support: Support) -> Cl
     )
 
 
-def _documents(contexts: pd.DataFrame) -> pd.Series:
-    """The document of each context: its ``source`` where recorded, else its id up to the last ``#``."""
+def _documents(contexts: pd.DataFrame) -> list[pd.Series]:
+    """The names of each context's document: its id up to the last ``#``, and its ``source``."""
     stem = contexts["doc_id"].astype("str").str.rsplit("#", n=1).str[0]
-    return stem.where(contexts["doc_id"].notna() & stem.notna(), contexts["source"])
+    return [stem.where(contexts["doc_id"].notna()), contexts["source"]]
 
 
 def _key(code: NDArray, number: NDArray) -> Ints:

@@ -166,7 +166,7 @@ def key_points(view: View) -> dict[str, Scored]:
     facts, points, n = view.facts, view.points, view.n
     total = np.bincount(points.code, minlength=n).astype(float)
     made = points.other_entail >= 0.5
-    both = made & (points.own_entail >= 0.5)
+    both = made & (points.entail >= 0.5)
     forbidden = facts.claims("forbidden")
     asked, banned = total > 0, np.bincount(forbidden.code, minlength=n) > 0
     unreadable = (facts.unreadable("answer", "must_include"), INPUT_ERROR)
@@ -210,7 +210,7 @@ def _citations(view: View) -> dict[str, Scored]:
     pair, claim_cited = cited_support(view)
     fields = _fields(view, contexts=True)
     claims = view.answer
-    judged = _judged(view, count(claims.code, claims.incomplete, n), "claims", "support")
+    judged = _judged(view, count(claims.code, claims.incomplete, n) + unread_citations(view), "claims", "support")
     usable = ~np.isnan(pair)
     claimed = np.where(total > 0, np.bincount(claims.code, minlength=n), 0)
     return {
@@ -225,7 +225,8 @@ def _citations(view: View) -> dict[str, Scored]:
 def cited_support(view: View) -> tuple[Floats, Mask]:
     """Whether each citation supports its sentence, and whether each answer claim has a supporting citation.
 
-    A citation that resolves to nothing supports nothing; one whose sentence makes no claim is left out (NaN). A mark
+    A citation that resolves to nothing supports nothing; one whose sentence makes no claim, or that a missing verdict
+    leaves open, is left out (NaN). A mark
     supports its sentence when it supports one of its claims; an entry of the service's own list, which has no
     sentence, when it supports any claim.
     """
@@ -234,11 +235,19 @@ def cited_support(view: View) -> tuple[Floats, Mask]:
     hit = pairs["entail"].to_numpy(dtype=float) >= view.t.support
     result = np.full(len(cited), np.nan)
     result[citation] = 0
+    result[citation[np.isnan(pairs["entail"])]] = np.nan
     result[citation[hit]] = 1
     result[cited["cited"].to_numpy(dtype=np.int64) < 0] = 0
     backed = np.zeros(len(view.answer), dtype=bool)
     backed[claim[hit]] = True
     return result, backed
+
+
+def unread_citations(view: View) -> Floats:
+    """Per sample, pairs of citation and claim whose verdict is missing, so that nothing can be said of its citations."""
+    pairs, cited = view.facts.cited_claims, view.facts.citations["code"].to_numpy(dtype=np.int64)
+    code = cited[pairs["citation"].to_numpy(dtype=np.int64)]
+    return count(code, np.isnan(pairs["entail"].to_numpy(dtype=float)), view.n)
 
 
 def _perplexity(view: View) -> Scored:

@@ -141,18 +141,17 @@ def _use(view: View) -> dict[str, Scored]:
 
 def _shares(view: View) -> dict[str, Scored]:
     facts, support, contexts = view.facts, view.facts.support("answer"), view.facts.contexts
-    used = np.zeros(len(contexts.code), dtype=bool)
-    used[support.context[support.entail >= view.t.support]] = True
+    used, unread = np.zeros(len(contexts.code), dtype=bool), np.zeros(len(contexts.code), dtype=bool)
+    entail = np.fmax(support.entail, support.stitched)
+    used[support.context[entail >= view.t.support]] = True
+    unread[support.context[np.isnan(entail)]] = True
     idle = contexts.prompted & ~used
     tokens = np.where(idle, facts.evidence.contexts["n_tokens"].to_numpy(dtype=float), 0.0)
     conditions = (
         *_answered(view),
         (facts.n_contexts == 0, UNDEFINED),
         (facts.skipped("claims", "support"), SKIPPED),
-        (
-            facts.failed("claims", "support") | (count(view.answer.code, view.answer.incomplete, view.n) > 0),
-            JUDGE_ERROR,
-        ),
+        (facts.failed("claims", "support") | (count(contexts.code, unread & ~used, view.n) > 0), JUDGE_ERROR),
     )
     return {
         "contexts_used_share": settle(ratio(count(contexts.code, used, view.n), facts.n_contexts), *conditions),
@@ -173,9 +172,22 @@ def _noise(view: View) -> dict[str, Scored]:
     by_relevant = noise & _supported_by_relevant(view)
     parts = {"": noise, "_relevant": by_relevant, "_irrelevant": noise & ~by_relevant}
     return {
-        f"noise_sensitivity{name}": settle(ratio(count(claims.code, mask, view.n), total), *conditions)
+        f"noise_sensitivity{name}": settle(
+            ratio(count(claims.code, mask, view.n), total), *conditions, *(relevance_known(view) if name else ())
+        )
         for name, mask in parts.items()
     }
+
+
+def relevance_known(view: View) -> tuple[tuple[Mask, str], ...]:
+    """Conditions of a metric that needs the relevance of the contexts, where there are any."""
+    facts, contexts = view.facts, view.facts.contexts
+    missing = count(contexts.code, contexts.prompted & np.isnan(contexts.relevance), view.n) > 0
+    there = facts.n_contexts > 0
+    return (
+        (there & facts.skipped("relevance"), SKIPPED),
+        (there & (facts.failed("relevance") | missing), JUDGE_ERROR),
+    )
 
 
 def _supported_by_relevant(view: View) -> Mask:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.scoring.groups.answer import correctness, key_points
+from workbench.scoring.groups.contexts import relevance_known
 from workbench.scoring.groups.refusal import leaks, refused
 from workbench.scoring.metric import Metric, View
 from workbench.scoring.scored import Floats, Mask, Scored, count, ratio, settle
@@ -89,16 +90,21 @@ def _consistency(view: View) -> Scored:
     facts, claims, support = view.facts, view.answer, view.facts.support("answer")
     supported = view.answer_verdicts == SUPPORTED
     wanted = np.where(facts.judged[facts.contexts.code], view.expected, view.relevant)
-    hit = (np.fmax(support.entail, support.stitched) >= view.t.support) & wanted[support.context]
-    right = np.zeros(len(claims), dtype=bool)
+    entail = np.fmax(support.entail, support.stitched)
+    hit = (entail >= view.t.support) & wanted[support.context]
+    right, unread = np.zeros(len(claims), dtype=bool), np.zeros(len(claims), dtype=bool)
     right[support.claim[hit]] = True
+    unread[support.claim[np.isnan(entail) & wanted[support.context]]] = True
+    broken = claims.incomplete | (supported & ~right & unread)
+    by_relevance = [(mask & ~facts.judged, state) for mask, state in relevance_known(view)]
     return settle(
         ratio(count(claims.code, supported & right, view.n), count(claims.code, supported, view.n)),
         (facts.unreadable("answer", "contexts"), INPUT_ERROR),
         (~facts.recorded, NOT_APPLICABLE),
         (~facts.answered, UNDEFINED),
         (facts.skipped("claims", "support"), SKIPPED),
-        (facts.failed("claims", "support") | (count(claims.code, claims.incomplete, view.n) > 0), JUDGE_ERROR),
+        (facts.failed("claims", "support") | (count(claims.code, broken, view.n) > 0), JUDGE_ERROR),
+        *by_relevance,
     )
 
 
