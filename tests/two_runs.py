@@ -14,7 +14,7 @@ RIGHT, WRONG = "Plan A has 5 units.", "Plan A has 9 units."
 def script(sample):
     """Supported and right when the answer has the reference's number, else contradicted."""
     right = (sample.answer or "") == RIGHT
-    there = [float("5 units" in context.text) for context in sample.contexts or ()]
+    there = [0.6 * ("5 units" in context.text) for context in sample.contexts or ()]
     claim = {"text": sample.answer or "", "entail": there if right else [0.0] * len(there),
              "contradict": [0.0] * len(there) if right else there, "other": float(right),
              "other_contradict": float(not right), "kinds": ["number"]}  # fmt: skip

@@ -72,6 +72,7 @@ def test_side_by_side_marks_what_differs(panel):
     assert 'title="only after" class="wb-mark wb-new">9</mark>' in body
     assert "2 → not retrieved" in body and "Another number" in body and "newly unsupported" in body
     assert "− " in body, "a context that only the run before has"
+    assert body.count("<summary>") == 3, "two contexts before, one after"
     panel.session.select("c")
     assert "The contexts are the same in both runs" in panel.card.body.value
 

@@ -145,6 +145,10 @@ class Comparison:
         the runs or the verdict moved on identical text (``judge_noise``). ``contrast`` in [−2, 2]: how much better the
         sample became, ±1 for a flip plus the mean difference of its scores.
         """
+        return self._flips.copy()
+
+    @cached_property
+    def _flips(self) -> pd.DataFrame:
         first, second = self._primary
         return pd.DataFrame({
             "sample_id": self.pairing.ids.astype("str"), "change": np.array(CHANGES)[self.change],

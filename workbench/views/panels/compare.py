@@ -115,7 +115,7 @@ class Compare(Panel):
         for widget in (self.shown, self.cause, self.sort):
             self.on(widget, lambda _: None if self._quiet else self._refresh_list())
         self.body = W.VBox([
-            self.head, row(self.count, self.cut), self.picture, self.lines, self.by_metric, self.chart, self.tests_box,
+            self.head, row(self.count, self.cut), self.picture, self.lines, row(self.by_metric), self.chart, self.tests_box,
             self.filters,
             row(self.shown, self.cause, self.sort, self.stepper), self.card, self.list,
         ])  # fmt: skip
@@ -202,7 +202,7 @@ class Compare(Panel):
         old = self._comparison
         same = old is not None and old.before.evidence is before.evidence and old.after.evidence is after.evidence
         self._comparison = Comparison(before, after, pairing=old.pairing if same and old else None)
-        self._sides = parts.Side(before, self._open(name).samples.frame), parts.Side(after, self.session.samples)
+        self._sides = parts.Side(before), parts.Side(after)
         self._quiet = True
         self.cut.value = self.session.thresholds.support
         self._offer_causes()

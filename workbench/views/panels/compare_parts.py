@@ -34,24 +34,17 @@ _TOKEN = re.compile(r"[0-9]+(?:[.,:][0-9]+)*|[^\W\d_\u4e00-\u9fff]+|\s+|.", re.D
 
 
 class Side:
-    """One run as the parts of a card need it: samples, rows of single samples, thresholds.
+    """One run as the parts of a card need it: single samples, their rows of every frame, thresholds."""
 
-    Parameters
-    ----------
-    samples
-        The samples as loaded, where they are at hand: they are the same under any thresholds.
-    """
-
-    def __init__(self, evaluation: Any, samples: pd.DataFrame | None = None) -> None:
+    def __init__(self, evaluation: Any) -> None:
         self.evaluation = evaluation
         self.thresholds = evaluation.thresholds
         self.slices = Slices(evaluation)
-        self._samples = evaluation.samples.frame if samples is None else samples
 
     def sample(self, sample_id: str) -> dict[str, Any]:
         """One sample as loaded: field → value."""
-        row: Any = self._samples.loc[sample_id]
-        return dict(zip(self._samples.columns, row.tolist(), strict=True))
+        frame = self.slices.small(sample_id).samples.frame
+        return dict(zip(frame.columns, frame.loc[sample_id].tolist(), strict=True))
 
 
 # ---------------------------------------------------------------- headline
@@ -199,7 +192,7 @@ def listed_table(rows: pd.DataFrame, total: int, current: Any = None) -> Markup:
 def comparison_html(comparison: Comparison) -> Fragment:
     """The whole comparison as a static piece of HTML, without a session: words, pictures, tables."""
     flips = comparison.flips().set_index("sample_id")
-    flips["question"] = comparison.after.samples.frame["question"].reindex(flips.index)
+    flips["question"] = comparison.after.evidence.samples["question"].reindex(flips.index)
     flipped = flips[flips["change"].isin(["broken", "fixed"])].sort_values("contrast", kind="stable")
     return fragment(
         headline(comparison), counts_markup(comparison), *figures_html(comparison), layers_line(comparison),
@@ -223,7 +216,7 @@ def figures_html(comparison: Comparison) -> list[Markup]:
 def pair_html(comparison: Comparison, sides: tuple[Side, Side], sample_id: str) -> Markup:
     """One sample in both runs, side by side, with the differences marked in answers, contexts and claims."""
     rows = [side.sample(sample_id) for side in sides]
-    flip = comparison.flips().set_index("sample_id").loc[sample_id]
+    flip = comparison.flips().iloc[int(comparison.pairing.ids.get_indexer([sample_id])[0])]
     head = h("div", h("h3", marked(str(rows[1]["question"]), shown=600)), _outcome(flip), cls="wb-head")
     columns = [
         h("div", h("h4", f"{_t(f'compare.panel.{name}')} · {side.evaluation.name}"), _why(side, sample_id),
@@ -376,7 +369,7 @@ def _scores(comparison: Comparison, sample_id: str) -> Markup | None:
     chips = []
     for name, metric in comparison.metrics.items():
         first, second = (float(scored.values[place]) for scored in comparison.scored(name))
-        if first == second or (first != first and second != second):
+        if score_text(first) == score_text(second):
             continue
         gain = 0.0 if metric.higher_is_better is None else (second - first) * (1 if metric.higher_is_better else -1)
         moved = h("strong", f"{score_text(first)} → {score_text(second)}", cls=_side(gain))
