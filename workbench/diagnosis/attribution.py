@@ -212,6 +212,15 @@ class Chain:
         return best
 
     @cached_property
+    def against_expected(self) -> Mask:
+        """Per answer claim: an expected context contradicts it."""
+        support = self.facts.support("answer")
+        strong = np.nan_to_num(support.contradict) >= self.view.t.contradiction
+        against = np.zeros(len(self.view.answer), dtype=bool)
+        against[support.claim[strong & self.view.expected[support.context]]] = True
+        return against
+
+    @cached_property
     def misled_claims(self) -> Mask:
         """Per answer claim: some context supports it, but none that is expected, whatever the expected ones say."""
         by_expected, by_other = self.rests
@@ -304,7 +313,7 @@ def _retrieval_confidence(c: Chain) -> Floats:
 
 def _distracted(c: Chain) -> Mask:
     there = c.facts.judged & c.facts.recorded & ~c.missing_entries
-    refuted = (c.view.answer_verdicts == CONTRADICTED) | (c.view.answer_other == CONTRADICTED)
+    refuted = c.against_expected | (c.view.answer_other == CONTRADICTED)
     wholly = c.any_of(c.view.answer, c.misled_claims) & ~c.any_of(c.view.answer, c.well_founded_claims)
     misled = wholly | c.any_of(c.view.answer, c.misled_claims & refuted)
     return there & c.missed_point & misled & ~c.is_off_topic
