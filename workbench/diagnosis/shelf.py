@@ -22,7 +22,7 @@ from workbench.evidence.embed import CachedEncoder, Encoder, encoder_identity
 PROMPT = 16
 #: Share of function words from which on a Latin text is English.
 ENGLISH = 0.15
-_BY_SCRIPT = frozenset(("en", "zh", "ja", "ko", "ru", "ar", "he", "th", "hi", "el", "other"))
+_BY_SCRIPT = frozenset(("zh", "ja", "ko", "ru", "ar", "he", "th", "hi", "el", "other"))
 
 #: ``progress(done, total)`` while texts are encoded.
 Progress = Callable[[int, int], None]
@@ -186,13 +186,16 @@ def _look_at_window(encoder: Any, text: str) -> dict[str, Any]:
 def spoken(text: str) -> str:
     """Language of a question or document, for telling whether the two can share words at all.
 
-    The language model errs on short Latin texts full of names; a text with English function words is English.
+    The language model errs on short Latin texts full of names; a text with English function words is English. A bare
+    identifier such as an error code has no language (``"other"``).
     """
     found = language(text)
     if found in _BY_SCRIPT:
         return found
     mine = words(text[:2000])
-    return "en" if sum(word in stop_words() for word in mine) >= ENGLISH * max(len(mine), 1) else found
+    if not any(word.isalpha() and len(word) > 1 for word in mine):
+        return "other"
+    return "en" if found == "en" or sum(word in stop_words() for word in mine) >= ENGLISH * max(len(mine), 1) else found
 
 
 def stem(doc_id: str) -> str:

@@ -350,4 +350,5 @@ class MissedDocuments(Panel):
                  for name in parts.VIEWS]  # fmt: skip
         shown = [picture(plots.figure_png(figure), caption) for figure, caption in filter(None, drawn)]
         return fragment(head, parts.sentence(item, self.examined, k), parts.texts(item, self.examined, k), join(shown),
+                        parts.never_html(self.session.evaluation, self._corpus),
                         parts.table_html(self.table(), rows), card_html(self.session, item.miss.sample_id))  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.data.normalising import normalise
 from workbench.diagnosis.autopsy import Found, near_duplicates
 from workbench.diagnosis.corpus_view import hubs, never_retrieved
 from workbench.diagnosis.missed import Examined, missed_table, rivals
@@ -121,12 +122,23 @@ def texts(item: Found, examined: Examined, k: int) -> Markup:
     if examined.shelf is not None and item.place >= 0:
         title = examined.shelf.titles[item.place]
         parts.append(_text(f"★ {examined.shelf.ids[item.place]}", title, examined.shelf.texts[item.place], terms))
-    came = [(rank, doc_id, words) for rank, doc_id, words in item.miss.came if rank <= k]
-    rows = [_text(f"{rank} · {doc_id or '–'}", "", words, terms) for rank, doc_id, words in came[:10]]
-    if rows:
-        parts.append(h("details", h("summary", f"{_t('missed.sentence.instead')} ({len(came)})"),
-                       h("div", *rows, cls="wb-body")))  # fmt: skip
+    came = [(f"{rank} · {doc_id or '–'}", words) for rank, doc_id, words in item.miss.came if rank <= k]
+    recorded = {doc_id for _, doc_id, _ in item.miss.came}
+    shelf = examined.shelf
+    if shelf is not None:
+        before = [doc_id for doc_id in rivals(item, shelf, k) if doc_id not in recorded]
+        came += [(doc_id, shelf.texts[place]) for doc_id in before for place in shelf.places(doc_id)[:1]]
+    if came:
+        rows = [_text(name, _shared(words, terms), words, terms) for name, words in came]
+        summary = h("summary", f"{_t('missed.sentence.instead')} ({len(came)})")
+        parts.append(h("details", summary, h("div", *rows, cls="wb-body")))
     return h("div", *parts)
+
+
+def _shared(words: str, terms: Sequence[str]) -> str:
+    """Which of the question's words a rival has."""
+    there = dict.fromkeys(normalise(words[mark.start : mark.end]) for mark in term_marks(words, terms))
+    return _t("missed.sentence.shares", terms=", ".join(there) or "–")
 
 
 def _text(name: str, title: str, words: str, terms: Sequence[str]) -> Markup:
@@ -272,6 +284,16 @@ def hub_picture(evaluation: Any, corpus: Any, theme: str = "print", most: int = 
     names = [str(name) for name in top.index]
     figure = plots.hub_chart(names, top["n"], top["n_expected"], top["hub"].tolist(), title=title, theme=theme)
     return figure, _t("missed.caption.hubs")
+
+
+def never_html(evaluation: Any, corpus: Any, most: int = 10) -> Markup | None:
+    """Documents that came to no question although one expects them; None without a corpus."""
+    if corpus is None:
+        return None
+    found = never_retrieved(evaluation, corpus)
+    wanted = found[found["n_expected"] > 0]
+    names = ", ".join(str(name) for name in wanted.index[:most]) or "–"
+    return h("p", _t("missed.never", n=f"{len(found):,}", wanted=len(wanted), docs=names), cls="wb-quiet")
 
 
 def whatif_words(found: Sequence[Found], at: int, k: int, weighted: Sequence[int | None], hybrid: int | None) -> Markup:

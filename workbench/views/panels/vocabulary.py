@@ -399,9 +399,11 @@ class VocabularyPanel(Panel):
             return fragment(h("div", self._empty_words(), cls="wb-empty"))
         gap = self.gaps[at]
         drawn = [self._drawn("print", name) for name in parts.VIEWS]
+        questions = questions_of(self.session.evaluation.evidence)
         return fragment(
             h("p", h("strong", parts.count_words(self.gaps, self.cut.value))), parts.pair(gap, self.vocabulary),
             parts.candidate_table(gap, self.candidates_of(at), self.vocabulary),
+            parts.absent_html(questions, self.gaps, self.vocabulary),
             h("p", self._accepted_words(), cls="wb-reading"), parts.synonym_html(self.synonyms),
             join(picture(plots.figure_png(figure), caption) for figure, caption in filter(None, drawn)),
             parts.gap_html(self.table(), rows), card_html(self.session, gap.miss.sample_id),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.diagnosis.synonyms import SynonymTable
-from workbench.diagnosis.term_statistics import failing_terms, heat, lures
+from workbench.diagnosis.term_statistics import absent_terms, failing_terms, heat, lures
 from workbench.diagnosis.variants import Candidate
 from workbench.diagnosis.vocabulary import Gap, Vocabulary
 from workbench.language import text as _t
@@ -139,6 +139,14 @@ def heat_picture(gap: Gap, theme: str = "print") -> Drawn:
     terms, names, weights = heat(gap)
     title = _t("vocabulary.plot.heat_title", missing=len(gap.missing), n=len(gap.terms), doc=gap.miss.doc_id)
     return plots_missed.heat_map(terms, names, weights, title=title, theme=theme), _t("vocabulary.caption.heat")
+
+
+def absent_html(questions: Sequence[str], gaps: Sequence[Gap], vocabulary: Vocabulary, most: int = 20) -> Markup:
+    """Words of questions that stand in no document, those of questions with a miss first."""
+    missed = {gap.miss.code for gap in gaps}
+    found = absent_terms(questions, [code in missed for code in range(len(questions))], vocabulary)
+    words = ", ".join(f"{term} ({row})" for term, row in found["n"].head(most).items()) or "–"
+    return h("p", _t("vocabulary.absent", n=f"{len(found):,}", terms=words), cls="wb-quiet")
 
 
 def failing_picture(
