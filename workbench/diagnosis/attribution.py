@@ -233,6 +233,16 @@ class Chain:
         return (self.view.answer_verdicts == SUPPORTED) & (by_expected > by_other + 0.05)
 
     @cached_property
+    def contradicting_claims(self) -> Mask:
+        """Per answer claim: the contexts contradict it; or the reference does, where the contexts support the reference
+        in that and do not support the claim."""
+        verdicts, other = self.view.answer_verdicts, self.view.answer_other
+        upheld = (self.view.reference_verdicts == SUPPORTED) & (self.view.reference_other == CONTRADICTED)
+        sided = self.any_of(self.view.reference, upheld)[self.view.answer.code]
+        through = (other == CONTRADICTED) & np.isin(verdicts, (UNSURE, NOT_MENTIONED)) & sided
+        return (serious(self.view) & (verdicts == CONTRADICTED)) | through
+
+    @cached_property
     def left_out(self) -> Mask:
         """A key point or reference claim stands in the contexts and not in the answer."""
         points = self.view.points
@@ -320,7 +330,14 @@ def _distracted(c: Chain) -> Mask:
 
 
 def _contradiction(c: Chain) -> Mask:
-    return c.any_of(c.view.answer, serious(c.view) & (c.view.answer_verdicts == CONTRADICTED))
+    return c.any_of(c.view.answer, c.contradicting_claims)
+
+
+def _contradiction_confidence(c: Chain) -> Floats:
+    answer = c.view.answer
+    direct = c.highest(answer, answer.contradict, c.view.answer_verdicts == CONTRADICTED)
+    through = c.highest(answer, answer.other_contradict, c.contradicting_claims)
+    return np.where(np.isnan(direct), through, direct)
 
 
 def _hallucination(c: Chain) -> Mask:
@@ -365,7 +382,7 @@ RULES: tuple[Rule, ...] = (
         "contradiction",
         ("contexts", "claims"),
         _contradiction,
-        lambda c: c.highest(c.view.answer, c.view.answer.contradict, c.view.answer_verdicts == CONTRADICTED),
+        _contradiction_confidence,
     ),
     Rule("hallucination", ("contexts", "claims"), _hallucination, _hallucination_confidence),
     Rule("omission", ("contexts", "must_include or reference"), lambda c: c.left_out & ~c.is_off_topic),

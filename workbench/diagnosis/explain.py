@@ -164,7 +164,7 @@ class Explainer:
         view, chain = self.view, self.chain
         verdicts = view.answer_verdicts
         return {
-            "contradicted": verdicts == CONTRADICTED,
+            "contradicting": chain.contradicting_claims,
             "invented": serious(view) & (verdicts == NOT_MENTIONED),
             "unsupported": np.isin(verdicts, (NOT_MENTIONED, CONTRADICTED)),
             "held": np.isin(verdicts, (SUPPORTED, UNSURE)),
@@ -269,7 +269,7 @@ def _distracted(e: Explainer, code: int) -> Found:
 
 
 def _contradiction(e: Explainer, code: int) -> Found:
-    rows = e.rows(e.view.answer, code, e.masks["contradicted"])
+    rows = e.rows(e.view.answer, code, e.masks["contradicting"])
     row = rows[np.argmax(e.view.answer.contradict[rows])]
     return {"claim": e.quote(e.view.answer, row), **e.where(row)}
 
