@@ -14,6 +14,7 @@ from workbench.data.schema import NESTED_FIELDS, Corpus, Sample, SampleSet, to_s
 from workbench.data.sentences import sentences
 from workbench.errors import CancelledError
 from workbench.evidence.cache import Cache
+from workbench.evidence.consistency import METRIC, Consistency, facts_of, sampled_consistencies
 from workbench.evidence.frames import Evidence, encode, frame_of
 from workbench.evidence.judge import Judge, SampleEvidence
 from workbench.evidence.observe import Library, Observation, observe, support_of
@@ -34,8 +35,12 @@ def collect(
     cache: Cache | None = None,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
+    sampled_by_llm: bool = False,
 ) -> Evidence:
     """The evidence of every sample. ``judge=None`` collects only what the texts show.
+
+    ``sampled_by_llm``: a language model judges ``sampled_consistency`` too, one more call for each sample that has
+    ``sampled_answers``.
 
     Raises
     ------
@@ -52,11 +57,13 @@ def collect(
         examined = Examined(skipped, 0, 0)
     else:
         examined = examine(parsed, judge, cache=cache, progress=progress, cancelled=cancelled)
+    agreement = sampled_consistencies(parsed, judge, cache=cache, use_llm=sampled_by_llm)
     seen = []
     for sample, (_, row) in zip(parsed, rows, strict=True):
         if cancelled is not None and cancelled():
             raise CancelledError("cancelled; what was judged is kept and will not be judged again")
         seen.append(observe(sample, row, library))
+        _add_agreement(seen[-1], examined.evidence[sample.sample_id], agreement.get(sample.sample_id))
     items = [_Item(sample, examined.evidence[sample.sample_id], seen[i], _metadata(rows[i][1])) for i, sample in enumerate(parsed)]
     return Evidence(
         samples=_samples(samples, items, corpus),
@@ -69,6 +76,13 @@ def collect(
         ),
         manifest={"judged": {"asked": examined.n_asked, "from_cache": examined.n_cached}},
     )
+
+
+def _add_agreement(seen: Observation, judged: SampleEvidence, found: Consistency | None) -> None:
+    """Agreement with other sampled answers, or why there is none though there are such answers."""
+    seen.facts |= facts_of(found)
+    if found is not None and found.state in ("judge_error", "skipped"):
+        judged.missing[METRIC] = (found.state, found.reason)
 
 
 @dataclass(slots=True)

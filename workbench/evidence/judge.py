@@ -97,7 +97,7 @@ class SampleEvidence:
         Pairs of answer claims (indices into ``claims``) that contradict each other, with probability.
     missing
         Parts that this judge does not produce or failed to, ``{part: (state, reason)}``; parts are ``claims,
-        support, reference, relevance, sentences, refusal, relevancy, similarity, conflicts``.
+        support, reference, relevance, sentences, refusal, relevancy, similarity, conflicts, sampled_consistency``.
     notes
         Findings for people: text that addresses the judge, a budget that cut contexts, a repaired reply.
     """

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from importlib import resources
 from typing import Any, cast
 
 import numpy as np
@@ -20,6 +19,7 @@ from workbench.data.schema import Sample
 from workbench.data.text import Span
 from workbench.evidence import relevance
 from workbench.evidence.analysis import Analysis, analyse
+from workbench.evidence.answer_similarity import AnswerSimilarity
 from workbench.evidence.cache import Cache
 from workbench.evidence.contradiction import conflicts
 from workbench.evidence.embed import CachedEncoder, Encoder, encoder_identity, resolve_encoder
@@ -27,7 +27,7 @@ from workbench.evidence.examination import Examination, joints
 from workbench.evidence.features import claim_negations
 from workbench.evidence.judge import MAX_CLAIMS, Claim, SampleEvidence
 from workbench.evidence.parts import claim_parts, serious_kinds, span_features, word_support
-from workbench.evidence.support import Coefficients, excess, load_coefficients, percentile
+from workbench.evidence.support import Coefficients, excess, load_coefficients
 from workbench.evidence.vectors import TextVectors, VectorStore
 
 Floats = NDArray[Any]
@@ -215,19 +215,11 @@ class OfflineJudge:
         if self.encoder is None or seen.answer is None or seen.reference is None:
             return float("nan")
         cosine = float(seen.passages[seen.answer.text].text @ seen.passages[seen.reference.text].text)
-        return float(percentile(np.array(cosine), self._unrelated))
+        return self._similarity.of(cosine)
 
     @cached_property
-    def _unrelated(self) -> Floats:
-        """Quantiles of the cosines of unrelated texts: those of the coefficients, else of some bundled sentences."""
-        known = self.coefficients.random_pairs.get("answer_reference")
-        if known is not None or self.encoder is None:
-            return np.array([0.0, 1.0]) if known is None else known
-        lines = resources.files(__package__).joinpath("unrelated.txt").read_text(encoding="utf-8").splitlines()[1:]
-        rows, half = self.encoder.encode(lines, "passage"), len(lines) // 2
-        pairs = [part @ part.T for part in (rows[:half], rows[half:])]
-        cosines = np.concatenate([values[np.triu_indices(half, 1)] for values in pairs])
-        return np.quantile(cosines.astype(np.float64), np.linspace(0.0, 1.0, 21))
+    def _similarity(self) -> AnswerSimilarity:
+        return AnswerSimilarity(self.encoder, self.coefficients.random_pairs.get("answer_reference"))
 
 
 def _passages(sample: Sample, tokens: bool) -> list[str]:

@@ -28,16 +28,20 @@ def resolve_judge(
     Parameters
     ----------
     encoder
-        For the judges that use one.
+        For the judges that use one. A language model compares reverse questions, and the answer with the reference, with
+        it; ``"none"`` or None leave it to that judge's own default.
     cache
         Where judgements are kept.
     options, llm
-        For a language model: a mapping or the path of a TOML file, and single options (``timeout``, ``workers`` …).
+        For a language model: a mapping or the path of a TOML file with a table ``[llm]``, and single options
+        (``timeout``, ``workers``, ``generator`` …), which win. ``share`` and ``doubt`` are those of ``offline+llm``.
 
     Raises
     ------
     InputError
-        For a name that is not known.
+        For a name or an option that is not known, an options file that cannot be read, an address that is none.
+    JudgeError
+        When the model of ``nli:FOLDER`` cannot be loaded.
     """
     if judge is None or judge == "none":
         return None
@@ -52,18 +56,29 @@ def resolve_judge(
     if kind == "nli" and rest:
         from workbench.evidence.nli import NliJudge
 
-        return cast(Judge, NliJudge(rest, offline=_offline(encoder)))
-    if kind == "llm" and rest:
-        from workbench.evidence.llm import LLMJudge
-
-        return cast(Judge, LLMJudge.from_spec(judge, options, cache=cache, **given))
-    if kind == "offline+llm" and rest:
-        from workbench.evidence.llm import LLMJudge
-        from workbench.evidence.llm.cascade import CascadeJudge
-
-        model = LLMJudge.from_spec(f"llm:{rest}", options, cache=cache, **given)
-        return cast(Judge, CascadeJudge(_offline(encoder), model))
+        return cast(Judge, NliJudge(rest, encoder=encoder))
+    if kind in ("llm", "offline+llm"):
+        return _with_model(kind, rest, encoder, cache, {**_options(options), **given})
     raise InputError(f"judge {judge!r} is not known; use {KNOWN}")
+
+
+def _options(options: Mapping[str, Any] | str | Path | None) -> dict[str, Any]:
+    from workbench.evidence.llm.settings import read_options
+
+    return read_options(options) if isinstance(options, (str, Path)) else dict(options or {})
+
+
+def _with_model(kind: str, model: str, encoder: Any, cache: Cache | None, options: dict[str, Any]) -> Judge:
+    """A language model as judge, alone or behind the offline judge. ``share`` and ``doubt`` are the cascade's."""
+    from workbench.evidence.llm import LLMJudge
+    from workbench.evidence.llm.cascade import CascadeJudge
+
+    between = {name: options.pop(name) for name in ("share", "doubt") if name in options}
+    wanted = None if encoder == "none" else encoder
+    alone = LLMJudge.from_spec(f"llm:{model}", cache=cache, **{"encoder": wanted, **options})
+    if kind == "llm":
+        return cast(Judge, alone)
+    return cast(Judge, CascadeJudge(_offline(encoder), alone, **between))
 
 
 def _offline(encoder: str | Encoder | None) -> Any:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from workbench.data.schema import Sample
-from workbench.errors import CancelledError
+from workbench.errors import CancelledError, JudgeError, WorkbenchError
 from workbench.evidence.cache import Cache, content_key
+from workbench.evidence.checking import checked
 from workbench.evidence.judge import Judge, SampleEvidence, failed
 from workbench.evidence.serial import from_text, to_text
 
@@ -75,13 +76,14 @@ def examine(
     report(n_cached, len(samples), n_cached)
     copies = {sample.sample_id: key for key, sample in pending.items()}
     done = n_cached
-    for group in _groups(judge.examine(list(pending.values())), cancelled):
-        fresh = {copies[item.sample_id]: to_text(item) for item in group if item.sample_id in copies}
+    for items in _groups(_yielded(judge, list(pending.values())), cancelled):
+        group = [checked(item, pending[copies[item.sample_id]]) for item in items if _asked_for(item, copies)]
+        fresh = {copies[item.sample_id]: to_text(item) for item in group}
         found.update(fresh)
         good = {copies[item.sample_id]: fresh[copies[item.sample_id]] for item in group if _keepable(item)}
         if cache is not None and good:
             cache.put_many(NAMESPACE, good)
-        done += len(group)
+        done = min(done + len(group), len(samples))
         report(done, len(samples), n_cached)
     report(len(samples), len(samples), n_cached)
     evidence = {
@@ -113,17 +115,46 @@ def _readable(text: str) -> bool:
     return True
 
 
+def _yielded(judge: Judge, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
+    """What the judge yields; whatever else it raises is an error of this judge."""
+    try:
+        yield from judge.examine(samples)
+    except WorkbenchError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"[:200]
+        raise JudgeError(f"judge {judge.name[:80]} failed ({reason}); what it judged before is kept") from error
+
+
+def _asked_for(item: Any, copies: Mapping[str, str]) -> bool:
+    """Whether a judge was asked for this; what it invents is left out, and said."""
+    known = isinstance(item, SampleEvidence) and item.sample_id in copies
+    if not known:
+        _log.warning("the judge yielded something it was not asked for (%s); it is left out", type(item).__name__)
+    return known
+
+
 def _groups(evidence: Iterator[SampleEvidence], cancelled: Callable[[], bool] | None) -> Iterator[list[SampleEvidence]]:
     """Gather what the judge yields until there are enough or a second has passed; commit before cancelling."""
     group: list[SampleEvidence] = []
     started = time.monotonic()
-    for item in evidence:
-        group.append(item)
-        stop = cancelled is not None and cancelled()
-        if stop or len(group) >= COMMIT_EVERY or time.monotonic() - started > 1:
+    try:
+        for item in evidence:
+            group.append(item)
+            stop = cancelled is not None and cancelled()
+            if stop or len(group) >= COMMIT_EVERY or time.monotonic() - started > 1:
+                yield group
+                group, started = [], time.monotonic()
+            if stop:
+                raise CancelledError("cancelled; what was judged is kept and will not be judged again")
+    except WorkbenchError:
+        if group:
             yield group
-            group, started = [], time.monotonic()
-        if stop:
-            raise CancelledError("cancelled; what was judged is kept and will not be judged again")
-    if group:
-        yield group
+        raise
+    else:
+        if group:
+            yield group
+    finally:
+        # A judge that works in a thread of its own stops now, not when the traceback that holds it is forgotten.
+        if isinstance(evidence, Generator):
+            evidence.close()

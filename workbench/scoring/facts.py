@@ -25,7 +25,8 @@ Mask = NDArray[np.bool_]
 Result = TypeVar("Result")
 
 #: Parts of the evidence that a judge may lack; see ``SampleEvidence.missing``.
-PARTS = ("claims", "support", "reference", "relevance", "sentences", "refusal", "relevancy", "similarity", "conflicts")
+PARTS = ("claims", "support", "reference", "relevance", "sentences", "refusal", "relevancy", "similarity", "conflicts",
+         "sampled_consistency")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,8 @@ class CascadeJudge:
             As the model's ``examine`` does.
         """
         samples = list(samples)
+        if samples and hasattr(self.llm, "check_ready"):
+            self.llm.check_ready()
         first = {item.sample_id: item for item in self.offline.examine(samples)}
         reasons = self._chosen(samples, first)
         self._report.start(samples, reasons, *self._calls(samples, reasons))

@@ -105,6 +105,22 @@ class EndpointOptions:
         return [value for value in values if value]
 
 
+def check_ready(options: EndpointOptions) -> None:
+    """Raise what would stop every call, without making any.
+
+    Raises
+    ------
+    JudgeError
+        When the package ``openai`` is not installed, or OpenAI itself would be asked without a key.
+    """
+    try:
+        import openai  # noqa: F401 - only whether it is there
+    except ImportError as error:
+        raise JudgeError("a language model as judge needs the package openai: pip install 'workbench[llm]'") from error
+    if not options.api_key and options.address == DEFAULT_BASE_URL:
+        raise JudgeError("no key for api.openai.com: set OPENAI_API_KEY, or OPENAI_BASE_URL for another endpoint")
+
+
 class Endpoint:
     """Asks one model. To be used inside one event loop, between :meth:`open` and :meth:`close`."""
 
@@ -133,15 +149,10 @@ class Endpoint:
         JudgeError
             When the package is not installed, or OpenAI itself is asked without a key.
         """
-        try:
-            import openai
-        except ImportError as error:
-            raise JudgeError(
-                "a language model as judge needs the package openai: pip install 'workbench[llm]'"
-            ) from error
         options = self.options
-        if not options.api_key and options.address == DEFAULT_BASE_URL:
-            raise JudgeError("no key for api.openai.com: set OPENAI_API_KEY, or OPENAI_BASE_URL for another endpoint")
+        check_ready(options)
+        import openai
+
         guard_client_loggers(options.secrets())
         maker = getattr(openai, "DefaultAsyncHttpx2Client", openai.DefaultAsyncHttpxClient)
         self._raw = _raw_response(openai)

@@ -19,12 +19,14 @@ from workbench.data.redact import redacted
 from workbench.data.runner import iterate
 from workbench.data.schema import Sample
 from workbench.errors import InputError
+from workbench.evidence.answer_similarity import AnswerSimilarity
 from workbench.evidence.cache import Cache
 from workbench.evidence.judge import SampleEvidence
 from workbench.evidence.llm.asking import ReplyCache
 from workbench.evidence.llm.assemble import warm_up
 from workbench.evidence.llm.batch import Batch
 from workbench.evidence.llm.budget import Budget, Plan, Spending, price_of
+from workbench.evidence.llm.client import check_ready
 from workbench.evidence.llm.estimate import make_plan
 from workbench.evidence.llm.family import family_warning
 from workbench.evidence.llm.outcomes import Outcomes
@@ -62,7 +64,7 @@ class LLMJudge:
     questions
         Reverse questions a sample, 0 for none (then answer relevancy is ``skipped``).
     encoder
-        Compares reverse questions with the real one: a name that ``resolve_encoder`` knows (``"auto"``: the embedded
+        Compares reverse questions with the real one, and the answer with the reference: a name that ``resolve_encoder`` knows (``"auto"``: the embedded
         model, slower and better) or an encoder; default the character n-gram encoder.
     generator
         The model that wrote the answers; one of the judge's own family gives a warning.
@@ -144,7 +146,7 @@ class LLMJudge:
 
         s = self.settings
         name = " ".join((
-            self.method, f"at={self.endpoint.address}", f"prompts={PROMPT_VERSION}.{prompt_hash()}",
+            self.method, f"at={self.endpoint.address}", f"prompts={self.prompt_hash}",
             f"language={s.language or 'auto'}", f"context_tokens={s.context_tokens}", f"questions={s.questions}",
             f"temperature={s.temperature}", f"max_output={s.max_output_tokens}",
             f"extra={sorted((s.extra or {}).items())}", f"encoder={encoder_identity(self.encoder)}",
@@ -165,17 +167,39 @@ class LLMJudge:
             After repeated rejection of the key, an exhausted quota, an unknown model or an unreachable endpoint, and
             when the package ``openai`` is missing. Replies that came before are kept.
         """
-        questions = {sample.sample_id: sample.question for sample in samples}
-        comparer = QuestionComparer(self.encoder)
-        if self.settings.questions and samples:
+        if not samples:
+            return
+        self.check_ready()
+        by_id = {sample.sample_id: sample for sample in samples}
+        comparer, likeness = QuestionComparer(self.encoder), AnswerSimilarity(self.encoder)
+        if self.settings.questions:
             comparer.prepare()
+        if any(sample.answer and sample.reference for sample in samples):
+            _ = likeness.background
         warm_up()
         self._cancelled.clear()
         self.outcomes.start(len(samples))
         for evidence in iterate(lambda put: self.batch().run(samples, put)):
-            comparer.compare(evidence, questions[evidence.sample_id])
+            sample = by_id[evidence.sample_id]
+            comparer.compare(evidence, sample.question)
+            likeness.compare(evidence, sample)
             self.outcomes.add(evidence)
             yield evidence
+
+    def check_ready(self) -> None:
+        """Raise what would stop the first call, before anything else is done.
+
+        Raises
+        ------
+        JudgeError
+            When the package ``openai`` is missing, or OpenAI itself would be asked without a key.
+        """
+        check_ready(self.endpoint)
+
+    @property
+    def prompt_hash(self) -> str:
+        """Version and hash of all prompts."""
+        return f"{PROMPT_VERSION}.{prompt_hash()}"
 
     def batch(self) -> Batch:
         """A run over this judge's endpoint, cache and budget; what other ways of judging are built on."""

@@ -52,7 +52,7 @@ class Settings:
         """
         given = dict(options)
         path = given.pop("options_file", None)
-        merged = {**(_from_file(path) if path is not None else {}), **given}
+        merged = {**(read_options(path) if path is not None else {}), **given}
         known = {item.name for item in dataclasses.fields(cls)}
         unknown = sorted(merged.keys() - known)
         if unknown:
@@ -79,7 +79,14 @@ def _secret(value: Secret | str | None) -> Secret:
     return Secret(value if value is not None else os.environ.get("OPENAI_API_KEY", ""))
 
 
-def _from_file(path: str | Path) -> dict[str, Any]:
+def read_options(path: str | Path) -> dict[str, Any]:
+    """The ``[llm]`` table of a TOML file.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read, has no such table, or holds a key.
+    """
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -103,6 +110,9 @@ _RANGES: dict[str, tuple[float, bool]] = {
 
 
 def _check(settings: Settings) -> None:
+    address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
+    if not address.startswith(("http://", "https://")):
+        raise InputError("llm judge: OPENAI_BASE_URL is no address; write http://HOST:PORT/v1 or https://…")
     if settings.language is not None and settings.language not in LANGUAGES:
         raise InputError(f"llm judge: language is {settings.language!r}; use one of {', '.join(LANGUAGES)}")
     for name, (lowest, fraction) in _RANGES.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.scoring.metric import Metric, View
 from workbench.scoring.scored import Floats, Scored, ratio, settle
@@ -23,7 +24,7 @@ METRICS = (
     Metric("reference_free_risk", "signs",
            "mean of 1 − self_consistency, 1 − numeric_consistency, min(1, hedging / 10), min(1, overconfidence / 10) "
            "over those that have a value", ("answer",), "no answer", higher_is_better=False, default=False),
-    Metric("sampled_consistency", "signs", "mean agreement of the answer's sentences with other sampled answers",
+    Metric("sampled_consistency", "signs", "mean support of the answer's claims by its sampled_answers: judged, or shared word pairs",
            ("answer", "sampled_answers"), "no answer or no sentences", source="SelfCheckGPT (Manakul et al. 2023)",
            default=False),
 )  # fmt: skip
@@ -48,8 +49,16 @@ def compute(view: View) -> dict[str, Scored]:
     return {
         **found,
         "reference_free_risk": settle(_risk(found), *fields),
-        "sampled_consistency": settle(sampled, fields[0], (absent, NOT_APPLICABLE), fields[1]),
+        "sampled_consistency": settle(
+            sampled, fields[0], (absent, NOT_APPLICABLE), fields[1], *_unjudged(view, np.isnan(sampled)),
+        ),
     }
+
+
+def _unjudged(view: View, without: NDArray[np.bool_]) -> tuple[tuple[NDArray[np.bool_], str], ...]:
+    """Where a language model was asked about sampled answers in vain."""
+    part = "sampled_consistency"
+    return ((without & view.facts.skipped(part), SKIPPED), (without & view.facts.failed(part), JUDGE_ERROR))
 
 
 def _pairs(view: View) -> Floats:
