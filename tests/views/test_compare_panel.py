@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from tests.two_runs import WRONG, case, run, two_runs
+from tests.two_runs import RIGHT, WRONG, case, run, two_runs
 from workbench.views.panels.compare_list import changed_samples
 from workbench.views.panels.compare_parts import text_differences
 
@@ -140,6 +140,18 @@ def test_static_twins_in_both_languages(saved, tmp_path, language):
     page = panel.html()
     assert page.count("<img") == 2 and "<script" not in page and ("新增失败" in page) is (language == "zh")
     assert {path.suffix for path in panel.save(tmp_path / "out")} == {".html", ".csv", ".png"}
+
+
+def test_slices_in_which_samples_broke(tmp_path):
+    """30 of one type pass and then fail, 30 of the other keep passing."""
+    kinds = {f"s{i}": "policy" if i % 2 else "fact" for i in range(60)}
+    before = run([case(name, case_type=kind) for name, kind in kinds.items()], "x")
+    after = run([case(name, WRONG if kind == "policy" else RIGHT, case_type=kind) for name, kind in kinds.items()], "y")
+    panel = wb.panels.compare(wb.Session(after), before)
+    rules = panel.comparison.slices()
+    assert rules.iloc[0]["n_failing"] == 30 and "policy" in rules.iloc[0]["rule"]
+    panel.by_metric.value = True
+    assert "policy" in panel.tests_box.value and "Slices in which" in panel.html()
 
 
 def test_hostile_text_stays_text(tmp_path):

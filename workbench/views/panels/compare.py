@@ -240,7 +240,8 @@ class Compare(Panel):
         if comparison is None or not shown:
             return
         self.chart.draw(parts.differences_figure(comparison, "screen"), _t("compare.panel.differences_caption"))
-        show(self.tests_box, h("details", h("summary", _t("compare.panel.all_tests")), parts.tests_table(comparison)))
+        tests = h("details", h("summary", _t("compare.panel.all_tests")), parts.tests_table(comparison))
+        show(self.tests_box, join([parts.slices_markup(comparison), tests]))
 
     # ------------------------------------------------------------ the list and the card
 
@@ -370,7 +371,8 @@ class Compare(Panel):
         return fragment(
             parts.headline(comparison), parts.counts_markup(comparison), *parts.figures_html(comparison),
             parts.layers_line(comparison), parts.split_line(comparison),
-            parts.listed_table(listed.head(rows), len(listed), selected), card, parts.tests_table(comparison),
+            parts.listed_table(listed.head(rows), len(listed), selected), card,
+            parts.slices_markup(comparison) if len(comparison) else None, parts.tests_table(comparison),
         )  # fmt: skip
 
 

@@ -177,6 +177,17 @@ def ledger_table(comparison: Comparison, rows: int = 30) -> Markup:
     return table(shown, headings=headings, total=len(moved))
 
 
+def slices_markup(comparison: Comparison) -> Markup:
+    """Where samples broke more often than elsewhere, corrected for how many slices were tried; or that nothing stands out."""
+    frame = comparison.slices()
+    tried = f"{int(frame.attrs.get('n_tried', 0)):,}"
+    if not len(frame):
+        return h("p", _t("compare.panel.no_slices", tried=tried), cls="wb-quiet")
+    shown = frame[["rule", "n", "n_failing", "lift", "q_value"]]
+    headings = {name: _t(f"compare.column.slice_{name}") for name in shown.columns}
+    return h("div", h("p", _t("compare.panel.slices", tried=tried), cls="wb-caption"), table(shown, headings=headings))
+
+
 def listed_table(rows: pd.DataFrame, total: int, current: Any = None) -> Markup:
     """Samples of the list (see :func:`workbench.views.panels.compare.changed_samples`) as a table."""
     shown = rows.reset_index()[["sample_id", "question", "change", "cause_before", "cause_after", "contrast"]].copy()
@@ -197,7 +208,7 @@ def comparison_html(comparison: Comparison) -> Fragment:
     return fragment(
         headline(comparison), counts_markup(comparison), *figures_html(comparison), layers_line(comparison),
         split_line(comparison), listed_table(flipped.head(50), len(flipped)), ledger_table(comparison),
-        tests_table(comparison),
+        slices_markup(comparison), tests_table(comparison),
     )  # fmt: skip
 
 
