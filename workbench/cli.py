@@ -9,8 +9,9 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
-from workbench.errors import WorkbenchError
+from workbench.errors import InputError, WorkbenchError
 
 FINE, GATE_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -46,18 +47,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FINE
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with a call in one line; ``--help`` has the rest. Sub-commands are of this class too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2 after one line of at most 400 characters."""
+        self.exit(BAD_INPUT, f"error: {_one_line(f'{message}; see {self.prog} --help')}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m workbench", description="RAG diagnostic workbench")
+    parser = _Parser(prog="python -m workbench", description="RAG diagnostic workbench")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="verb")
     for verb, summary in VERBS.items():
-        command = verbs.add_parser(verb, help=summary, description=summary)
         if importlib.util.find_spec(f"workbench.commands.{verb}") is None:
             continue
+        command = verbs.add_parser(verb, help=summary, description=summary)
         module = importlib.import_module(f"workbench.commands.{verb}")
         module.arguments(command)
         command.set_defaults(run=module.run)
     return parser
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+def _one_line(error: object) -> str:
+    return str(InputError(str(error)))

@@ -59,4 +59,6 @@ def compare_many(
 def _opened(run: Any, thresholds: Thresholds | None) -> Any:
     if isinstance(run, (str, Path)):
         return load_evaluation(run, thresholds=thresholds)
+    if not hasattr(run, "evidence"):
+        raise InputError(f"a {type(run).__name__} cannot be compared; give an evaluation or the folder of one")
     return run if thresholds is None else run.with_thresholds(thresholds)

@@ -63,7 +63,7 @@ class Evaluation:
         self.thresholds = thresholds or Thresholds()
         self.name = name
         self.path = path
-        self._chosen = metrics if metrics is None or isinstance(metrics, str) else tuple(metrics)
+        self._chosen = tuple(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, str) else metrics
         self._facts = facts or Facts(evidence)
         self.metrics = chosen(self._chosen, self.thresholds.k)
 
@@ -175,8 +175,8 @@ class Evaluation:
         InputError
             When ``folder`` is something else than an evaluation or an empty folder, or cannot be written.
         """
-        target = Path(folder)
-        check_target(target)
+        check_target(folder)
+        target = Path(folder).expanduser()
         self.manifest.update(name=self.name, metrics=self._chosen)
         with replacing_folder(target, keep=(SESSION,)) as temporary:
             write_frames(self.evidence, temporary)
@@ -215,8 +215,8 @@ def load_evaluation(
     InputError
         When it is no evaluation or damaged.
     """
+    evidence = read_frames(folder)
     path = Path(folder)
-    evidence = read_frames(path)
     saved = path / THRESHOLDS
     if thresholds is None:
         thresholds = Thresholds.from_toml(saved) if saved.is_file() else Thresholds()
@@ -245,8 +245,12 @@ def summary_of_parts(folders: Iterable[str | Path], *, intervals: bool = True) -
 
 def check_target(folder: str | Path) -> None:
     """Raise ``InputError`` unless an evaluation may be written to ``folder``: new, empty, or an evaluation."""
-    target = Path(folder)
-    if target.is_file():
-        raise InputError(f"{target}: is a file; choose a folder to write the evaluation to")
-    if target.is_dir() and any(target.iterdir()) and not (target / "samples.parquet").is_file():
+    try:
+        target = Path(folder).expanduser()
+        if target.exists() and not target.is_dir():
+            raise InputError(f"{target}: is no folder; choose a folder to write the evaluation to")
+        others = target.is_dir() and any(target.iterdir()) and not (target / "samples.parquet").is_file()
+    except (OSError, TypeError) as error:
+        raise InputError(f"{folder}: no evaluation can be written there ({error}); choose a folder") from error
+    if others:
         raise InputError(f"{target}: holds other files; choose a new folder or one that an evaluation was written to")

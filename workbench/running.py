@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,8 +16,10 @@ import workbench
 from workbench.data.schema import Corpus, SampleSet
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation, load_evaluation
+from workbench.evidence.actuals import Actuals, generator_of, tell_generator
 from workbench.evidence.cache import Cache, cache_folder, content_key
 from workbench.evidence.collect import collect
+from workbench.evidence.consistency import METRIC
 from workbench.evidence.embed import Encoder
 from workbench.evidence.frames import Evidence
 from workbench.evidence.judge import Judge
@@ -24,7 +27,10 @@ from workbench.evidence.resolve import resolve_judge
 from workbench.evidence.run import Progress
 from workbench.evidence.store import is_evaluation
 from workbench.language import suggest_language
+from workbench.scoring.metrics import chosen as chosen_metrics
 from workbench.scoring.thresholds import Thresholds
+
+_log = logging.getLogger(__name__)
 
 #: Libraries whose versions can change a verdict.
 _LIBRARIES = (
@@ -55,6 +61,7 @@ def evaluate(
     cancelled: Callable[[], bool] | None = None,
     judge_options: Mapping[str, Any] | str | Path | None = None,
     timeout: float | None = None,
+    generator: str | None = None,
 ) -> Evaluation:
     """Examine every sample and return the evaluation. What was judged before, here or in a killed run, is not judged again.
 
@@ -74,7 +81,11 @@ def evaluate(
     progress
         True shows a bar, a callable gets ``(done, total, cached)``, False is silent.
     workers, timeout, judge_options
-        For a language model: requests at once, seconds for one request, further options (mapping or TOML file).
+        For a language model: requests at once, seconds for one request, further options (mapping, or a TOML file with a
+        table ``[llm]``); see ``LLMJudge``. What was spent is in ``manifest["spending"]``, and for ``offline+llm`` what
+        that saved and how often the two disagreed in ``manifest["cascade"]``.
+    generator
+        The model that wrote the answers; default what the recording says. A judge of its family gives a warning.
     cancelled
         Asked between samples; when it turns true, ``CancelledError`` is raised and what was judged is kept.
 
@@ -86,14 +97,22 @@ def evaluate(
         When the judge or encoder cannot work at all.
     """
     started = time.time()
+    chosen_metrics(metrics, (thresholds or Thresholds()).k)  # a name that does not exist costs no judgement
     loaded, base = _loaded(samples, corpus)
     suggest_language(data_language(loaded))
     cache = Cache(cache_dir)
-    chosen = resolve_judge(judge, encoder=encoder, cache=cache, options=judge_options, workers=workers, timeout=timeout)
+    chosen = resolve_judge(
+        judge, encoder=encoder, cache=cache, options=judge_options, workers=workers, timeout=timeout, generator=generator
+    )
+    for warning in tell_generator(chosen, generator_of(loaded)):
+        _log.warning("%s", warning)
+    actuals, by_name = Actuals(chosen), not isinstance(metrics, str) and METRIC in (metrics or ())
     with _progress(progress, len(loaded)) as report:
-        evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled)
+        evidence = collect(
+            loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled, sampled_by_llm=by_name
+        )
         _add_missed(evidence, base, chosen, encoder)
-    evidence.manifest.update(_manifest(loaded, base, chosen, started))
+    evidence.manifest.update(_manifest(loaded, base, chosen, started) | actuals.record())
     title = name or loaded.name
     return Evaluation(evidence, thresholds, name=title, metrics=metrics)
 
@@ -108,13 +127,15 @@ def open_evaluation(
     name: str | None = None,
     progress: bool | Progress = True,
     cancelled: Callable[[], bool] | None = None,
+    again: bool = False,
     **options: Any,
 ) -> Evaluation:
     """Open a saved evaluation, or evaluate a recording and keep the result; every notebook starts with it.
 
     A folder that ``save`` or ``score`` wrote is opened. Anything else is loaded as a recording: when the same content was
     evaluated before with the same judge and encoder, that evaluation is opened, otherwise it is made (with progress)
-    and kept in the cache folder.
+    and kept in the cache folder. ``again=True`` makes it anew, which asks only about samples that have no judgement yet,
+    for example after errors of a service. ``options`` are further ones of :func:`evaluate`.
 
     Raises
     ------
@@ -132,7 +153,7 @@ def open_evaluation(
         workbench.__version__, data_hash(loaded), corpus_hash(base), judge_name, encoder_name, repr(sorted(options.items())),
     )  # fmt: skip
     folder = cache_folder() / "evaluations" / f"{_safe(name or loaded.name)}-{key[:16]}"
-    if is_evaluation(folder):
+    if is_evaluation(folder) and not again:
         suggest_language(data_language(loaded))
         return load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
     result = evaluate(
@@ -214,7 +235,7 @@ def _manifest(samples: SampleSet, corpus: Corpus | None, judge: Judge | None, st
     return {
         "workbench": workbench.__version__,
         "judge": judge.name if judge is not None else "none",
-        "prompt_hash": getattr(judge, "prompt_hash", None),
+        "prompt_hash": getattr(getattr(judge, "llm", judge), "prompt_hash", None),
         "encoder": getattr(encoder, "name", None),
         "source": Path(samples.source).name if samples.source else None,
         "data_hash": data_hash(samples),

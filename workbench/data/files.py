@@ -33,24 +33,28 @@ def write_bytes(path: str | Path, content: bytes) -> Path:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path; when the block ends well it replaces ``path``, otherwise it is removed."""
-    target = Path(path)
-    try:
+    """Yield a temporary path; when the block ends well it replaces ``path``, otherwise it is removed.
+
+    Raises
+    ------
+    InputError
+        When the place cannot be written, or is a folder, a device or a pipe: those are never replaced.
+    """
+    with _said(path):
+        target = _place(path)
+        if target.exists() and not target.is_file():
+            raise InputError(f"{path}: is no ordinary file; choose another place")
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:50]}.", dir=target.parent)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another place") from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)
-        temporary.replace(target)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another place") from error
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            temporary.chmod(0o644)
+            temporary.replace(target)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                temporary.unlink()
 
 
 @contextmanager
@@ -58,19 +62,45 @@ def replacing_folder(path: str | Path, keep: tuple[str, ...] = ()) -> Iterator[P
     """Yield a temporary folder; when the block ends well it takes the place of the folder ``path``.
 
     Entries of the old folder that are named in ``keep`` move into the new one.
+
+    Raises
+    ------
+    InputError
+        When the place cannot be written, or is something else than a folder: that is never replaced.
     """
-    target = Path(path)
-    try:
+    with _said(path):
+        target = _place(path)
+        if target.exists() and not target.is_dir():
+            raise InputError(f"{path}: is no folder; choose another place")
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:50]}.", dir=target.parent))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another place") from error
+        try:
+            yield temporary
+            temporary.chmod(0o755)
+            _swap(temporary, target, keep)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _place(path: str | Path) -> Path:
+    """The absolute path, so that "." and "~" have a name and a parent; a link is replaced, not what it leads to."""
+    place = Path(os.path.abspath(Path(path).expanduser()))
     try:
-        yield temporary
-        temporary.chmod(0o755)
-        _swap(temporary, target, keep)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        possible = b"\0" not in os.fsencode(place) and place.name
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise InputError(f"{str(path)!r} is no possible name of a file or folder; choose another")
+    return place
+
+
+@contextmanager
+def _said(path: str | Path) -> Iterator[None]:
+    """Any refusal of the file system (full, read-only, a name that is too long) as one ``InputError``."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error}); choose another place") from error
 
 
 def _swap(temporary: Path, target: Path, keep: tuple[str, ...]) -> None:

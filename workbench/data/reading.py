@@ -24,7 +24,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "must_include": validate.phrases,
     "must_not_include": validate.phrases,
     "expect_refusal": validate.boolean,
-    "refusal_phrases": validate.phrases,
+    "refusal_phrases": validate.flat_phrases,
     "case_type": validate.text,
     "tags": validate.tags,
     "tenant": validate.identifier,

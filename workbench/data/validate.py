@@ -265,6 +265,12 @@ def phrases(value: Any) -> list[Any] | None:
     return _entries(value, _PHRASE_SEPARATORS, _phrase)
 
 
+def flat_phrases(value: Any) -> list[str] | None:
+    """As :func:`phrases`, each alternative an entry of its own."""
+    found = phrases(value)
+    return None if found is None else [one for entry in found for one in ([entry] if isinstance(entry, str) else entry)]
+
+
 def ids(value: Any) -> list[Any] | None:
     """A list of ids, an entry may be a list of alternatives. Text is cut at commas, ``;``, ``|`` and line breaks."""
     return _entries(value, _ID_SEPARATORS, _identifier_of)

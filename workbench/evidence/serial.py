@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.data.validate import scrub
 from workbench.evidence.judge import Claim, ReverseQuestion, SampleEvidence
 
 _ARRAYS = {
@@ -22,14 +23,14 @@ _ARRAYS = {
 
 
 def to_text(evidence: SampleEvidence) -> str:
-    """``evidence`` without its sample id as JSON text."""
+    """``evidence`` without its sample id as JSON text; half characters that a model wrote become U+FFFD."""
     fields = {item.name: getattr(evidence, item.name) for item in dataclasses.fields(evidence)}
     del fields["sample_id"]
     for name, kind in _ARRAYS.items():
         fields[name] = None if fields[name] is None else _packed(np.asarray(fields[name], dtype=kind))
     fields["claims"] = [dataclasses.asdict(claim) for claim in evidence.claims]
     fields["questions"] = [dataclasses.asdict(question) for question in evidence.questions]
-    return json.dumps(fields, ensure_ascii=False, default=float)
+    return scrub(json.dumps(fields, ensure_ascii=False, default=float))
 
 
 def from_text(text: str, sample_id: str) -> SampleEvidence:

@@ -38,6 +38,8 @@ def read_frames(folder: str | Path) -> Evidence:
         When the folder is no evaluation, is of a later layout, or a frame is missing, unreadable or has rows of samples
         that are not in ``samples``.
     """
+    if not is_evaluation(folder):
+        raise InputError(f"{folder}: no saved evaluation (it has no samples.parquet); give a folder that score --out wrote")
     path = Path(folder)
     manifest = _manifest(path)
     frames = {name: _read(path, name) for name in FRAMES}
@@ -57,14 +59,13 @@ def read_frames(folder: str | Path) -> Evidence:
 
 def is_evaluation(path: str | Path) -> bool:
     """Whether ``path`` is the folder of a saved evaluation."""
-    return (Path(path) / "samples.parquet").is_file()
+    try:
+        return (Path(path) / "samples.parquet").is_file()
+    except (OSError, TypeError):  # a name that is too long, or no path at all
+        return False
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    if not is_evaluation(path):
-        raise InputError(
-            f"{path}: no saved evaluation (it has no samples.parquet); give a folder that score --out wrote"
-        )
     try:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -31,6 +31,8 @@ def write(report: Report, path: str | Path, format: str) -> Path:
     if format not in FORMATS:
         raise InputError(f"format {format!r} is not known; use one of {', '.join(FORMATS)}")
     target = Path(path).expanduser()
+    if not target.name:
+        raise InputError(f"{str(path)!r} names no file; give the name of one")
     target = target if target.suffix[1:].isalpha() else target.with_name(target.name + FORMATS[format])
     if target.is_dir():
         raise InputError(f"{target}: is a folder; give the name of a file")

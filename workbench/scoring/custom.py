@@ -50,7 +50,7 @@ def metric(
     """
     from workbench.scoring.metrics import METRICS
 
-    if name in {item.name.partition("@")[0] for item in METRICS} or "@" in name or not name:
+    if not isinstance(name, str) or name in {item.name.partition("@")[0] for item in METRICS} or "@" in name or not name:
         raise InputError(f"metric name {name!r} is taken or has an '@'; choose another")
 
     def register(chosen: RowFunction) -> RowFunction:
@@ -92,11 +92,11 @@ def _compute(view: View, name: str) -> Scored:
             continue
         try:
             result = function(row)
-        except Exception:  # noqa: BLE001 - a user's function may raise anything; its sample says so
+            values[code] = np.nan if result is None else float(result)
+        except Exception:  # noqa: BLE001 - a user's function may raise or return anything; its sample says so
             wrong[code] = True
             continue
         absent[code] = result is None
-        values[code] = np.nan if result is None else float(result)
     with np.errstate(invalid="ignore"):
         wrong |= (values < definition.low) | (values > definition.high)
     return settle(values, (wrong, INPUT_ERROR), (absent, NOT_APPLICABLE))

@@ -41,7 +41,9 @@ def chosen(metrics: str | Iterable[str] | None, k: int) -> list[str]:
         return [name for name, metric in known.items() if metric.default]
     if metrics == "all":
         return [name for name in known if name != OVERALL.name]
-    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    names = [metrics] if isinstance(metrics, str) else list(metrics) if isinstance(metrics, Iterable) else [metrics]
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise InputError(f"metric {wrong[0]!r}: give names of metrics; wb.metrics_table() lists them")
     return [_known(name, known, k) for name in names]
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -66,8 +67,7 @@ class Thresholds:
     def __post_init__(self) -> None:
         """Freeze the mappings and check every range."""
         for name in ("low_scores", "targets"):
-            value = {str(key): float(cut) for key, cut in getattr(self, name).items()}
-            object.__setattr__(self, name, MappingProxyType(value))
+            object.__setattr__(self, name, MappingProxyType(_cuts(name, getattr(self, name))))
         _check(self)
 
     def replace(self, **changes: Any) -> Thresholds:
@@ -91,7 +91,7 @@ class Thresholds:
         tables: list[str] = []
         for name, value in self.to_dict().items():
             if isinstance(value, dict):
-                tables += ["", f"[thresholds.{name}]", *(f'"{key}" = {cut!r}' for key, cut in value.items())]
+                tables += ["", f"[thresholds.{name}]", *(f"{json.dumps(key, ensure_ascii=False)} = {cut!r}" for key, cut in value.items())]
             else:
                 lines.append(f"{name} = {_toml(value)}")
         text = "\n".join([*lines, *tables]) + "\n"
@@ -124,6 +124,14 @@ def _names() -> tuple[str, ...]:
     return tuple(item.name for item in dataclasses.fields(Thresholds))
 
 
+def _cuts(name: str, given: Any) -> dict[str, float]:
+    """Metric → number, checked for being that."""
+    try:
+        return {str(key): float(cut) for key, cut in given.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"thresholds: {name} must be a table of metric names and numbers ({error})") from error
+
+
 def _toml(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
@@ -135,6 +143,8 @@ def _read(source: str | Path) -> tuple[str, str]:
         return str(source), Path(source).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"{source}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source}: is no UTF-8 text; save it as UTF-8") from error
 
 
 def _check(t: Thresholds) -> None:
