@@ -62,7 +62,7 @@ def _array(name: str, values: Any, shape: tuple[int, ...], unit: bool = True) ->
     found = np.asarray(values, dtype=float)
     if found.shape != shape and not (found.size == 0 and 0 in shape):
         yield f"{name} has shape {found.shape} where {shape} is needed"
-    elif np.isinf(found).any() or unit and ((found < -_SLACK) | (found > 1 + _SLACK)).any():
+    elif np.isinf(found).any() or (unit and ((found < -_SLACK) | (found > 1 + _SLACK)).any()):
         yield f"{name} holds values outside {'[0, 1]' if unit else 'any range'}"
 
 

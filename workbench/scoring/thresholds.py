@@ -91,7 +91,8 @@ class Thresholds:
         tables: list[str] = []
         for name, value in self.to_dict().items():
             if isinstance(value, dict):
-                tables += ["", f"[thresholds.{name}]", *(f"{json.dumps(key, ensure_ascii=False)} = {cut!r}" for key, cut in value.items())]
+                cuts = [f"{json.dumps(key, ensure_ascii=False)} = {cut!r}" for key, cut in value.items()]
+                tables += ["", f"[thresholds.{name}]", *cuts]
             else:
                 lines.append(f"{name} = {_toml(value)}")
         text = "\n".join([*lines, *tables]) + "\n"
