@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from workbench.commands.shared import data_arguments, judge_arguments, load, positive, say
+from workbench.commands.shared import data_arguments, judge_arguments, load, note, positive, say
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +18,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the plan."""
     from workbench.data.sampling import stratified
     from workbench.data.schema import iter_samples
+    from workbench.evidence.actuals import generator_of, tell_generator
     from workbench.evidence.cache import Cache
     from workbench.evidence.resolve import resolve_judge
 
@@ -25,11 +26,15 @@ def run(options: argparse.Namespace) -> int:
     frame = samples.frame if options.limit is None else stratified(samples.frame, options.limit)
     judge = resolve_judge(
         options.judge, encoder=options.encoder, cache=Cache(), options=options.judge_options, workers=options.workers,
-        timeout=options.timeout,
+        timeout=options.timeout, generator=options.generator,
     )  # fmt: skip
     plan = getattr(judge, "plan", None)
     if plan is None:
         say(f"{len(frame):,} samples; judge {options.judge} makes no calls and costs nothing")
         return 0
-    say(str(plan(list(iter_samples(frame)))))
+    tell_generator(judge, generator_of(samples))
+    found = plan(list(iter_samples(frame)))
+    say(str(found))
+    for warning in found.warnings:
+        note(f"warning: {warning}")
     return 0

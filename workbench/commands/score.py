@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from workbench.commands.shared import data_arguments, judge_arguments, load, note, positive, say
 
@@ -41,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     result = evaluate(
         samples, corpus=corpus, judge=options.judge, encoder=options.encoder, metrics=metrics, thresholds=thresholds,
         name=options.name, progress=not options.quiet and sys.stderr.isatty(), workers=options.workers,
-        timeout=options.timeout, judge_options=options.judge_options,
+        timeout=options.timeout, judge_options=options.judge_options, generator=options.generator,
     )  # fmt: skip
     folder = result.save(options.out)
     _report(result, str(folder), samples)
@@ -59,7 +61,25 @@ def _report(result: object, folder: str, samples: object) -> None:
     say(f"{failed:,} of {len(result):,} samples fail; {result.n_judge_errors:,} could not be judged")
     judged = result.manifest.get("judged", {})
     say(f"{judged.get('asked', 0):,} samples judged now, {judged.get('from_cache', 0):,} known from before")
+    _spent(result.manifest)
     rejected = samples.rejected["row"].nunique()  # type: ignore[attr-defined]
     if rejected:
         note(f"{rejected:,} rows of the recording were rejected; see rejected.parquet or run check")
     say(f"saved to {folder}")
+
+
+def _spent(manifest: Mapping[str, Any]) -> None:
+    """What a language model took, and what asking it only in doubt saved."""
+    spent, cascade = manifest.get("spending"), manifest.get("cascade")
+    if spent:
+        cost = "unknown price" if spent["cost"] is None else f"${spent['cost']:.4f}"
+        say(
+            f"spent: {spent['calls']:,} calls ({spent['repairs']:,} repairs), {spent['sent']:,} tokens sent and "
+            f"{spent['received']:,} received, {cost}; {spent['cached']:,} replies known from before"
+        )
+    if cascade:
+        say(
+            f"cascade: {cascade['n_asked']:,} of {cascade['n_samples']:,} samples asked about, {cascade['calls_saved']:,} of "
+            f"{cascade['calls_full']:,} calls saved; the judges disagreed on {cascade['n_disagreed']:,} of "
+            f"{cascade['n_compared']:,}"
+        )

@@ -55,7 +55,8 @@ def judge_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge", default="offline", help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none")
     parser.add_argument("--encoder", default="auto", help="auto (default), e5, use, ngram, none, or a model's name or folder")
     parser.add_argument("--judge-options", metavar="FILE", help="options of a language model, TOML with an [llm] table")
-    parser.add_argument("--timeout", type=seconds, default=60.0, help="seconds for one request (default 60)")
+    parser.add_argument("--timeout", type=seconds, help="seconds for one request (default 60, or what the options file says)")
+    parser.add_argument("--generator", metavar="MODEL", help="model that wrote the answers (default: what the recording says)")
     parser.add_argument("--workers", type=positive, help="requests at once")
 
 

@@ -64,7 +64,10 @@ def collect(
             raise CancelledError("cancelled; what was judged is kept and will not be judged again")
         seen.append(observe(sample, row, library))
         _add_agreement(seen[-1], examined.evidence[sample.sample_id], agreement.get(sample.sample_id))
-    items = [_Item(sample, examined.evidence[sample.sample_id], seen[i], _metadata(rows[i][1])) for i, sample in enumerate(parsed)]
+    items = [
+        _Item(sample, examined.evidence[sample.sample_id], seen[i], _metadata(rows[i][1]))
+        for i, sample in enumerate(parsed)
+    ]
     return Evidence(
         samples=_samples(samples, items, corpus),
         contexts=_contexts(items),

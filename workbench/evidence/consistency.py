@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -62,7 +63,7 @@ def _words(text: str) -> list[str]:
 
 
 def _pairs(words: Sequence[str]) -> set[tuple[str, ...]]:
-    return set(zip(words, words[1:], strict=False))
+    return set(pairwise(words))
 
 
 def sampled_consistencies(

@@ -64,8 +64,8 @@ class LLMJudge:
     questions
         Reverse questions a sample, 0 for none (then answer relevancy is ``skipped``).
     encoder
-        Compares reverse questions with the real one, and the answer with the reference: a name that ``resolve_encoder`` knows (``"auto"``: the embedded
-        model, slower and better) or an encoder; default the character n-gram encoder.
+        Compares reverse questions with the real one, and the answer with the reference: a name that ``resolve_encoder``
+        knows (``"auto"``: the embedded model, slower and better) or an encoder; default the character n-gram encoder.
     generator
         The model that wrote the answers; one of the judge's own family gives a warning.
     requests_per_minute, tokens_per_minute
@@ -152,6 +152,12 @@ class LLMJudge:
             f"extra={sorted((s.extra or {}).items())}", f"encoder={encoder_identity(self.encoder)}",
         ))  # fmt: skip
         return redacted(name, self.endpoint.secrets())
+
+    def know_generator(self, name: str | None) -> None:
+        """Say which model wrote the answers, unless the options did; a warning may follow."""
+        if name and not self.settings.generator:
+            self.settings = dataclasses.replace(self.settings, generator=name)
+        self.warnings = family_warning(self.model, self.settings.generator)
 
     def plan(self, samples: Sequence[Sample]) -> Plan:
         """Calls, tokens, time and price of judging ``samples``, without sending anything; kept replies cost nothing."""

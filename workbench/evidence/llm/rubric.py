@@ -13,7 +13,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.runner import iterate
-from workbench.data.schema import Context, Sample
+from workbench.data.schema import Context, Sample, SampleSet
 from workbench.errors import InputError
 from workbench.evidence.judge import MAX_CLAIMS
 from workbench.evidence.llm.asking import Asker, Repairs
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 RATING_COLUMNS = ("sample_id", "criterion", "score", "reasoning", "state", "reason", "method")
 CONSISTENCY_COLUMNS = ("sample_id", "score", "n_sentences", "n_answers", "inconsistent", "state", "reason", "method")
 _NAN = float("nan")
+#: Names of the criteria that ``rubrics.toml`` words.
+PRESETS = ("faithfulness", "relevance", "completeness")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,18 @@ def criterion(value: str | Criterion | Mapping[str, str]) -> Criterion:
 
 
 def rate(
-    judge: LLMJudge, samples: Sequence[Sample], criteria: Sequence[str | Criterion | Mapping[str, str]]
+    judge: LLMJudge | str,
+    samples: SampleSet | Sequence[Sample],
+    criteria: str | Criterion | Mapping[str, str] | Sequence[str | Criterion | Mapping[str, str]] = PRESETS,
 ) -> pd.DataFrame:
     """Rate each answer by each criterion: one call each, kept by content.
+
+    Parameters
+    ----------
+    judge
+        A judge, or ``"llm:MODEL"`` (endpoint and key from the environment).
+    criteria
+        Names of presets (see :func:`presets`), criteria of one's own as ``{"name": …, "en": …, "zh": …}``, or one of them.
 
     Returns
     -------
@@ -83,15 +94,18 @@ def rate(
     Raises
     ------
     InputError
-        For a criterion that is not known.
+        For a criterion or a judge that is not known.
     JudgeError
         As :meth:`LLMJudge.examine` does.
     """
     import pandas as pd
 
-    wanted = [criterion(value) for value in criteria]
-    items = [_Rating(sample, chosen, judge) for sample in samples for chosen in wanted]
-    rows = dict(iterate(lambda put: judge.batch().work(items, _Rating.ask, put, _Rating.failed)))
+    several = [criteria] if isinstance(criteria, (str, Criterion, Mapping)) else criteria
+    wanted = [criterion(value) for value in several]
+    model = LLMJudge.from_spec(judge) if isinstance(judge, str) else judge
+    rated = samples.samples() if isinstance(samples, SampleSet) else list(samples)
+    items = [_Rating(sample, chosen, model) for sample in rated for chosen in wanted]
+    rows = dict(iterate(lambda put: model.batch().work(items, _Rating.ask, put, _Rating.failed)))
     return pd.DataFrame([rows[item.key] for item in items], columns=list(RATING_COLUMNS))
 
 

@@ -24,7 +24,8 @@ METRICS = (
     Metric("reference_free_risk", "signs",
            "mean of 1 − self_consistency, 1 − numeric_consistency, min(1, hedging / 10), min(1, overconfidence / 10) "
            "over those that have a value", ("answer",), "no answer", higher_is_better=False, default=False),
-    Metric("sampled_consistency", "signs", "mean support of the answer's claims by its sampled_answers: judged, or shared word pairs",
+    Metric("sampled_consistency", "signs",
+           "mean support of the answer's claims by its sampled_answers: judged, or shared word pairs",
            ("answer", "sampled_answers"), "no answer or no sentences", source="SelfCheckGPT (Manakul et al. 2023)",
            default=False),
 )  # fmt: skip
