@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from tests.scoring.test_metrics import SUPPORTED, scored
 from tests.scripted import ScriptedJudge, evidence, sample_set
@@ -75,11 +74,14 @@ def test_missing_scores_are_empty_cells_and_no_zeros(tmp_path: Path) -> None:
     assert states.loc[0, "faithfulness"] == "skipped"
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_no_handler_takes_every_error_and_says_nothing(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ExceptHandler):
-            assert node.type is not None, f"bare except in line {node.lineno}"
-            broad = isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException")
-            silent = all(isinstance(step, (ast.Pass, ast.Continue)) for step in node.body)
-            assert not (broad and silent), f"every error is swallowed in line {node.lineno}"
+def test_no_handler_takes_every_error_and_says_nothing() -> None:
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        handlers = [
+            n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.ExceptHandler)
+        ]
+        for node in handlers:
+            broad = node.type is None or ast.unparse(node.type) in ("Exception", "BaseException")
+            silent = all(isinstance(step, ast.Pass | ast.Continue) for step in node.body)
+            wrong += [f"{path.name}:{node.lineno}"] if node.type is None or (broad and silent) else []
+    assert wrong == []
