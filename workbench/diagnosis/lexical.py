@@ -55,7 +55,12 @@ class Lexical:
 
     @cached_property
     def _index(self) -> Any:
+        import logging
+
         from bm25s import BM25
+
+        # The library sets its own logger to DEBUG.
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
 
         index = BM25(k1=K1, b=B, method="lucene")
         index.index([list(found) or [""] for found in self._documents], create_empty_token=False, show_progress=False)

@@ -99,6 +99,9 @@ def word_overlap(example: Example) -> float:
     return len(mine & set(words(example.evidence))) / max(len(mine), 1)
 
 
+#: Sets whose figures are kept with the coefficients.
+VALIDATED = ("wice", "begin", "xquad")
+
 # ---------------------------------------------------------------- one file of coefficients
 
 
@@ -127,7 +130,7 @@ def train(folder: Path, encoder: str, out: Path, plot: Path | None = None) -> li
     if encoder != "none":
         reports += _across(folder, features)
     pairs = _relevance(folder, features, reports)
-    _write(out, encoder, features.models, pairs)
+    _write(out, encoder, features.models, pairs, reports)
     if plot is not None:
         sources = np.unique(table.sources)
         calibration_plot(plot, [(s, table.labels[table.sources == s], held_out[table.sources == s]) for s in sources])
@@ -175,7 +178,9 @@ def _relevance(folder: Path, features: Features, reports: list[Report]) -> dict[
     return pairs | {f"{key}_across": values for key, values in between.items() if key == "question_passage"}
 
 
-def _write(out: Path, encoder: str, models: dict[str, Logistic], pairs: dict[str, NDArray[np.float64]]) -> None:
+def _write(
+    out: Path, encoder: str, models: dict[str, Logistic], pairs: dict[str, NDArray[np.float64]], reports: list[Report]
+) -> None:
     method = "offline-lexical" if encoder == "none" else f"offline-{encoder}"
     body = "\n".join(write_table(name, models[name]) for name in sorted(models))
     cosines = [f"{key} = {[round(float(value), 4) for value in values]}" for key, values in sorted(pairs.items())]
@@ -192,7 +197,18 @@ def _write(out: Path, encoder: str, models: dict[str, Logistic], pairs: dict[str
     ]
     if pairs:
         head += ["# Quantiles (0 %, 5 %, ... 100 %) of the cosines of unrelated pairs.", "[random_pairs]", *cosines, ""]
-    out.write_text("\n".join(head) + "\n" + body, encoding="utf-8")
+    out.write_text("\n".join(head) + "\n" + body + "\n" + validation(reports), encoding="utf-8")
+
+
+def validation(reports: Sequence[Report]) -> str:
+    """The figures of support on held-out folds as TOML tables: what a report shows of how far to trust this judge."""
+    lines = ["# Support on held-out folds of labelled sets; reports show it beside offline scores.", ""]
+    for one in reports:
+        name, _, language = one.source.rpartition("-")
+        if name in VALIDATED:
+            lines += [f"[validation.{one.source}]", f'language = "{language}"', f"n = {one.n}", f"auroc = {one.auroc:.3f}",
+                      f"word_overlap = {one.floor:.3f}", f"brier = {one.brier:.3f}", ""]  # fmt: skip
+    return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
