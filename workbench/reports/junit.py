@@ -77,7 +77,11 @@ def write_junit(
 
 
 def _add(suite: ElementTree.Element, case: Case, title: str) -> None:
-    names = {"name": _text(case.name), "classname": f"{_text(title)}.{_text(case.suite)}", "time": f"{case.seconds:.3f}"}
+    names = {
+        "name": _text(case.name),
+        "classname": f"{_text(title)}.{_text(case.suite)}",
+        "time": f"{case.seconds:.3f}",
+    }
     element = ElementTree.SubElement(suite, "testcase", names)
     tag = {"failed": "failure", "skipped": "skipped", "error": "error"}.get(case.state)
     if tag is not None:
