@@ -347,7 +347,7 @@ def test_trust_shows_the_figures_that_come_with_the_judge(evaluation, monkeypatc
     assert report.measured.trust_table == (("set", "language", "n", "AUROC"), ("xquad", "zh", "1,234", "0.912"))
     told = report.measured.trust[0]
     assert re.match(r"It was unsure about \d+.% of the claims of a sample, on average \(\d samples with claims\)", told)
-    assert "On labelled sets that it was not fitted on:" in page(report)
+    assert "On held-out folds of labelled sets:" in page(report)
     monkeypatch.setattr(measured, "_coefficients", list)
     assert "is not measured in this version" in page(report_of(evaluation))
 
