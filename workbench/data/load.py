@@ -19,7 +19,7 @@ from workbench.data.formats.tools import unpack
 from workbench.data.joining import chosen_run, fill_from_cases
 from workbench.data.reading import Fields, read_fields
 from workbench.data.refusal import no_question
-from workbench.data.schema import REJECTED_COLUMNS, SAMPLE_FIELDS, Corpus, SampleSet
+from workbench.data.schema import AS_RECORDED, REJECTED_COLUMNS, SAMPLE_FIELDS, Corpus, SampleSet, is_derived
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -176,7 +176,8 @@ def _columns(fields: Fields, kept: list[int]) -> dict[str, Any]:
         frame[name] = _floats(values, kept) if name == "latency_ms" else objects(picked)
     for name, values in fields.own.items():
         picked = [values[at] for at in kept]
-        column = name if name not in frame and name != "sample_id" else f"{name} (as recorded)"
+        taken = name in frame or name == "sample_id" or is_derived(name)
+        column = f"{name}{AS_RECORDED}" if taken else name
         numeric = (
             picked and all(type(value) in (int, float, bool) for value in picked) and len(set(map(type, picked))) == 1
         )

@@ -31,7 +31,19 @@ CONTEXT_FIELDS = ("doc_id", "text", "score", "title", "tenant", "position", "pro
 
 CORPUS_FIELDS = ("text", "title", "tenant", "position", "source")
 
+#: Names beside the fields that an evaluation gives to what it found, by their beginning and whole.
+DERIVED_PREFIXES = ("judge_", "text_", "recorded:")
+DERIVED_COLUMNS = ("contexts_recorded", "input_errors", "not_in_corpus", "missed", "silver")
+
+#: Ends the name of a user's own column that would be taken for one of ours.
+AS_RECORDED = " (as recorded)"
+
 REJECTED_COLUMNS = ("row", "field", "reason", "excerpt")
+
+
+def is_derived(column: str) -> bool:
+    """Whether a column of the samples is what an evaluation found, not a field nor a column of the user's own."""
+    return not column.endswith(AS_RECORDED) and (column.startswith(DERIVED_PREFIXES) or column in DERIVED_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)

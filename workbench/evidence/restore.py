@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 
 from workbench.data.load import object_frame
-from workbench.data.schema import NESTED_FIELDS, REJECTED_COLUMNS, SAMPLE_FIELDS, SampleSet
+from workbench.data.schema import NESTED_FIELDS, REJECTED_COLUMNS, SAMPLE_FIELDS, SampleSet, is_derived
 from workbench.evidence.frames import Evidence
-
-_DERIVED = ("judge_", "text_", "recorded:")
-_ADDED = ("contexts_recorded", "input_errors", "not_in_corpus", "missed", "silver")
 
 
 def restore(evidence: Evidence, name: str) -> SampleSet:
@@ -23,7 +20,7 @@ def restore(evidence: Evidence, name: str) -> SampleSet:
     columns["contexts"] = context_lists(evidence)
     order = [f for f in SAMPLE_FIELDS if f in columns] + [c for c in own if c not in SAMPLE_FIELDS]
     frame = object_frame({c: _objects(columns[c]) for c in order}, evidence.ids)
-    scores = {c.removeprefix("recorded:"): evidence.number(c) for c in evidence.samples if c.startswith("recorded:")}
+    scores = {c.removeprefix("recorded:"): evidence.number(c) for c in evidence.samples if _is_score(c)}
     rejected = evidence.rejected[list(REJECTED_COLUMNS)]
     return SampleSet(
         frame=frame,
@@ -35,9 +32,13 @@ def restore(evidence: Evidence, name: str) -> SampleSet:
     )
 
 
+def _is_score(column: str) -> bool:
+    return column.startswith("recorded:") and is_derived(column)
+
+
 def own_columns(evidence: Evidence) -> list[str]:
     """Columns of ``evidence.samples`` that were recorded: the fields of a sample and the user's own."""
-    return [str(c) for c in evidence.samples.columns if not c.startswith(_DERIVED) and c not in _ADDED]
+    return [str(c) for c in evidence.samples.columns if not is_derived(str(c))]
 
 
 def context_lists(evidence: Evidence) -> list[list[dict[str, Any]] | None]:
