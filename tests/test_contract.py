@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tomllib
 from pathlib import Path
 
@@ -249,3 +250,34 @@ def test_a_judge_of_none_judges_nothing() -> None:
     rows = [{"question": "q", "answer": "It is 5.", "contexts": ["It is 5."], "must_include": ["5"]}]
     states = wb.evaluate(rows, judge=None, progress=False).states().iloc[0]
     assert states["faithfulness"] == "skipped" and states["key_point_coverage"] == "ok"
+
+
+SIGNATURES = {
+    "evaluate": "samples * corpus judge encoder metrics thresholds name cache_dir progress workers",
+    "evaluate_rankings": "qrels run metrics * gain",
+    "missed_documents": "evaluation corpus encoder",
+    "vocabulary_gaps": "evaluation corpus",
+    "breakdown": "evaluation by min_n",
+    "worst_slices": "evaluation columns before",
+    "agreement": "labels predictions positive",
+    "score_on_cluster": "paths out client",
+    "Session": "evaluation path",
+    "query_types": "",
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_parameters_have_the_names_of_the_contract(name: str) -> None:
+    """Those before the star may also be given by place, in this order."""
+    parameters = inspect.signature(getattr(wb, name)).parameters
+    before, _, after = SIGNATURES[name].partition("*")
+    placed = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    assert placed[: len(before.split())] == before.split()
+    assert {*before.split(), *after.split()} <= set(parameters)
+
+
+def test_defaults_of_the_contract() -> None:
+    defaults = {p.name: p.default for p in inspect.signature(wb.evaluate).parameters.values()}
+    assert (defaults["judge"], defaults["encoder"], defaults["progress"]) == ("offline", "auto", True)
+    assert inspect.signature(wb.breakdown).parameters["min_n"].default == 5
+    assert inspect.signature(wb.evaluate_rankings).parameters["gain"].default == "linear"
