@@ -135,7 +135,7 @@ def test_scoring_gives_the_session_a_new_evaluation(fake, tmp_path, session):
     assert "of</th>" in panel.body.value and panel.start.disabled is False and panel.error.value == ""
 
 
-def test_an_llm_judge_takes_its_model(fake, session):
+def test_an_llm_judge_takes_its_model(fake, session, own_cache):
     seen = []
     panel = Score(session, evaluate=scored_by(fake, None, seen))
     panel.judge.value = "llm"
@@ -143,7 +143,7 @@ def test_an_llm_judge_takes_its_model(fake, session):
     assert panel.model.layout.display is None
     panel.start.click()
     panel.join(20)
-    assert seen[0][1] == "llm:gpt-x"
+    assert seen[0][1].method == "llm:gpt-x"
 
 
 def test_cancel_stops_and_says_that_nothing_is_lost(session):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,12 @@ import ipywidgets as W
 from markupsafe import Markup
 
 from workbench.errors import CancelledError, WorkbenchError
+from workbench.evidence.actuals import generator_of, tell_generator
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.html import Fragment, fragment, h, join, safe, table
 from workbench.views.names import interval_text, metric_reading, metric_title, rate_text, score_text
+from workbench.views.panels.score_judge import WITH_MODEL, JudgeChoice, Wanted, ended, planned, so_far, to_retry
 from workbench.views.slices import records
 from workbench.views.widgets import Panel, Picture, button, display, dropdown, markup, row, show
 from workbench.views.work import Progress, Work
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
 COUNTS = ("n_ok", "n_not_applicable", "n_undefined", "n_error", "n_skipped", "n_total")
 #: An interval at least this wide is pointed out.
 WIDE = 0.3
-JUDGES = ("offline", "none", "llm")
 
 
 def score_table(session: Session) -> pd.DataFrame:
@@ -133,8 +135,15 @@ def _widest(rows: Mapping[str, Any]) -> str:
     return _t("panels.score.wide", metric=metric_title(name), low=low, high=high, n=int(line["n_ok"]))
 
 
+class _Nothing:
+    """There is no judge, not even none."""
+
+
 class Score(Panel):
     """Data, judge, encoder and k; score and cancel with progress; the table, the picture and how to read them.
+
+    A language model as judge has a plan before anything is sent, a limit and a budget, and afterwards its outcomes by
+    cause with a button that asks again about those without a judgement.
 
     Parameters
     ----------
@@ -157,26 +166,34 @@ class Score(Panel):
         self.session: Session = session
         self._evaluate, self._out = evaluate, out
         self._work: Work | None = None
+        self._wanted: Wanted | None = None
+        # A limit gives the session fewer samples; the next scoring is of all again.
+        self._source = session.evaluation
+        self._judge: Any = None
         self._summary = score_table(session)
         own = [(session.evaluation.name, "")]
         self.data = dropdown(_t("panels.score.data"), [*own, *((n, str(p)) for n, p in (data or {}).items())], "")
-        self.judge = dropdown(_t("panels.score.judge"), [(_t(f"panels.score.judge_{n}"), n) for n in JUDGES], "offline")
-        self.model = W.Text(description=_t("panels.score.model"), layout=W.Layout(width="240px"))
+        self.choice = JudgeChoice()
+        self.judge, self.model = self.choice.judge, self.choice.model
         encoders = [(_t("panels.score.encoder_auto"), "auto"), (_t("panels.score.encoder_ngram"), "ngram")]
         self.encoder = dropdown(_t("panels.score.encoder"), encoders, "auto")
         self.k = W.BoundedIntText(value=session.thresholds.k, min=1, max=1000, description="k",
                                   layout=W.Layout(width="110px"), style={"description_width": "initial"})  # fmt: skip
         self.start = button(_t("panels.score.score"), self.guarded(self.score, "score"), button_style="primary")
         self.stop = button(_t("panels.score.cancel"), self.guarded(self.cancel, "cancel"), disabled=True)
+        self.plan = button(_t("judging.plan"), self.guarded(self.show_plan, "plan"))
+        self.retry = button("", self.guarded(self.score_again, "retry"))
         self.bar = W.IntProgress(min=0, max=1, layout=W.Layout(width="380px"))
         self.message, self.body, self.picture = markup(), markup(), Picture("wb-figure")
+        self.outcomes = markup()
         self._progress_row = row(self.bar, self.message)
-        self.on(self.judge, lambda name: display(self.model, name == "llm"))
+        self.on(self.judge, lambda _: self._follow_judge())
         self.on(self.k, lambda k: session.set_thresholds(k=int(k)))
-        display(self.model, False)
+        self._follow_judge()
         display(self.bar, False)
-        self.compose(row(self.data, self.judge, self.model, self.encoder, self.k, self.start, self.stop),
-                     self._progress_row, self.body, self.picture)  # fmt: skip
+        display(self.retry, False)
+        self.compose(row(self.data, self.judge, self.model, self.encoder, self.k, self.plan, self.start, self.stop),
+                     self.choice, self._progress_row, self.outcomes, self.retry, self.body, self.picture)  # fmt: skip
         session.observe(self.guarded(self._follow, "session"))
         self._draw()
 
@@ -184,29 +201,84 @@ class Score(Panel):
 
     def score(self) -> None:
         """Begin to score what is chosen, in a thread of its own."""
-        if self._work is not None and self._work.running:
+        self._score(self.choice.wanted(self.data.value, self.encoder.value))
+
+    def score_again(self) -> None:
+        """Score what was scored last: only samples that have no judgement yet are asked about, with a new budget."""
+        if self._wanted is not None:
+            self._score(self._wanted)
+
+    def _score(self, wanted: Wanted) -> None:
+        if self._working():
             return
-        judge = {"none": None, "llm": f"llm:{self.model.value.strip()}"}.get(self.judge.value, self.judge.value)
-        options = {"judge": judge, "encoder": self.encoder.value, "thresholds": self.session.thresholds}
-        function, data = self._evaluator(), self.data.value
+        judge = self._said(wanted.judge)
+        if isinstance(judge, _Nothing):
+            return
+        self._wanted, self._judge = wanted, judge
+        options = {"judge": judge, "encoder": wanted.encoder, "thresholds": self.session.thresholds}
+        function = self._evaluator(wanted)
 
         def run(**reports: Any) -> Any:
-            from workbench.views.panels.dataset import samples_of
-
-            samples = self.session.evaluation.samples if not data else samples_of(data)
+            samples = wanted.of(self._samples(wanted))
+            self.choice.warn(tell_generator(judge, generator_of(samples)))
             result = function(samples, **options, **reports)
             if self._out is not None:
                 result.save(self._out)
             return result
 
+        show(self.outcomes, join([]))
+        display(self.retry, False)
+        self._begin(Work(run, self._on_progress, self.guarded_end), _t("panels.score.starting"))
+
+    def show_plan(self) -> None:
+        """Say calls, tokens, time and price of judging what is chosen, without sending anything; in a thread of its own."""
+        if self._working():
+            return
+        wanted = self.choice.wanted(self.data.value, self.encoder.value)
+
+        def run(**_: Any) -> Any:
+            return planned(wanted, self._samples(wanted))
+
+        work = Work(run, self._on_progress, self.guarded(self._planned, "planned"))
+        self._begin(work, _t("judging.planning"), stoppable=False)
+
+    def _planned(self, found: Any, error: BaseException | None) -> None:
+        self._busy(False)
+        if error is not None:
+            self._fail(error)
+            return
+        self.choice.say(*found)
+        self._say("")
+
+    def _samples(self, wanted: Wanted) -> Any:
+        from workbench.views.panels.dataset import samples_of
+
+        return samples_of(wanted.data) if wanted.data else self._source.samples
+
+    def _said(self, action: Callable[[], Any]) -> Any:
+        """What ``action`` returns; an error of use is said, and nothing returned."""
+        try:
+            return action()
+        except WorkbenchError as error:
+            self._fail(error)
+            return _Nothing()
+
+    def _working(self) -> bool:
+        return self._work is not None and self._work.running
+
+    def _begin(self, work: Work, words: str, *, stoppable: bool = True) -> None:
         self._busy(True)
-        self._work = Work(run, self._on_progress, self.guarded_end)
-        self._work.start()
+        self.stop.disabled = not stoppable
+        self._say(words)
+        self._work = work
+        work.start()
 
     def cancel(self) -> None:
         """Ask the scoring to stop; what was judged is in the cache."""
         if self._work is not None:
             self._work.cancel()
+            if hasattr(self._judge, "cancel"):
+                self._judge.cancel()
             self._say(_t("panels.score.cancelling"))
 
     def join(self, timeout: float | None = None) -> None:
@@ -214,19 +286,24 @@ class Score(Panel):
         if self._work is not None:
             self._work.join(timeout)
 
-    def _evaluator(self) -> Callable[..., Any]:
+    def _evaluator(self, wanted: Wanted) -> Callable[..., Any]:
         if self._evaluate is not None:
             return self._evaluate
         from workbench.running import open_evaluation
 
-        return open_evaluation
+        # An evaluation that is kept may hold errors of a service: with a model it is made again, from the judgements kept.
+        return partial(open_evaluation, again=True) if wanted.asks_model else open_evaluation
 
     def _busy(self, busy: bool) -> None:
-        self.start.disabled, self.stop.disabled = busy, not busy
+        self.start.disabled = self.plan.disabled = self.retry.disabled = busy
+        self.stop.disabled = not busy
         display(self.bar, busy)
         if busy:
             self.bar.value, self.bar.max = 0, 1
-            self._say(_t("panels.score.starting"))
+
+    def _follow_judge(self) -> None:
+        self.choice.follow()
+        display(self.plan, self.judge.value in WITH_MODEL)
 
     def _on_progress(self, progress: Progress) -> None:
         self.bar.max, self.bar.value = max(progress.total, 1), progress.done
@@ -234,7 +311,8 @@ class Score(Panel):
         if progress.left is not None:
             words = _t("panels.score.progress", done=f"{progress.done:,}", total=f"{progress.total:,}",
                        rate=f"{progress.rate:.1f}", left=f"{progress.left:.0f}")  # fmt: skip
-        self._say(f"{words} · {_t('panels.score.hits', n=f'{progress.cached:,}')}")
+        cost = so_far(self._judge)
+        self._say(f"{words} · {_t('panels.score.hits', n=f'{progress.cached:,}')}{f' · {cost}' if cost else ''}")
 
     def guarded_end(self, result: Any, error: BaseException | None) -> None:
         """Show the end of the scoring, in the thread that worked; a fault of ours is the red line."""
@@ -242,17 +320,26 @@ class Score(Panel):
 
     def _end(self, result: Any, error: BaseException | None) -> None:
         self._busy(False)
-        if isinstance(error, CancelledError):
-            self._say(_t("panels.score.cancelled"))
-        elif isinstance(error, WorkbenchError):
-            self._say(_t("panels.score.failed", reason=error))
-        elif error is not None:
-            self._say(_t("panels.score.failed", reason=type(error).__name__))
-            raise error
+        show(self.outcomes, ended(self._judge, getattr(result, "manifest", None) or {}))
+        left = to_retry(self._judge)
+        self.retry.description = _t("judging.retry", n=left)
+        display(self.retry, left > 0)
+        if error is not None:
+            self._fail(error)
         else:
             self.session.use(result)
             words = _t("panels.score.finished", n=f"{len(self.session.samples):,}")
             self._say(f"{words} {_t('panels.score.saved', path=result.path) if result.path else ''}")
+
+    def _fail(self, error: BaseException) -> None:
+        """Say why the work ended; a fault of ours is raised as well."""
+        if isinstance(error, CancelledError):
+            self._say(_t("panels.score.cancelled"))
+        elif isinstance(error, WorkbenchError):
+            self._say(_t("panels.score.failed", reason=error))
+        else:
+            self._say(_t("panels.score.failed", reason=type(error).__name__))
+            raise error
 
     def _say(self, words: str) -> None:
         show(self.message, h("span", words))
