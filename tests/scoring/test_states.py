@@ -218,10 +218,13 @@ def test_a_target_is_judged_against_what_the_labels_allow() -> None:
     assert summary.loc["average_precision@3", "attainable"] == 0.5
 
 
-def test_mixed_bases_of_relevance_are_said() -> None:
+def test_mixed_bases_of_relevance_are_summarised_apart() -> None:
     both = [{**ROW, "sample_id": "a"}, {**ROW, "sample_id": "b", "reference": None}]
-    assert "question and reference" in evaluated(both).summary().loc["context_precision", "method"]
-    assert "question" not in evaluated(both[:1]).summary().loc["context_precision", "method"]
+    said = lambda sample: evidence(sample, relevance=[0.9 if sample.reference else 0.6] * 3)  # noqa: E731
+    methods = evaluated(both, said).summary(intervals=False)["method"]
+    assert methods["context_relevance"] == "scripted; relevance by question 0.600 (n = 1), by reference 0.900 (n = 1)"
+    assert methods["faithfulness"] == methods["context_recall"] == "scripted"
+    assert evaluated(both[:1], said).summary(intervals=False).loc["context_relevance", "method"] == "scripted"
 
 
 # -- one number, only when asked ----------------------------------------------------------------------------------------

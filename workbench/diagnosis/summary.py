@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.diagnosis.statistics import NONE, mean_interval
 from workbench.scoring.metric import Metric, View
@@ -33,13 +34,14 @@ _ON_RELEVANCE = ("context_precision", "context_relevant_share", "context_relevan
 
 
 class Piece(NamedTuple):
-    """One metric over one evaluation: scores, the highest value that the data allow for each, how it was made, and the
-    formulas in force, of which only one may stand in a mean."""
+    """One metric over one evaluation: scores, the highest value that the data allow for each, how it was made, the
+    formulas in force, of which only one may stand in a mean, and what each sample's relevance was judged by."""
 
     scored: Scored
     attainable: Floats
     method: str
-    formulas: tuple[str, ...] = ()
+    formulas: tuple[str, ...]
+    basis: NDArray[np.object_]
 
 
 def summarise(
@@ -53,7 +55,11 @@ def pieces(view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric]
     """What :func:`joined` needs of one evaluation, by metric."""
     return {
         name: Piece(
-            result, _attainable(view, known[name], result), _method(view, known[name], name), _formulas(view, name)
+            result,
+            _attainable(view, known[name], result),
+            _method(view, known[name], name),
+            _formulas(view, name),
+            _basis(view, name),
         )
         for name, result in scored.items()
     }
@@ -84,7 +90,13 @@ def _row(metric: Metric, parts: Sequence[Piece], target: float | None, intervals
     allowed = np.concatenate([part.attainable for part in parts])
     attainable = float(allowed.mean()) if len(allowed) and np.isfinite(allowed).all() else np.nan
     methods = dict.fromkeys(part.method for part in parts if part.method)
-    said = (" + ".join(methods), *(f"formula {formula}" for formula in formulas), interval.method)
+    basis = np.concatenate([part.basis for part in parts])
+    said = (
+        " + ".join(methods),
+        _by_basis(scored, basis),
+        *(f"formula {formula}" for formula in formulas),
+        interval.method,
+    )
     return {
         "mean": mean,
         "low": interval.low,
@@ -156,9 +168,22 @@ def _method(view: View, metric: Metric, name: str) -> str:
     if metric.group not in _JUDGED_GROUPS or name in _READ:
         return "texts"
     methods = sorted({m for m in view.facts.evidence.plain("judge_method") if m is not None})
-    basis = sorted({b for b in view.facts.evidence.plain("judge_basis") if b is not None})
-    mixed = f" (relevance by {' and '.join(basis)})" if name in _ON_RELEVANCE and len(basis) > 1 else ""
-    return " + ".join(methods) + mixed
+    return " + ".join(methods)
+
+
+def _basis(view: View, name: str) -> NDArray[np.object_]:
+    """What relevance was judged by, for each sample; None for a metric that does not rest on it."""
+    if name not in _ON_RELEVANCE:
+        return np.full(view.n, None, dtype=object)
+    return np.asarray(view.facts.evidence.plain("judge_basis"), dtype=object)
+
+
+def _by_basis(scored: Scored, basis: NDArray[np.object_]) -> str:
+    """The means of the two bases of relevance apart, where both are in the mean; empty otherwise."""
+    found = sorted({name for name in basis[scored.ok] if name is not None})
+    means = [(name, scored.values[scored.ok & (basis == name)]) for name in found]
+    apart = ", ".join(f"by {name} {values.mean():.3f} (n = {len(values)})" for name, values in means)
+    return f"relevance {apart}" if len(found) > 1 else ""
 
 
 def oracle_ladder(view: View) -> pd.DataFrame:
