@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.errors import InputError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -88,7 +90,7 @@ class Evidence:
         """Position in ``ids`` of the sample of each row of ``frame``; a row of an unknown sample raises KeyError."""
         column = frame["sample_id"]
         if column.dtype == "category":
-            positions = self.ids.get_indexer(column.cat.categories)
+            positions = np.append(self.ids.get_indexer(column.cat.categories), -1)  # the code -1 is a missing id
             found = positions[column.cat.codes.to_numpy()]
         else:
             found = self.ids.get_indexer(column)
@@ -115,7 +117,10 @@ class Evidence:
 
     def _decoded(self, name: str) -> list[Any]:
         column = self.samples[name].tolist() if name else [None] * len(self.samples)
-        return [json.loads(item) if isinstance(item, str) else None for item in column]
+        try:
+            return [json.loads(item) if isinstance(item, str) else None for item in column]
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"samples: column {name} holds no JSON ({error}); score the recording again") from error
 
     def _objects(self, name: str) -> np.ndarray:
         if not name:

@@ -74,7 +74,10 @@ def _manifest(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}/{MANIFEST}: cannot be read ({error}); score the recording again") from error
     if not isinstance(manifest, dict):
         raise InputError(f"{path}/{MANIFEST}: not a table of names and values; score the recording again")
-    if manifest.get("layout", LAYOUT) > LAYOUT:
+    layout = manifest.get("layout", LAYOUT)
+    if not isinstance(layout, int):
+        raise InputError(f"{path}/{MANIFEST}: layout {layout!r} is no number; score the recording again")
+    if layout > LAYOUT:
         raise InputError(f"{path}: written by a later version (layout {manifest['layout']}); update the workbench")
     return manifest
 
@@ -92,4 +95,7 @@ def _read(path: Path, name: str) -> pd.DataFrame:
     missing = [column for column in ("sample_id",) if column not in frame]
     if missing:
         raise InputError(f"{file}: column {missing[0]} is missing; score the recording again")
-    return conform(name, frame)
+    try:
+        return conform(name, frame)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{file}: holds values of the wrong kind ({error}); score the recording again") from error
