@@ -256,6 +256,16 @@ def test_overall_of_samples_with_different_formulas_is_never_averaged() -> None:
     assert evaluated(rows[:1], said, metrics=["overall"]).summary().loc["overall", "mean"] > 0
 
 
+def test_overall_is_compared_only_under_one_formula() -> None:
+    import workbench as wb
+
+    rows = [{**ROW, "sample_id": "a"}, {**ROW, "sample_id": "b", "reference": None}]
+    said = lambda sample: evidence(sample, [SUPPORTED], [SUPPORTED] if sample.reference else [])  # noqa: E731
+    pairs = [wb.compare(*(evaluated(part, said, metrics=["overall"]) for _ in range(2))).tests().set_index("metric")
+             for part in (rows, rows[:1])]  # fmt: skip
+    assert [table.loc["overall", "n_pairs"] for table in pairs] == [0, 1]
+
+
 def test_levels_by_value() -> None:
     from workbench.scoring.overall import level
 

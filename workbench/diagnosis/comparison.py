@@ -14,6 +14,7 @@ from workbench.diagnosis.attribution import CAUSES, NOT_CHECKED, PASS
 from workbench.diagnosis.layers import LAYERS, layer
 from workbench.diagnosis.pairing import Mask, Pairing, pair
 from workbench.scoring.metrics import definitions
+from workbench.scoring.overall import OVERALL, formulas
 from workbench.scoring.scored import Floats, Scored
 
 if TYPE_CHECKING:
@@ -269,10 +270,18 @@ class Comparison:
     def _test(self, name: str) -> Mapping[str, Any]:
         metric = self.known[name]
         first, second = self.scored(name)
-        both = first.ok & second.ok
+        both = first.ok & second.ok & self._one_formula(name, first.ok & second.ok)
         judged = metric.group not in ("ranking", "permission")
         return _row(name, first.values[both], second.values[both], binary=metric.binary, method=self._method(judged),
                     higher=metric.higher_is_better)  # fmt: skip
+
+    def _one_formula(self, name: str, both: Mask) -> bool:
+        """Whether every pair was scored by the same formula: ``overall`` over several of them is a mean of nothing."""
+        if name != OVERALL.name:
+            return True
+        sides = ((self.before, self.pairing.left), (self.after, self.pairing.right))
+        used = {f for run, rows in sides for f in np.array(formulas(run.view), dtype=object)[rows][both]}
+        return len(used) < 2
 
     def _method(self, judged: bool) -> str:
         """Which judge, and both when they differ: values of two methods are never compared without saying so."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +95,7 @@ class Explainer:
         return None
 
     @cached_property
-    def _sub_causes(self) -> dict[int, str]:
+    def _sub_causes(self) -> Mapping[int, str]:
         from workbench.diagnosis.missed import first_sub_causes
 
         return first_sub_causes(self.view)
