@@ -16,7 +16,7 @@ import workbench
 from workbench.data.schema import Corpus, SampleSet
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation, load_evaluation
-from workbench.evidence.actuals import Actuals, generator_of, tell_generator
+from workbench.evidence.actuals import Actuals, generator_of, language_model, tell_generator
 from workbench.evidence.cache import Cache, cache_folder, content_key
 from workbench.evidence.collect import collect
 from workbench.evidence.consistency import METRIC
@@ -75,7 +75,8 @@ def evaluate(
         ``"offline"``, ``"llm:MODEL"``, ``"offline+llm:MODEL"``, ``"nli:FOLDER"``, an object of the protocol, or None for
         only what needs no judgement.
     encoder
-        ``"auto"``, a name, a folder, or an object of the protocol.
+        ``"auto"``, a name, a folder, or an object of the protocol. Under ``llm:MODEL`` only one that is named compares
+        reverse questions, see :func:`~workbench.evidence.resolve.resolve_judge`.
     metrics
         The default set, ``"all"``, or names.
     progress
@@ -208,7 +209,8 @@ def _add_missed(evidence: Any, corpus: Corpus | None, judge: Judge | None, encod
         return
     from workbench.diagnosis.missed import autopsy_column
 
-    used = getattr(judge, "encoder", None) if judge is not None else None
+    # A language model only compares questions with its encoder; ranks in the corpus need the best one there is.
+    used = None if judge is None or language_model(judge) is not None else getattr(judge, "encoder", None)
     evidence.samples["missed"] = autopsy_column(evidence, corpus, used if used is not None else encoder)
 
 

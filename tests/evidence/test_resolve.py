@@ -66,7 +66,7 @@ def test_the_encoder_of_the_evaluation_is_the_models(tmp_path: Path) -> None:
     own: Any = Own()
     judge = resolve_judge("llm:m", encoder=own, cache=Cache(tmp_path))
     assert judge.encoder is own and "encoder=own" in judge.name
-    for nothing in (None, "none"):
+    for nothing in (None, "none", "auto"):
         assert isinstance(resolve_judge("llm:m", encoder=nothing, cache=Cache(tmp_path)).encoder, NgramEncoder)
     named = resolve_judge("llm:m", encoder=own, cache=Cache(tmp_path), options={"encoder": "ngram"})
     assert isinstance(named.encoder, NgramEncoder), "an option wins"

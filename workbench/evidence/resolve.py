@@ -29,7 +29,8 @@ def resolve_judge(
     ----------
     encoder
         For the judges that use one. A language model compares reverse questions, and the answer with the reference, with
-        it; ``"none"`` or None leave it to that judge's own default.
+        one that is named; ``"auto"``, ``"none"`` and None leave it to that judge's default, character n-grams, because the
+        embedded model takes longer for a sample than most services do.
     cache
         Where judgements are kept.
     options, llm
@@ -74,7 +75,7 @@ def _with_model(kind: str, model: str, encoder: Any, cache: Cache | None, option
     from workbench.evidence.llm.cascade import CascadeJudge
 
     between = {name: options.pop(name) for name in ("share", "doubt") if name in options}
-    wanted = None if encoder == "none" else encoder
+    wanted = None if isinstance(encoder, str) and encoder in ("auto", "none") else encoder
     alone = LLMJudge.from_spec(f"llm:{model}", cache=cache, **{"encoder": wanted, **options})
     if kind == "llm":
         return cast(Judge, alone)
