@@ -16,7 +16,7 @@ import workbench
 from workbench.data.schema import Corpus, SampleSet
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation, load_evaluation
-from workbench.evidence.actuals import Actuals, generator_of, language_model, tell_generator
+from workbench.evidence.actuals import Actuals, generator_of, language_model, spent_so_far, tell_generator
 from workbench.evidence.cache import Cache, cache_folder, content_key
 from workbench.evidence.collect import collect
 from workbench.evidence.consistency import METRIC
@@ -108,7 +108,7 @@ def evaluate(
     for warning in tell_generator(chosen, generator_of(loaded)):
         _log.warning("%s", warning)
     actuals, by_name = Actuals(chosen), not isinstance(metrics, str) and METRIC in (metrics or ())
-    with _progress(progress, len(loaded)) as report:
+    with _progress(progress, len(loaded), chosen) as report:
         evidence = collect(
             loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled, sampled_by_llm=by_name
         )
@@ -215,7 +215,7 @@ def _add_missed(evidence: Any, corpus: Corpus | None, judge: Judge | None, encod
 
 
 @contextmanager
-def _progress(wanted: bool | Progress, total: int) -> Iterator[Progress | None]:
+def _progress(wanted: bool | Progress, total: int, judge: Judge | None) -> Iterator[Progress | None]:
     """A progress callback: a bar, the caller's own, or none."""
     if wanted is not True:
         yield None if wanted is False else wanted
@@ -226,7 +226,7 @@ def _progress(wanted: bool | Progress, total: int) -> Iterator[Progress | None]:
 
         def advance(done: int, total: int, cached: int) -> None:
             bar.total = total
-            bar.set_postfix_str(f"cache {cached}", refresh=False)
+            bar.set_postfix_str(f"cache {cached}{spent_so_far(judge)}", refresh=False)
             bar.update(done - bar.n)
 
         yield advance

@@ -125,5 +125,9 @@ def test_a_plan_needs_no_key_and_no_model_for_other_judges(recording: Path, tmp_
     cache = {"WORKBENCH_CACHE": str(tmp_path / "cache")}
     assert "8 calls" in workbench("plan", recording, "--judge", "llm:gpt-4.1-mini", **cache).stdout
     assert "costs nothing" in workbench("plan", recording, "--judge", "none", **cache).stdout
+    rated = [*rows(2), {**rows(3)[2], "sampled_answers": ["2 GB", "3 GB"]}]
+    recording.write_text("\n".join(json.dumps(row) for row in rated), encoding="utf-8")
+    told = workbench("plan", recording, "--judge", "llm:m", "--metrics", "faithfulness,sampled_consistency", **cache)
+    assert "6 calls" in told.stdout and "sampled_consistency: about 1 more calls" in told.stdout
     missing = workbench("plan", recording, "--judge", "llm:m", "--judge-options", tmp_path / "absent.toml", **cache)
     assert missing.returncode == 2 and "absent.toml" in missing.stderr

@@ -17,7 +17,7 @@ from tests.evidence.llm.scripted import KEY, Model, failure, sample
 from tests.scripted import sample_set
 from workbench.data.schema import Context, Sample
 from workbench.errors import InputError, JudgeError
-from workbench.evidence.actuals import generator_of, tell_generator
+from workbench.evidence.actuals import generator_of, spent_so_far, tell_generator
 from workbench.evidence.answer_similarity import AnswerSimilarity
 from workbench.evidence.cache import Cache
 from workbench.evidence.consistency import ngram_consistency, sampled_consistencies
@@ -172,6 +172,9 @@ def test_the_model_is_asked_about_sampled_answers_only_by_name(service: Model, t
     assert named.scores()["sampled_consistency"].tolist() == pytest.approx([0.5, math.nan, math.nan], nan_ok=True)
     assert named.states()["sampled_consistency"].tolist() == ["ok", "not_applicable", "undefined"]
     assert named.manifest["spending"]["calls"] == 1
+    again = wb.evaluate(sample_set(rows()), metrics=["sampled_consistency"], **options)
+    assert len(service.requests) == before + 1 and again.manifest["spending"]["calls"] == 0
+    assert again.scores().equals(named.scores())
 
 
 def test_a_model_that_fails_on_sampled_answers_gives_an_error_and_no_number(service: Model, tmp_path: Path) -> None:
@@ -217,6 +220,13 @@ def test_who_wrote_the_answers(tmp_path: Path) -> None:
     assert judge.warnings == [] and tell_generator(judge, "qwen-max") == [told]
     assert tell_generator(LLMJudge("Qwen3", generator="gpt-x", cache=False), "qwen-max") == [], "the option wins"
     assert tell_generator(OfflineJudge("none"), "qwen-max") == []
+
+
+def test_cost_so_far() -> None:
+    judge = LLMJudge("gpt-4.1-mini", cache=False)
+    judge.spending.completed(1_000_000, 0)
+    assert spent_so_far(judge) == f", 1 calls, ${judge.price.input:.4f}"
+    assert spent_so_far(LLMJudge("m", cache=False)) == ", 0 calls, price unknown" and spent_so_far(None) == ""
 
 
 def test_rating_by_name_and_with_a_set(service: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

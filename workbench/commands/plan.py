@@ -11,6 +11,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     data_arguments(parser)
     judge_arguments(parser)
+    parser.add_argument("--metrics", help="names parted by commas, as for score; sampled_consistency takes calls of its own")
     parser.add_argument("--limit", type=positive, help="plan only this many samples")
 
 
@@ -20,6 +21,7 @@ def run(options: argparse.Namespace) -> int:
     from workbench.data.schema import iter_samples
     from workbench.evidence.actuals import generator_of, tell_generator
     from workbench.evidence.cache import Cache
+    from workbench.evidence.consistency import METRIC
     from workbench.evidence.resolve import resolve_judge
 
     samples, _ = load(options)
@@ -35,6 +37,9 @@ def run(options: argparse.Namespace) -> int:
     tell_generator(judge, generator_of(samples))
     found = plan(list(iter_samples(frame)))
     say(str(found))
+    if METRIC in (options.metrics or "").split(","):
+        n = sum(bool(sample.answer and sample.sampled_answers) for sample in iter_samples(frame))
+        say(f"{METRIC}: about {n:,} more calls, one for each answer that has sampled_answers")
     for warning in found.warnings:
         note(f"warning: {warning}")
     return 0

@@ -61,6 +61,15 @@ def tell_generator(judge: Any, name: str | None) -> list[str]:
     return list(getattr(model, "warnings", []))
 
 
+def spent_so_far(judge: Any) -> str:
+    """For the end of a progress bar: ``, 12 calls, $0.0031``; empty for a judge that asks no language model."""
+    model = language_model(judge)
+    if model is None:
+        return ""
+    cost = model.spending.cost
+    return f", {model.spending.calls} calls, {'price unknown' if cost is None else f'${cost:.4f}'}"
+
+
 class Actuals:
     """What a judge spends from here on; a judge may have been used before."""
 
