@@ -66,7 +66,7 @@ def answer_part(session: Session, sample_id: str) -> Markup:
         shown: Any = h("em", _t("panels.card.no_answer"), cls="wb-quiet")
     else:
         shown = marked(answer, claim_marks(claims, session.slices.rows("spans", sample_id)))
-    unlock = _t("panels.card.no_claims") if answer is not None and not len(claims) else ""
+    unlock = _t(_without_claims(session, sample_id)) if answer is not None and not len(claims) else ""
     pairs = [
         (_t("panels.card.answer"), join([shown, _counts(claims), h("p", unlock, cls="wb-quiet") if unlock else ""]))
     ]
@@ -74,6 +74,13 @@ def answer_part(session: Session, sample_id: str) -> Markup:
     reference = none_if_missing(row.get("reference"))
     pairs.append((_t("panels.card.reference"), marked(reference) if reference else _missing("no_reference")))
     return _grid(pairs)
+
+
+def _without_claims(session: Session, sample_id: str) -> str:
+    """Why an answer has no claims: it was judged and states nothing, or it was not judged."""
+    evidence = getattr(session.slices.small(sample_id), "evidence", None)
+    judged = evidence is not None and evidence.samples["judge_state"].loc[sample_id] == "ok"
+    return "panels.card.no_statement" if judged else "panels.card.no_claims"
 
 
 def _answer_claims(session: Session, sample_id: str) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from workbench.views import plots
 from workbench.views.html import Fragment, Markup, fragment, h, join, picture
 from workbench.views.panels import missed_parts as parts
 from workbench.views.panels.card import Card, card_html
+from workbench.views.panels.filters import ANY
 from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
 from workbench.views.work import Progress, Work
 
@@ -83,7 +84,7 @@ class MissedDocuments(Panel):
         self.cancel_button = button(_t("missed.cancel"), self.guarded(self.cancel, "cancel"), "wb-cancel")
         self.start_button = button(_t("missed.start"), self.guarded(lambda: self.start_work(), "start"))
         self.causes = markup()
-        self.cause = dropdown(_t("missed.cause"), [(_t("missed.any"), None)], None)
+        self.cause = dropdown(_t("missed.cause"), [(_t("missed.any"), ANY)], ANY)
         self.stepper = Stepper(self, self._go)
         self.sentence = markup(None, "wb-sentence")
         self.view = W.ToggleButtons(options=[(_t(f"missed.view_{name}"), name) for name in parts.VIEWS],
@@ -206,7 +207,7 @@ class MissedDocuments(Panel):
         """The missed documents listed: of the session's filter, of the chosen sub-cause."""
         k, ids = self.session.thresholds.k, set(self.session.matching())
         mine = [item for item in self.examined.at(k) if item.miss.sample_id in ids]
-        return [item for item in mine if self.cause.value in (None, parts.label(item, k))]
+        return [item for item in mine if self.cause.value in (ANY, parts.label(item, k))]
 
     @property
     def at(self) -> int:
@@ -235,8 +236,8 @@ class MissedDocuments(Panel):
         everything = self.examined.at(k)
         self._quiet = True
         labels = parts.present_labels(everything, k)
-        chosen = self.cause.value if self.cause.value in labels else None
-        self.cause.options = [(_t("missed.any"), None), *((parts.label_title(name), name) for name in labels)]
+        chosen = self.cause.value if self.cause.value in labels else ANY
+        self.cause.options = [(_t("missed.any"), ANY), *((parts.label_title(name), name) for name in labels)]
         self.cause.value = chosen
         self._quiet = False
         found = self.found
@@ -268,7 +269,7 @@ class MissedDocuments(Panel):
         self._draw_whatif()
 
     def _empty_words(self) -> str:
-        if self.cause.value is not None:
+        if self.cause.value != ANY:
             return _t("missed.empty_cause")
         if self._source is not None and not self.examined.found and not self._waiting:
             return _t("missed.nothing_expected")
