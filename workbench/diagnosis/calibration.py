@@ -92,6 +92,8 @@ def _kappa(table: np.ndarray) -> dict[str, float]:
     shares = table / table.sum()
     if np.isclose(shares.sum(axis=1) @ shares.sum(axis=0), 1):
         return {}
-    result = cohens_kappa(table)
+    # Its test against chance divides by zero in degenerate tables; only kappa and its interval are used here.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        result = cohens_kappa(table)
     low, high = max(-1.0, float(result.kappa_low)), min(1.0, float(result.kappa_upp))
     return {"kappa": float(result.kappa), "kappa_low": low, "kappa_high": high}

@@ -1,0 +1,357 @@
+"""A judge held against people: where it agrees, which cut agrees best, and what the pass rate is once corrected.
+
+The judge calls an answer right when its score is on the good side of the cut; ``passed`` is the verdict of the whole
+examination, which the cut of support (or another threshold) moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.data.text import language
+from workbench.diagnosis.calibration import agreement
+from workbench.diagnosis.calibration_labels import RIGHT, WRONG, consensus, load_verdicts
+from workbench.diagnosis.corrected import judge_corrected_mean
+from workbench.diagnosis.failing import failing
+from workbench.diagnosis.roc import GRID, NO_CUT, Cut, auroc, auroc_interval, best_cut, kappas, rates
+from workbench.diagnosis.statistics import NONE, Interval, wilson
+from workbench.errors import InputError
+from workbench.scoring.facts import Facts
+from workbench.scoring.metric import View
+from workbench.scoring.metrics import definitions
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+PASSED = "passed"
+#: Thresholds that move ``passed``.
+MOVES = ("support", "contradiction", "refusal", "point_recall")
+#: Labels from which on a cut is suggested, and how many of them must be right and wrong.
+NEEDED, EACH = 20, 5
+#: Up to so many samples all are judged at every cut; of larger sets the labelled ones only.
+WHOLE_UP_TO = 2000
+
+
+def scores_of(evaluation: Any, score: str) -> Floats:
+    """(n,) one score of every sample, NaN where there is none; ``passed`` is 1 or 0, NaN where nothing could be tested."""
+    values: Floats = _passed(evaluation.view) if score == PASSED else evaluation.metric(score).values
+    return values
+
+
+def _passed(view: View) -> Floats:
+    failed, tested = failing(view)
+    return np.where(failed, 0.0, np.where(tested, 1.0, np.nan))
+
+
+def calibratable(evaluation: Any) -> list[str]:
+    """``passed`` and the metrics from 0 to 1 with a direction that have a score here."""
+    known = definitions(evaluation.thresholds.k)
+    scores = evaluation.scores()
+    there = [str(name) for name in scores.columns[scores.notna().any()] if name in known]
+    fitting = [name for name in there if known[name].higher_is_better is not None and not known[name].binary]
+    return [PASSED, *(name for name in fitting if (known[name].low, known[name].high) == (0.0, 1.0))]
+
+
+def calibrate(
+    evaluation: Any, labels: Any, score: str = PASSED, *, threshold: str = "support", cut: float | None = None
+) -> Calibration:
+    """Hold one score against human verdicts.
+
+    Parameters
+    ----------
+    evaluation
+        An ``Evaluation``.
+    labels
+        A file or frame of verdicts (see ``load_verdicts``; rows of other runs are left out), or sample id → ``right`` or
+        ``wrong``. Several people's verdicts on a sample count by majority.
+    score
+        ``passed``, or a metric from 0 to 1.
+    threshold
+        Which threshold moves ``passed``: support, contradiction, refusal or point_recall.
+    cut
+        In [0, 1]; default the one in force.
+
+    Raises
+    ------
+    InputError
+        For labels that cannot be read, and for an unknown score, threshold or cut.
+    """
+    if threshold not in MOVES:
+        raise InputError(f"calibrate: threshold {threshold!r} does not move passed; use one of {', '.join(MOVES)}")
+    if cut is not None and not 0 <= cut <= 1:
+        raise InputError(f"calibrate: cut is {cut!r}; use a number from 0 to 1")
+    return Calibration(evaluation, _human(labels, evaluation.name), score, threshold, cut)
+
+
+def _human(labels: Any, run: str) -> pd.Series:
+    import pandas as pd
+
+    if not isinstance(labels, (str, Path)) and not len(labels):
+        return pd.Series(dtype=object)
+    if isinstance(labels, pd.Series) or (isinstance(labels, Mapping) and "verdict" not in labels):
+        plain = pd.Series(labels, dtype=object)
+        return consensus(load_verdicts([{"sample_id": str(key), "verdict": said} for key, said in plain.items()]))
+    if isinstance(labels, pd.DataFrame) and {"sample_id", "verdict"} <= set(labels.columns):
+        labels = labels.to_dict("records")
+    return consensus(load_verdicts(labels if not isinstance(labels, str) else Path(labels), run))
+
+
+class Calibration:
+    """One score, its verdicts at every cut, and what people said. Everything is computed when it is first asked for.
+
+    Attributes
+    ----------
+    human
+        Sample id → ``right`` or ``wrong``, of samples in the evaluation; ``n_elsewhere`` labels are of others,
+        ``n_split`` are without a majority.
+    score, threshold, cut
+        What is calibrated, by which threshold, and the cut in force.
+    """
+
+    def __init__(self, evaluation: Any, human: pd.Series, score: str, threshold: str = "support",
+                 cut: float | None = None) -> None:  # fmt: skip
+        self.evaluation = evaluation
+        here = human[human.index.isin(evaluation.evidence.ids)] if len(human) else human
+        self.n_elsewhere, self.n_split = len(human) - len(here), int(here.isna().sum())
+        self.human = here.dropna()
+        self.score, self.threshold = score, threshold
+        t = evaluation.thresholds
+        self.cut = float(cut if cut is not None else getattr(t, threshold) if score == PASSED else t.low_cut(score))
+
+    def at(self, cut: float, evaluation: Any = None) -> Calibration:
+        """The same at another cut; what holds for all cuts is not computed again."""
+        other = Calibration(evaluation or self.evaluation, self.human, self.score, self.threshold, cut)
+        other.n_elsewhere, other.n_split = self.n_elsewhere, self.n_split
+        shared = ("right", "places", "swept", "values", "suggested", "area", "languages")
+        other.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
+        return other
+
+    # -- arrays over the labelled samples ---------------------------------------------------------------------------
+
+    @cached_property
+    def places(self) -> NDArray[np.intp]:
+        """(n,) positions of the labelled samples in the evaluation."""
+        found: NDArray[np.intp] = self.evaluation.evidence.ids.get_indexer(self.human.index)
+        return found
+
+    @cached_property
+    def right(self) -> NDArray[np.bool_]:
+        """(n,) what people said."""
+        return np.asarray(self.human == RIGHT, dtype=bool)
+
+    @cached_property
+    def swept(self) -> Floats:
+        """(n, cuts) the judge's verdicts at each cut of ``GRID``: 1 right, 0 wrong, NaN none."""
+        if self.score != PASSED:
+            return np.column_stack([self._good(self.values, cut) for cut in GRID]) if len(self.human) else _none()
+        if not len(self.human):
+            return _none()
+        facts, places = _labelled_facts(self.evaluation, self.human.index, self.places)
+        t = self.evaluation.thresholds
+        views = (View(facts, t.replace(**{self.threshold: float(cut)})) for cut in GRID)
+        return np.column_stack([_passed(view)[places] for view in views])
+
+    @cached_property
+    def values(self) -> Floats:
+        """(n,) the score; of ``passed`` the share of all cuts at which the sample passes, so that it can be ranked."""
+        if self.score == PASSED:
+            return np.asarray(self.swept.mean(axis=1), dtype=float)
+        return scores_of(self.evaluation, self.score)[self.places]
+
+    def _good(self, values: Floats, cut: float) -> Floats:
+        good = values >= cut - 1e-12 if self.low_is_bad else values <= cut + 1e-12
+        return np.where(np.isnan(values), np.nan, good.astype(float))
+
+    @property
+    def low_is_bad(self) -> bool:
+        """Whether an answer is called wrong below the cut (else above it)."""
+        known = definitions(self.evaluation.thresholds.k).get(self.score)
+        return known is None or known.higher_is_better is not False
+
+    @cached_property
+    def judged_all(self) -> Floats:
+        """(all samples,) the judge's verdicts at the cut."""
+        if self.score != PASSED:
+            return self._good(scores_of(self.evaluation, self.score), self.cut)
+        t = self.evaluation.thresholds
+        if getattr(t, self.threshold) == self.cut:
+            return _passed(self.evaluation.view)
+        return _passed(self.evaluation.with_thresholds(t.replace(**{self.threshold: self.cut})).view)
+
+    @cached_property
+    def judged(self) -> Floats:
+        """(n,) the judge's verdicts on the labelled samples at the cut."""
+        return self.judged_all[self.places]
+
+    # -- findings ---------------------------------------------------------------------------------------------------
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """``n`` labelled samples with a score at any cut, how many of them are ``right`` and ``wrong``."""
+        own = self.right[np.isfinite(self.swept).any(axis=1)]
+        n = int(own.sum())
+        return {"n": len(own), RIGHT: n, WRONG: len(own) - n}
+
+    @property
+    def lacking(self) -> dict[str, int]:
+        """How many labels are missing before a cut is suggested: in all ``n``, ``right``, ``wrong``; zeros when enough."""
+        counts = self.counts
+        right, wrong = max(EACH - counts[RIGHT], 0), max(EACH - counts[WRONG], 0)
+        return {"n": max(NEEDED - counts["n"], right + wrong, 0), RIGHT: right, WRONG: wrong}
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are labels enough for a suggestion."""
+        return not any(self.lacking.values())
+
+    def labelled(self) -> pd.DataFrame:
+        """Index ``sample_id``; ``human``, ``judge`` (right, wrong or None), ``value``, ``language``, ``agree``."""
+        import pandas as pd
+
+        judge = np.where(np.isnan(self.judged), None, np.where(self.judged == 1, RIGHT, WRONG))
+        frame = pd.DataFrame({"human": self.human.to_numpy(), "judge": judge, "value": self.values,
+                              "language": self.languages}, index=self.human.index, dtype=object)  # fmt: skip
+        frame["value"] = frame["value"].astype(float)
+        return frame.assign(agree=frame["human"] == frame["judge"]).rename_axis("sample_id")
+
+    @cached_property
+    def languages(self) -> list[str]:
+        """The language of each labelled sample's question."""
+        questions = self.evaluation.evidence.plain("question")
+        return [language(str(questions[place] or "")) for place in self.places]
+
+    def confusion(self) -> pd.DataFrame:
+        """Counts: index what people said, columns what the judge said (``right, wrong, none``)."""
+        import pandas as pd
+
+        states = {RIGHT: self.judged == 1, WRONG: self.judged == 0, "none": np.isnan(self.judged)}
+        cells = {name: [int((mask & self.right).sum()), int((mask & ~self.right).sum())] for name, mask in states.items()}
+        return pd.DataFrame(cells, index=pd.Index([RIGHT, WRONG], name="human"))
+
+    def agreement(self) -> pd.Series:
+        """See ``wb.agreement``; precision and recall speak of answers called wrong."""
+        rows = self.labelled()
+        return agreement(rows["human"], rows["judge"], positive=WRONG)
+
+    def disagreements(self) -> pd.DataFrame:
+        """The rows of :meth:`labelled` where judge and people differ, the farthest from the cut first."""
+        rows = self.labelled()
+        rows = rows[~rows["agree"] & rows["judge"].notna()]
+        return rows.assign(distance=(rows["value"] - self.cut).abs()).sort_values("distance", ascending=False, kind="stable")
+
+    def roc(self) -> pd.DataFrame:
+        """``cut, found`` (share of wrong answers called wrong)``, false_alarm`` (share of right ones)``, kappa`` for every
+        cut from 0 to 1."""
+        import pandas as pd
+
+        false_alarm, found = rates(self.right, self.swept)
+        kappa = kappas(self.right, self.swept)
+        return pd.DataFrame({"cut": GRID, "found": found, "false_alarm": false_alarm, "kappa": kappa})
+
+    @cached_property
+    def area(self) -> tuple[float, Interval]:
+        """AUROC with its 95 % interval; NaN unless both verdicts occur."""
+        ordered = self.values if self.low_is_bad else -self.values
+        return auroc(self.right, ordered), auroc_interval(self.right, ordered)
+
+    @cached_property
+    def suggested(self) -> Cut:
+        """The cut that agrees best; NaN with too few labels, see :attr:`lacking`."""
+        return best_cut(self.right, self.swept) if self.enough else NO_CUT
+
+    def by_language(self) -> pd.DataFrame:
+        """Index ``language``; ``n, n_wrong, accuracy, kappa, kappa_low, kappa_high, auroc, auroc_low, auroc_high, cut,
+        cut_low, cut_high``. The cut is NaN in a language with too few labels."""
+        import pandas as pd
+
+        rows = {name: self._part(np.array([own == name for own in self.languages])) for name in sorted(set(self.languages))}
+        frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(_PART))
+        return frame.rename_axis("language").astype({"n": int, "n_wrong": int})
+
+    def _part(self, mask: NDArray[np.bool_]) -> dict[str, float]:
+        rows = self.labelled()[mask]
+        found = agreement(rows["human"], rows["judge"], positive=WRONG)
+        right, values = self.right[mask], self.values[mask] if self.low_is_bad else -self.values[mask]
+        n, n_wrong = len(right), int((~right).sum())
+        cut = best_cut(right, self.swept[mask]) if n >= NEEDED and min(n_wrong, n - n_wrong) >= EACH else NO_CUT
+        area, interval = auroc(right, values), auroc_interval(right, values)
+        numbers = [n, n_wrong, *found[["accuracy", "kappa", "kappa_low", "kappa_high"]]]
+        return dict(zip(_PART, [*numbers, area, interval.low, interval.high, *cut[:3]], strict=True))
+
+    def corrected(self) -> pd.DataFrame:
+        """The share of right answers over all samples: index ``judge`` (as it is), ``people`` (labelled samples only),
+        ``corrected`` (prediction-powered); columns ``share, low, high, n``.
+
+        Rests on the labelled samples being a random part of all.
+        """
+        import pandas as pd
+
+        known = ~np.isnan(self.judged_all)
+        naive, n = float(self.judged_all[known].sum()), int(known.sum())
+        ends = {"judge": [naive / n if n else np.nan, *_ends(naive, n), n]}
+        good, labels = float(self.right.sum()), len(self.right)
+        ends["people"] = [good / labels if labels else np.nan, *_ends(good, labels), labels]
+        others = known.copy()
+        others[self.places] = False
+        both = ~np.isnan(self.judged)
+        found = judge_corrected_mean(self.right[both], self.judged[both], self.judged_all[others])
+        ends["corrected"] = [found.mean, found.low, found.high, found.n + found.n_other]
+        return pd.DataFrame.from_dict(ends, orient="index", columns=["share", "low", "high", "n"]).astype({"n": int})
+
+
+_PART = ("n", "n_wrong", "accuracy", "kappa", "kappa_low", "kappa_high", "auroc", "auroc_low", "auroc_high", "cut",
+         "cut_low", "cut_high")  # fmt: skip
+
+
+def _ends(successes: float, n: int) -> tuple[float, float]:
+    found = wilson(successes, n) if n else NONE
+    return found.low, found.high
+
+
+def _none() -> Floats:
+    return np.zeros((0, len(GRID)))
+
+
+def _labelled_facts(evaluation: Any, ids: pd.Index, places: NDArray[np.intp]) -> tuple[Facts, NDArray[np.intp]]:
+    """Facts to sweep over, and where the labelled samples are in them."""
+    if len(evaluation) <= WHOLE_UP_TO:
+        return evaluation.view.facts, places
+    from workbench.evidence.frames import Evidence
+
+    whole = evaluation.evidence
+    wanted = set(ids)
+    parts = {name: getattr(whole, name) for name in ("contexts", "claims", "support", "questions")}
+    own = {name: frame[frame["sample_id"].isin(wanted).to_numpy()] for name, frame in parts.items()}
+    small = Evidence(whole.samples.iloc[places], rejected=whole.rejected.iloc[:0], manifest=whole.manifest, **own)
+    return Facts(small), np.arange(len(places))
+
+
+def calibration_table(evaluation: Any, labels: Any) -> pd.DataFrame:
+    """Which score agrees best with people.
+
+    Returns
+    -------
+    DataFrame, index ``score`` (``passed`` and every metric that can be calibrated), highest AUROC first; ``n`` labelled
+    samples with a score, ``auroc, auroc_low, auroc_high``, ``cut`` in force, ``kappa`` there, ``suggested`` cut with
+    ``suggested_low, suggested_high`` and ``suggested_kappa``.
+    """
+    import pandas as pd
+
+    human, rows = _human(labels, evaluation.name), {}
+    for name in calibratable(evaluation):
+        found = Calibration(evaluation, human, name)
+        area, interval = found.area
+        rows[name] = [int(np.isfinite(found.values).sum()), area, interval.low, interval.high, found.cut,
+                      found.agreement()["kappa"], *found.suggested]  # fmt: skip
+    names = ["n", "auroc", "auroc_low", "auroc_high", "cut", "kappa", "suggested", "suggested_low", "suggested_high",
+             "suggested_kappa"]  # fmt: skip
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=names).rename_axis("score")
+    return frame.sort_values("auroc", ascending=False, kind="stable")
