@@ -31,7 +31,8 @@ def environment(cache: Path) -> dict[str, str]:
 
 
 def workbench(*arguments: object, cache: Path) -> subprocess.CompletedProcess:
-    return subprocess.run(command(*arguments, cache=cache), env=environment(cache), capture_output=True, text=True, check=False)
+    full = command(*arguments, cache=cache)
+    return subprocess.run(full, env=environment(cache), capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

@@ -293,7 +293,8 @@ def off_topic(row: Row, rng: random.Random) -> Row | None:
     others = [c for c in row["contexts"] if c is not wanted]
     lang = language(row["question"])
     sentences = [s.strip() for c in others for s in re.split(r"(?<=[。.])\s*(?=[A-Z\u4e00-\u9fff])", c["text"])]
-    good = [s for s in sentences if language(s) == lang and 25 < len(s) < 220 and s[-1] in "。." and not any(p in s for p in points)]
+    whole = [s for s in sentences if language(s) == lang and 25 < len(s) < 220 and s[-1] in "。."]
+    good = [s for s in whole if not any(p in s for p in points)]
     if not good:
         return None
     row["answer"] = rng.choice(good)
@@ -316,7 +317,8 @@ def broken_format(row: Row, rng: random.Random) -> Row | None:
     elif kind == "tool":
         row["answer"] = f'{answer}\n<tool_call>{{"name": "search", "arguments": {{}}}}</tool_call>'
     else:
-        prompt = "请根据以下上下文回答问题。\n问题：" if lang == "zh" else "Answer the question using only the provided context.\nQuestion: "
+        english = "Answer the question using only the provided context.\nQuestion: "
+        prompt = "请根据以下上下文回答问题。\n问题：" if lang == "zh" else english
         row["answer"] = f"{prompt}{row['question']}\n{'回答：' if lang == 'zh' else 'Answer: '}{answer}"
     return row
 

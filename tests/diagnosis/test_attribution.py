@@ -230,6 +230,6 @@ def test_every_contributing_cause_has_its_sentence() -> None:
     judge = ScriptedJudge(lambda s: evidence(s, [claim(0.0, 0.0, contradict=(0.9, 0.0), kinds=["number"])], [GOOD]))
     causes = Evaluation(collect(samples, judge)).causes
     sentences = Explainer(causes).all_evidence(0)
-    assert list(sentences)[0] == "contradiction"
+    assert next(iter(sentences)) == "contradiction"
     assert {"contradiction", "bad_citation", "omission"} <= set(sentences)
     assert all(sentences.values())

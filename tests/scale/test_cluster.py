@@ -19,9 +19,9 @@ distributed = pytest.importorskip("distributed")
 
 @pytest.fixture(scope="module")
 def client():
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster:
-        with distributed.Client(cluster) as client:
-            yield client
+    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
 
 
 @pytest.fixture
@@ -73,5 +73,5 @@ def test_a_killed_worker_loses_nothing(client, files, tmp_path) -> None:
 def test_a_file_that_cannot_be_used_is_named(client, tmp_path) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_text("no samples here", encoding="utf-8")
-    with pytest.raises(wb.InputError, match="bad.jsonl"):
+    with pytest.raises(wb.InputError, match=r"bad\.jsonl"):
         score_on_cluster([bad], tmp_path / "out", client, judge=None)

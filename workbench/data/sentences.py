@@ -214,8 +214,8 @@ def claims(text: str) -> Claims:
     """What ``text`` states: sentences, cut into clauses, without what states nothing.
 
     Questions, greetings, offers of help, headings, table rules and statements that decline are left out; list markers
-    and citation marks at the edges are no part of a span. Tool calls and an echo of the prompt state nothing; raw JSON states what its values state.
-    At most ``MAX_CLAIMS``.
+    and citation marks at the edges are no part of a span. Tool calls and an echo of the prompt state nothing; raw JSON states
+    what its values state. At most ``MAX_CLAIMS``.
     """
     found: list[Span] = []
     for start, end in spoken(text):

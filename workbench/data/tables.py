@@ -37,7 +37,7 @@ def neutral_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """``frame`` with every text cell, index and heading neutral; numbers and booleans are left alone."""
     changed = {
         place: [neutral(value) for value in frame.iloc[:, place].tolist()]
-        if frame.dtypes.iloc[place] == object or not _plain(frame.dtypes.iloc[place])
+        if not _plain(frame.dtypes.iloc[place])
         else frame.iloc[:, place].to_numpy()
         for place in range(frame.shape[1])
     }

@@ -163,7 +163,8 @@ class Chain:
         """A claim says what the reference or an expected context says, or the opposite; True without either."""
         claims, support = self.view.answer, self.facts.support("answer")
         expected = self.view.expected[support.context]
-        known = count(claims.code[support.claim], expected, self.n) + count(claims.code, ~np.isnan(claims.other_entail), self.n)
+        known = count(claims.code[support.claim], expected, self.n)
+        known += count(claims.code, ~np.isnan(claims.other_entail), self.n)
         likeness = np.fmax(np.nan_to_num(claims.other_entail), np.nan_to_num(claims.other_contradict))
         cells = np.fmax(np.nan_to_num(support.entail), np.nan_to_num(support.contradict))
         np.fmax.at(likeness, support.claim[expected], cells[expected])

@@ -175,12 +175,13 @@ def sentence_features_of(seen: Examination, similarity: Floats) -> Floats:
     return sentence_features(question, similarity[:end], reference, seen.grid.lengths[:end])
 
 
-_VALUES = re.compile(r"\s*[;；、]\s*")
+#: A comma parts values too, but not the digits of a number nor a date from its year.
+_VALUES = re.compile(r"\s*(?:[;；、]|[,，](?!\d)(?!\s*\d{4}\b))\s*")
 
 
 @lru_cache(maxsize=8192)
 def bare_values(reference: str) -> tuple[tuple[int, int], ...]:
-    """Offsets of the values of a reference that is a bare value or values parted by ``; ； 、``; empty otherwise.
+    """Offsets of the values of a reference that is a bare value or values parted by ``; ； 、 ,``; empty otherwise.
 
     A value is a short phrase: a number with its unit, a name, a date; what has a verb or a full stop is a statement.
     """
