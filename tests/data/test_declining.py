@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.data.declining import declines, refusal
+from workbench.data.declining import _settled, declines, refusal
 from workbench.data.declining_features import features, folded, language_of
 from workbench.data.declining_model import Clause, clause, logistic, rest_values, whole_values
 from workbench.data.declining_segments import segments
@@ -67,6 +67,30 @@ def test_probability_agrees_with_the_spans(text: str) -> None:
     found = refusal(text)
     assert 0 <= found.probability <= 1
     assert (found.probability >= 0.5) == bool(found.declines and not found.residual)
+    assert 0 <= found.declining <= 1
+    assert 0 <= found.left <= 1
+    assert (found.probability >= 0.5) == (found.declining >= 0.5 and not found.left >= 0.5)
+
+
+@pytest.mark.parametrize("probability", [0.0, 0.3, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize("left", [None, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("strongest", [0.1, 0.5, 0.9])
+def test_both_probabilities_agree_with_the_whole(probability: float, left: float | None, strongest: float) -> None:
+    """Whatever the three models say of one another."""
+    cut = segments("I looked everywhere. It costs 5 euros.")
+    clauses = [Clause(strongest, 0.0, 1 - strongest), Clause(0.0, 0.1, 0.9)]
+    found = _settled(probability, cut, clauses, {} if left is None else {1: left})
+    assert (found.declining >= 0.5 and not found.left >= 0.5) == (probability >= 0.5)
+    assert bool(found.declines and not found.residual) == (probability >= 0.5)
+
+
+def test_declining_is_graded_and_not_all_or_nothing() -> None:
+    sure, vague = refusal("I cannot answer that from the documents."), refusal("The page is vague there.")
+    assert 0.9 < sure.declining < 1
+    assert vague.declining < sure.declining
+    answered = refusal("I couldn't find the price in the documents. Typically such licences cost about $50 per month.")
+    assert answered.declining >= 0.5
+    assert 0.5 <= answered.left < 1
 
 
 @given(st.text(max_size=200))

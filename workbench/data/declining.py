@@ -7,18 +7,27 @@ nothing is left that states. The decisions are those of a small trained model (`
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from typing import Any
 
 from workbench.data.declining_features import language_of
-from workbench.data.declining_model import Clause, clause, rest, rest_values, whole
+from workbench.data.declining_model import Clause, clause, coefficients, logistic, rest_values, whole_values
 from workbench.data.declining_segments import segments
 from workbench.data.sentences import claims
 from workbench.data.text import Span, normalise
 
 MAX_SEGMENTS = 400
+_BELOW = math.nextafter(0.5, 0.0)
+
+
+Cut = Sequence[tuple[Span, int]]
+"""Clauses, each with the number of its sentence."""
+Models = Callable[[str], Mapping[str, Any]]
+"""The models ``rest`` and ``whole`` of ``declining_model.py`` for a language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +35,18 @@ class Refusal:
     """How far an answer declines.
 
     ``probability`` in [0, 1]: that the answer as a whole is a refusal. ``declines``: the segments that decline.
-    ``residual``: what it still states; with any of it the answer is no refusal. ``probability`` ≥ .5 if and only if
-    something declines and nothing is left. Spans index the answer.
+    ``residual``: what it still states; with any of it the answer is no refusal. Spans index the answer.
+    ``declining``, ``left`` in [0, 1]: that something declines, and that something is still stated.
+
+    ``probability`` ≥ .5 if and only if something declines and nothing is left, both as spans and as ``declining`` ≥ .5
+    and ``left`` < .5.
     """
 
     probability: float
     declines: list[Span]
     residual: list[Span]
+    declining: float = 0.0
+    left: float = 0.0
 
 
 def declines(segment: str) -> bool:
@@ -49,27 +63,38 @@ def refusal(text: str, extra_phrases: Sequence[str] = ()) -> Refusal:
     ``extra_phrases`` are further wordings of declining, compared as normalised text. Of a long text the first
     ``MAX_SEGMENTS`` clauses are read. A text without words has probability 0.
     """
-    cut = segments(text)[:MAX_SEGMENTS]
+    cut = cut_clauses(text)
+    return refusal_of(text, cut, [clause(span.text) for span, _ in cut], coefficients, extra_phrases)
+
+
+def cut_clauses(text: str) -> Cut:
+    """The clauses that are read of ``text``."""
+    return segments(text)[:MAX_SEGMENTS]
+
+
+def refusal_of(
+    text: str, cut: Cut, judged: Sequence[Clause], models: Models, extra_phrases: Sequence[str] = ()
+) -> Refusal:
+    """The same from clauses ``cut`` that were judged already, by whatever means, and the models fitted on those."""
     if not cut:
         return Refusal(0.0, [], [])
     phrases = tuple(normalise(phrase) for phrase in extra_phrases if phrase.strip())
-    clauses = [_judged(span.text, phrases) for span, _ in cut]
-    left = _left(cut, clauses)
+    clauses = [_with_phrases(span.text, c, phrases) for (span, _), c in zip(cut, judged, strict=True)]
+    left = _left(cut, clauses, models)
     strongest = max(c.declines for c in clauses)
-    probability = whole(strongest, max(left.values(), default=None), language_of(text))
-    return _settled(probability, cut, clauses, left)
+    values = whole_values(strongest, max(left.values(), default=None))
+    return _settled(logistic(values, models(language_of(text))["whole"]), cut, clauses, left)
 
 
-def _judged(segment: str, phrases: Sequence[str]) -> Clause:
-    if any(phrase in normalise(segment) for phrase in phrases):
-        return Clause(1.0, 0.0, 0.0)
-    return clause(segment)
+def _with_phrases(segment: str, judged: Clause, phrases: Sequence[str]) -> Clause:
+    declined = any(phrase in normalise(segment) for phrase in phrases)
+    return Clause(1.0, 0.0, 0.0) if declined else judged
 
 
-def _left(cut: Sequence[tuple[Span, int]], clauses: Sequence[Clause]) -> dict[int, float]:
+def _left(cut: Cut, clauses: Sequence[Clause], models: Models) -> dict[int, float]:
     """The probability of each clause that it states something that is left; clauses without any claim are not there."""
     rows = rest_values([span.text for span, _ in cut], [number for _, number in cut], clauses)
-    likely = {i: rest(row, language_of(cut[i][0].text)) for i, row in rows.items()}
+    likely = {i: logistic(row, models(language_of(cut[i][0].text))["rest"]) for i, row in rows.items()}
     return {i: p for i, p in likely.items() if not _is_scrap(cut[i][0].text) and (p < 0.5 or _stated(cut[i][0]))}
 
 
@@ -84,17 +109,16 @@ def _stated(span: Span) -> list[Span]:
     return found or [span] * declines(span.text)
 
 
-def _settled(
-    probability: float, cut: Sequence[tuple[Span, int]], clauses: Sequence[Clause], left: dict[int, float]
-) -> Refusal:
-    """The spans that agree with the probability of the whole."""
+def _settled(probability: float, cut: Cut, clauses: Sequence[Clause], left: Mapping[int, float]) -> Refusal:
+    """The spans, and the two probabilities, that agree with the probability of the whole."""
     spans = [span for span, _ in cut]
-    strongest = max(c.declines for c in clauses)
+    strongest, most_left = max(c.declines for c in clauses), max(left.values(), default=0.0)
     if probability >= 0.5:
-        cutoff = min(0.5, strongest)
-        return Refusal(probability, list(compress(spans, (c.declines >= cutoff for c in clauses))), [])
+        found = list(compress(spans, (c.declines >= min(0.5, strongest) for c in clauses)))
+        return Refusal(probability, found, [], max(strongest, probability), min(most_left, 1 - probability, _BELOW))
     stating = [i for i, p in left.items() if p >= 0.5]
     if strongest < 0.5 or not stating:
-        return Refusal(probability, [], [])
+        return Refusal(probability, [], [], strongest if strongest < 0.5 else probability, most_left)
     found = [span for i, span in enumerate(spans) if clauses[i].declines >= 0.5 and i not in stating]
-    return Refusal(probability, found, [claim for i in stating for claim in _stated(spans[i])])
+    residual = [claim for i in stating for claim in _stated(spans[i])]
+    return Refusal(probability, found, residual, strongest, most_left)

@@ -45,7 +45,8 @@ class Clause:
 
 
 @cache
-def _coefficients(language: str) -> Mapping[str, Any]:
+def coefficients(language: str) -> Mapping[str, Any]:
+    """The models of ``"en"`` or ``"zh"``: ``clause``, ``rest`` and ``whole``."""
     text = resources.files(__package__).joinpath("declining_model.json").read_text(encoding="utf-8")
     return json.loads(text)[language]
 
@@ -53,7 +54,7 @@ def _coefficients(language: str) -> Mapping[str, Any]:
 @lru_cache(maxsize=65536)
 def clause(segment: str) -> Clause:
     """What one clause does, whatever stands around it."""
-    model = _coefficients(language_of(folded(segment)))["clause"]
+    model = coefficients(language_of(folded(segment)))["clause"]
     return weighed(features(segment), model)
 
 
@@ -66,6 +67,14 @@ def weighed(found: set[str], model: Mapping[str, Any]) -> Clause:
     top = max(declining, filling, 0.0)
     parts = [math.exp(value - top) for value in (declining, filling, 0.0)]
     return Clause(*(part / sum(parts) for part in parts))
+
+
+def tilted(c: Clause, declining: float, filling: float) -> Clause:
+    """``c`` with further evidence: log-odds of declining and of filling against stating, each within ±30."""
+    more = [math.exp(max(-30.0, min(30.0, value))) for value in (declining, filling)]
+    parts = (c.declines * more[0], c.fills * more[1], c.states)
+    total = math.fsum(parts)
+    return Clause(*(part / total for part in parts)) if total > 0 else c
 
 
 def log_odds(p: float) -> float:
@@ -113,13 +122,3 @@ def logistic(values: Sequence[float], model: Mapping[str, Any]) -> float:
     """1 / (1 + exp(−(intercept + Σ weight · value)))."""
     total = model["intercept"] + math.fsum(w * v for w, v in zip(model["weights"].values(), values, strict=True))
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, total))))
-
-
-def rest(values: Sequence[float], language: str) -> float:
-    """The probability that a clause with these ``REST`` values states something that is left of the answer."""
-    return logistic(values, _coefficients(language)["rest"])
-
-
-def whole(declining: float, left: float | None, language: str) -> float:
-    """The probability that the answer is a refusal."""
-    return logistic(whole_values(declining, left), _coefficients(language)["whole"])

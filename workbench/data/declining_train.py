@@ -149,15 +149,20 @@ Judged = tuple[Answer, list[model.Clause]]
 def left_out(answers: Sequence[Answer], stating: Sequence[str]) -> list[Judged]:
     """Every answer with its clauses as judged by a model that was fitted without the answer's style (and some more)."""
     judged: list[Judged] = []
-    styles = sorted({a.style for a in answers})
-    for fold in range(min(_FOLDS, len(styles))):
-        out = set(styles[fold::_FOLDS])
+    for out in style_folds(answers):
         fitted = fit_clauses([a for a in answers if a.style not in out], stating)
-        judged += [(a, _clauses(a, fitted)) for a in answers if a.style in out]
+        judged += [(a, clauses_by(a, fitted)) for a in answers if a.style in out]
     return judged
 
 
-def _clauses(answer: Answer, fitted: Mapping[str, Any]) -> list[model.Clause]:
+def style_folds(answers: Sequence[Answer]) -> list[set[str]]:
+    """The styles in groups, each of which is left out in turn."""
+    styles = sorted({a.style for a in answers})
+    return [set(styles[fold::_FOLDS]) for fold in range(min(_FOLDS, len(styles)))]
+
+
+def clauses_by(answer: Answer, fitted: Mapping[str, Any]) -> list[model.Clause]:
+    """The clauses of an answer as judged by a softmax that need not be the one in use."""
     return [model.weighed(features(c), fitted) for c in answer.clauses]
 
 
@@ -192,7 +197,12 @@ def fit(answers: Sequence[Answer], stating: Sequence[str]) -> dict[str, Any]:
 
 def probability(answer: Answer, fitted: Mapping[str, Any]) -> float:
     """The probability of a refusal by models that need not be the ones in use."""
-    values = model.whole_values(*_strongest(answer, _clauses(answer, fitted["clause"]), fitted["rest"]))
+    return whole_probability(answer, clauses_by(answer, fitted["clause"]), fitted)
+
+
+def whole_probability(answer: Answer, clauses: list[model.Clause], fitted: Mapping[str, Any]) -> float:
+    """The same from clauses that were judged already, by the models ``rest`` and ``whole``."""
+    values = model.whole_values(*_strongest(answer, clauses, fitted["rest"]))
     return model.logistic(values, fitted["whole"])
 
 

@@ -220,8 +220,8 @@ def _answer_facts(sample: Sample, row: Mapping[str, Any]) -> dict[str, Any]:
     new = [q for q in stated if not contains_quantity(asked, q)]
     shown = [q for c in contexts if c.prompted for q in quantities(c.text)]
     return {
-        "text_declines": 1.0 if declined.declines else declined.probability,
-        "text_residual": 1.0 if declined.residual else 0.0,
+        "text_declines": declined.declining,
+        "text_residual": declined.left,
         "text_tokens": len(tokens(answer)),
         "text_hedges": len(hedges(answer)),
         "text_absolutes": len(absolutes(answer)),

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.markers import refusal
+from workbench.data.markers import Refusal, refusal
 from workbench.data.schema import Sample
 from workbench.data.text import Span
 from workbench.evidence import relevance
@@ -27,6 +27,7 @@ from workbench.evidence.examination import Examination, joints
 from workbench.evidence.features import claim_negations
 from workbench.evidence.judge import MAX_CLAIMS, Claim, SampleEvidence
 from workbench.evidence.parts import claim_parts, serious_kinds, span_features, word_support
+from workbench.evidence.refusals import RefusalModel, load_refusal_model
 from workbench.evidence.support import Coefficients, excess, load_coefficients
 from workbench.evidence.vectors import TextVectors, VectorStore
 
@@ -35,9 +36,7 @@ Floats = NDArray[Any]
 #: Samples whose texts are encoded together.
 BATCH = 64
 #: Raised when a change of code changes verdicts.
-VERSION = "1"
-#: Probability that an answer with a declining sentence declines, whatever else it says.
-DECLINES = 0.95
+VERSION = "2"
 
 
 class OfflineJudge:
@@ -80,7 +79,15 @@ class OfflineJudge:
     def name(self) -> str:
         """Goes into cache keys: the code's version, the coefficients' version, the encoder."""
         encoder = "none" if self.encoder is None else encoder_identity(self.encoder)
-        return f"{self.method}/{VERSION}-{self.coefficients.version}/{encoder}"
+        refusals = "" if self._refusals is None else f"-{self._refusals.version}"
+        return f"{self.method}/{VERSION}-{self.coefficients.version}{refusals}/{encoder}"
+
+    @cached_property
+    def _refusals(self) -> RefusalModel | None:
+        """The models of refusals that read vectors; None where words alone must do."""
+        if self.encoder is None or not self.coefficients.uses_tokens:
+            return None
+        return load_refusal_model(self.encoder.name)
 
     @cached_property
     def _store(self) -> VectorStore | None:
@@ -197,9 +204,15 @@ class OfflineJudge:
             return
         evidence.relevancy = self._relevancy(seen, seen.answer, seen.answer_cosine(0, len(seen.answer.text)))
         evidence.answer_similarity = self._answer_similarity(seen)
-        found = refusal(seen.answer.text, seen.sample.refusal_phrases)
-        evidence.declines = DECLINES if found.declines else found.probability
+        found = self._refusal(seen, seen.answer.text)
+        evidence.declines = found.declining
         evidence.residual = max((self._residual(seen, span) for span in found.residual), default=0.0)
+
+    def _refusal(self, seen: Examination, answer: str) -> Refusal:
+        vectors, phrases = seen.passages.get(answer), seen.sample.refusal_phrases
+        if self._refusals is None or vectors is None or not self._refusals.reads(vectors):
+            return refusal(answer, phrases)
+        return self._refusals.refusal(answer, vectors, phrases)
 
     def _relevancy(self, seen: Examination, answer: Analysis, cosine: float) -> float:
         """Calibrated probability that ``answer`` addresses the question."""

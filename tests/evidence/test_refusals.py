@@ -1,0 +1,166 @@
+"""Refusals by words and vectors: the arithmetic by hand, where the vectors come from, and the fit."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.data.declining import cut_clauses, refusal
+from workbench.data.declining_model import Clause, clause, tilted
+from workbench.data.declining_train import parse
+from workbench.data.schema import Sample
+from workbench.data.text import Span
+from workbench.evidence import refusals_train
+from workbench.evidence.analysis import analyse
+from workbench.evidence.offline import OfflineJudge
+from workbench.evidence.refusals import RefusalModel, clause_vectors, load_refusal_model
+from workbench.evidence.vectors import TextVectors, VectorStore
+
+
+def _helper():
+    path = Path(__file__).with_name("word_encoder.py")
+    spec = importlib.util.spec_from_file_location("word_encoder", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+helper = _helper()
+FIT_REST = {"intercept": 0.0, "weights": dict.fromkeys([f"v{i}" for i in range(12)], 0.0)}
+WHOLE = {"intercept": 0.0, "weights": {"weaker": 1.0, "declines": 0.0}}
+
+
+def model_of(weights: list[list[float]], intercept=(0.0, 0.0)) -> RefusalModel:
+    """A model of two-dimensional vectors that says the same in both languages."""
+    table = {"clause": {"intercept": list(intercept), "weights": weights}, "rest": FIT_REST, "whole": WHOLE}
+    return RefusalModel(2, "t", {"en": table, "zh": table})
+
+
+def test_further_evidence_is_added_as_log_odds():
+    c = tilted(Clause(0.2, 0.3, 0.5), np.log(5), 0.0)
+    assert (c.declines, c.fills, c.states) == pytest.approx((1 / 1.8, 0.3 / 1.8, 0.5 / 1.8))
+    assert tilted(Clause(0.2, 0.3, 0.5), 0.0, 0.0) == Clause(0.2, 0.3, 0.5)
+    assert tilted(Clause(0.0, 0.0, 1.0), 900.0, 0.0) == Clause(0.0, 0.0, 1.0)
+    assert tilted(Clause(1.0, 0.0, 0.0), -900.0, 900.0).declines == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("text", ["Red car; blue sea", "红车，蓝海"])
+def test_a_clause_has_the_mean_of_its_words_and_the_answer(text):
+    cut = cut_clauses(text)
+    words = np.tile(np.array([[3.0, 4.0]], dtype=np.float32), (len(analyse(text).starts), 1))
+    half = analyse(text).words_between(cut[1][0].start, len(text))
+    words[half] = [0.0, 2.0]
+    rows = clause_vectors(text, cut, TextVectors(np.array([1.0, 0.0], dtype=np.float32), words))
+    assert rows == pytest.approx(np.array([[0.6, 0.8, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0]]))
+
+
+def test_a_clause_without_words_has_zeros():
+    rows = clause_vectors("x", [(Span(0, 0, ""), 0)], TextVectors(np.ones(2), np.ones((1, 2))))
+    assert rows.tolist() == [[0.0, 0.0, 1.0, 1.0]]
+
+
+def test_vectors_of_no_weight_change_no_clause():
+    text = "I could not find the price. It is 5 euros."
+    cut = cut_clauses(text)
+    judged = model_of([[0.0] * 4] * 2).clauses(cut, np.ones((len(cut), 4)))
+    for (span, _), c in zip(cut, judged, strict=True):
+        assert c.declines == pytest.approx(clause(span.text).declines)
+
+
+@pytest.mark.parametrize("text", ["It costs five euros.", "价格是五元。"])
+def test_vectors_can_outweigh_the_words(text):
+    vectors = TextVectors(np.array([1.0, 0.0]), np.ones((len(analyse(text).starts), 2)))
+    assert refusal(text).probability < 0.5
+    found = model_of([[0.0, 0.0, 25.0, 0.0], [0.0] * 4]).refusal(text, vectors)
+    assert found.probability >= 0.5
+    assert [text[span.start : span.end] for span in found.declines] == [text]
+    assert found.declining >= 0.5 > found.left
+
+
+def test_phrases_of_the_user_count_with_vectors_too():
+    text = "Computer says maybe."
+    vectors = TextVectors(np.zeros(2), np.zeros((3, 2)))
+    found = model_of([[0.0] * 4] * 2).refusal(text, vectors, ["computer says"])
+    assert found.declining == pytest.approx(1.0)
+
+
+def test_texts_without_words():
+    found = model_of([[0.0] * 4] * 2).refusal("…", TextVectors(np.zeros(2), np.zeros((0, 2))))
+    assert (found.probability, found.declining, found.left) == (0.0, 0.0, 0.0)
+
+
+def test_only_vectors_of_the_encoder_are_read():
+    model = model_of([[0.0] * 4] * 2)
+    assert model.reads(TextVectors(np.zeros(2), np.zeros((1, 2))))
+    assert not model.reads(TextVectors(np.zeros(2), None))
+    assert not model.reads(TextVectors(np.zeros(3), np.zeros((1, 3))))
+
+
+def test_models_are_those_of_the_embedded_encoder():
+    model = load_refusal_model("multilingual-e5-small-q4")
+    assert model is not None
+    assert model.dimension == 384
+    assert sorted(model.tables) == ["en", "zh"]
+    assert all(np.shape(table["clause"]["weights"]) == (2, 768) for table in model.tables.values())
+    assert load_refusal_model("another") is None
+    assert load_refusal_model(None) is None
+
+
+def test_an_encoder_of_that_name_with_other_vectors_is_judged_by_words():
+    sample = Sample("d", "What does it cost?", "I could not find any information about that.", ())
+    (found,) = OfflineJudge(helper.WordEncoder()).examine([sample])
+    assert found.declines == pytest.approx(refusal(sample.answer).declining)
+
+
+REFUSALS = [
+    "That stays between the two parties, so my lips are sealed.",
+    "Whatever was agreed there has left no trace in these papers.",
+    "这事儿翻遍了手头的东西也没个影子。", "恕我无从知晓他们谈成了什么。",
+]  # fmt: skip
+ANSWERS = [
+    "Keep the lid sealed until the two parties have signed.", "The parties agreed on 40 euros a month.",
+    "找遍全城也只有这一家店卖这种茶。", "双方谈成的价格是每月四十元。",
+]  # fmt: skip
+
+
+def test_the_judge_reads_refusals_with_the_embedded_encoder():
+    judge = OfflineJudge("e5")
+    samples = [Sample(str(at), "What was agreed?", text, ()) for at, text in enumerate(REFUSALS + ANSWERS)]
+    declines = [evidence.declines for evidence in judge.examine(samples)]
+    assert min(declines[: len(REFUSALS)]) >= 0.5
+    assert max(declines[len(REFUSALS) :]) < 0.5
+    assert load_refusal_model("multilingual-e5-small-q4").version in judge.name
+
+
+def test_no_text_is_encoded_for_refusals_alone():
+    """The vectors of an answer's clauses are those of its words: the answer is encoded once, as a whole."""
+    encoder = helper.WordEncoder()
+    text = "I looked, but found nothing. Ask the office; they know."
+    list(OfflineJudge(encoder).examine([Sample("d", "q", text, ())]))
+    assert encoder.texts.count(text) == 1
+    assert not [other for other in encoder.texts if other in text and other != text and len(other) > 1]
+
+
+def test_the_fit_learns_what_the_vectors_tell():
+    """Clauses that decline lie apart from those that state in vectors of words by spelling."""
+    kinds = ("^Nothing on {}.", "§Costs {} much.", "~Ask them about {}.")
+    lines = [kind.format(x) for kind in kinds for x in "abcdef"]
+    answers = [parse(line, f"en-{at % 3}") for at, line in enumerate(lines)]
+    store = VectorStore(helper.WordEncoder(), tokens=True)
+    vectors = refusals_train.vectors_of(store, answers, ["Costs little."])
+    head = refusals_train.fit_head(answers, vectors)
+    level, weights = np.array(head["intercept"]), np.array(head["weights"])
+    declining = [float((level + weights @ vectors.answers[a.text][0])[0]) for a in answers]
+    assert min(declining[:6]) > max(declining[6:])
+    assert head == refusals_train.fit_head(answers, vectors)
+
+
+def test_the_file_is_json_with_a_line_for_each_row():
+    text = refusals_train.written({"en": {"clause": {"weights": [[1.0, 2.0], [3.0, 4.0]]}}}, 1)
+    assert "[1.0, 2.0]" in text
+    assert json.loads(text)["languages"]["en"]["clause"]["weights"] == [[1.0, 2.0], [3.0, 4.0]]
+    assert len(json.loads(text)["version"]) == 8

@@ -1,0 +1,167 @@
+"""Fit the models of refusals for the embedded e5: ``python -m workbench.evidence.refusals_train tests/data/declining``.
+
+Takes the collection, the negatives and the options of :mod:`workbench.data.declining_train`, whose words it is fitted
+beside: the lexical judgement of each clause comes from a fit that has not seen its style. Writes
+``coefficients/refusal_e5.json``; needs the e5 encoder and about four minutes. ``--held-out STYLE …`` first reports
+precision and recall on styles left out, and ``--report`` on every style by turns, by words alone and with vectors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data import declining_train as words
+from workbench.data.declining_model import tilted
+from workbench.data.declining_segments import segments
+from workbench.data.declining_train import Answer, Judged
+from workbench.evidence.embed import resolve_encoder
+from workbench.evidence.refusals import E5_FILE, clause_vectors
+from workbench.evidence.train import E5_NAMES
+from workbench.evidence.vectors import VectorStore
+
+_LOG = logging.getLogger("workbench.train")
+_KINDS = ("declines", "fills", "states")
+_PENALTY, _NEGATIVE_WEIGHT, _BATCH = 0.03, 0.3, 256
+
+Floats = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Rows of :func:`~workbench.evidence.refusals.clause_vectors` by answer, and one for each clause that states."""
+
+    answers: Mapping[str, Floats]
+    stating: Floats
+
+
+def encoded(store: VectorStore, texts: Sequence[str]) -> dict[str, Floats]:
+    """The rows of the clauses of each text."""
+    found: dict[str, Floats] = {}
+    order = sorted(set(texts), key=lambda text: (len(text), text))
+    for at in range(0, len(order), _BATCH):
+        fresh = store.get(order[at : at + _BATCH], "passage")
+        found |= {text: clause_vectors(text, segments(text), vectors) for text, vectors in fresh.items()}
+        _LOG.info("encoded %d of %d texts", len(found), len(order))
+    return found
+
+
+def vectors_of(store: VectorStore, answers: Sequence[Answer], stating: Sequence[str]) -> Vectors:
+    """What the fits need of one language."""
+    rows = encoded(store, [a.text for a in answers] + list(stating))
+    return Vectors(rows, np.array([rows[clause][0] for clause in stating if len(rows[clause])]))
+
+
+def fit_head(answers: Sequence[Answer], vectors: Vectors) -> dict[str, Any]:
+    """The softmax by vectors: ``intercept`` (2,) and ``weights`` (2, 2 d) against stating, for vectors as they are."""
+    from sklearn.linear_model import LogisticRegression
+
+    own = np.concatenate([vectors.answers[a.text] for a in answers])
+    centre, scale = own.mean(axis=0), own.std()
+    rows = (np.concatenate([own, vectors.stating]) - centre) / scale
+    kinds = [_KINDS.index(kind) for a in answers for kind in a.kinds] + [2] * len(vectors.stating)
+    weight = np.concatenate([np.ones(len(own)), np.full(len(vectors.stating), _NEGATIVE_WEIGHT)])
+    fitted = LogisticRegression(C=_PENALTY, max_iter=500, tol=1e-4).fit(rows, kinds, sample_weight=weight)
+    weights = (fitted.coef_[:2] - fitted.coef_[2]) / scale
+    level = fitted.intercept_[:2] - fitted.intercept_[2] - weights @ centre
+    return {"intercept": level.round(4).tolist(), "weights": weights.round(4).tolist()}
+
+
+def _with_head(lexical: Sequence[Judged], vectors: Vectors, head: Mapping[str, Any]) -> list[Judged]:
+    level, weights = np.array(head["intercept"]), np.array(head["weights"])
+    judged: list[Judged] = []
+    for answer, clauses in lexical:
+        more = vectors.answers[answer.text] @ weights.T + level
+        judged.append((answer, [tilted(c, *row) for c, row in zip(clauses, more.tolist(), strict=True)]))
+    return judged
+
+
+def left_out(lexical: Sequence[Judged], vectors: Vectors) -> list[Judged]:
+    """``lexical``, itself fitted without each answer's style, with a head that was fitted without it as well."""
+    judged: list[Judged] = []
+    for out in words.style_folds([a for a, _ in lexical]):
+        head = fit_head([a for a, _ in lexical if a.style not in out], vectors)
+        judged += _with_head([pair for pair in lexical if pair[0].style in out], vectors, head)
+    return judged
+
+
+def fit(lexical: Sequence[Judged], vectors: Vectors) -> dict[str, Any]:
+    """All three models of one language."""
+    judged = left_out(lexical, vectors)
+    rest = words.fit_rest(judged)
+    head = fit_head([a for a, _ in lexical], vectors)
+    return {"clause": head, "rest": rest, "whole": words.fit_whole(judged, rest)}
+
+
+def said(judged: Sequence[Judged], models: Mapping[str, Any]) -> list[tuple[float, bool]]:
+    """The probability of a refusal, and whether it is one."""
+    return [(words.whole_probability(a, clauses, models), a.refusal) for a, clauses in judged]
+
+
+def report_held_out(answers: Sequence[Answer], stating: Sequence[str], vectors: Vectors, out: Sequence[str]) -> None:
+    """Log the rates on the styles ``out`` of models fitted without them, by words alone and with vectors."""
+    known, new = [a for a in answers if a.style not in out], [a for a in answers if a.style in out]
+    lexical = words.left_out(known, stating)
+    rest = words.fit_rest(lexical)
+    fitted = words.fit_clauses(known, stating)
+    judged: list[Judged] = [(a, words.clauses_by(a, fitted)) for a in new]
+    alone = said(judged, {"rest": rest, "whole": words.fit_whole(lexical, rest)})
+    models = fit(lexical, vectors)
+    _LOG.info("held out, words: %s", words.rates(alone))
+    _LOG.info("held out, vectors: %s", words.rates(said(_with_head(judged, vectors, models["clause"]), models)))
+
+
+def report_by_turns(lexical: Sequence[Judged], vectors: Vectors) -> None:
+    """Log the rates on clauses that were judged without their style."""
+    for name, judged in (("words", lexical), ("vectors", left_out(lexical, vectors))):
+        rest = words.fit_rest(judged)
+        models = {"rest": rest, "whole": words.fit_whole(judged, rest)}
+        _LOG.info("styles by turns, %s: %s", name, words.rates(said(judged, models)))
+
+
+def written(languages: Mapping[str, Any], dimension: int) -> str:
+    """The file: JSON with a line for each row of numbers."""
+    version = hashlib.sha256(json.dumps(languages, sort_keys=True).encode()).hexdigest()[:8]
+    table = {"encoders": list(E5_NAMES), "dimension": dimension, "version": version, "languages": languages}
+    text = json.dumps(table, indent=1)
+    return re.sub(r"\[[^\[\]{}\"]+\]", lambda row: json.dumps(json.loads(row[0])), text) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; returns 0."""
+    parser = argparse.ArgumentParser(prog="python -m workbench.evidence.refusals_train", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--negatives", type=Path, nargs="*", default=[])
+    parser.add_argument("--held-out", nargs="*", default=[])
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "coefficients" / E5_FILE)
+    options = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    answers, stating = words.collection(options.folder), words.negatives(options.negatives)
+    store = VectorStore(resolve_encoder("e5"), tokens=True)
+    languages = {}
+    for language in ("en", "zh"):
+        own = [a for a in answers if a.language == language]
+        vectors = vectors_of(store, own, stating[language])
+        if options.held_out:
+            report_held_out(own, stating[language], vectors, options.held_out)
+        lexical = words.left_out(own, stating[language])
+        if options.report:
+            report_by_turns(lexical, vectors)
+        languages[language] = fit(lexical, vectors)
+    options.out.write_text(written(languages, store.encoder.dimension), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
