@@ -1,0 +1,123 @@
+"""``monitor``: watch a query log for degradation against a baseline; exit 1 when an alert fired."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.commands.shared import note, say
+
+if TYPE_CHECKING:
+    from workbench.diagnosis.monitoring import Monitoring
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("log", metavar="LOG", help="query log (JSONL or CSV, also .gz), or a folder with an evaluation")
+    parser.add_argument("--baseline", metavar="DIR|LOG", help="what to compare with (default: the log's first 30 per cent)")
+    parser.add_argument("--until", metavar="TIME", help="the log up to this time is its own baseline")
+    parser.add_argument("--window", default="200", metavar="N|TIME", help="requests or time of a window: 200, 6h (default 200)")
+    parser.add_argument("--step", metavar="N|TIME", help="from one window to the next (default: a quarter of the window)")
+    parser.add_argument(
+        "--rule", action="append", default=[], metavar="'STATISTIC KIND CHANGE'",
+        help="e.g. 'latency_p95 relative 0.5' or 'refusal_rate absolute 0.05'; replaces the default rules",
+    )  # fmt: skip
+    parser.add_argument("--min-n", type=int, metavar="N", help="values that a window needs before anything is said")
+    parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN", help="where a field is found in the log")
+    parser.add_argument("--webhook", metavar="URL", help="post each alert here (http or https)")
+    parser.add_argument("--language", choices=("en", "zh"), help="language of the words (default: English)")
+    parser.add_argument("--out", metavar="FILE", help="write it: .json (all of it), or .csv (one row an alert)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what was watched, the rules and each alert; exit 1 with an alert."""
+    from workbench.diagnosis.alerts import Webhook
+    from workbench.errors import InputError
+    from workbench.language import set_language
+
+    set_language(options.language or "en")
+    if options.out and Path(options.out).suffix.lower() not in (".json", ".csv"):
+        raise InputError(f"--out {options.out}: unknown kind of file; use .json or .csv")
+    webhook = Webhook(options.webhook) if options.webhook else None
+    found = _watched(options)
+    _report(found)
+    if options.out:
+        _write(found, Path(options.out))
+        note(f"written to {options.out}")
+    if webhook is not None:
+        _send(found, webhook)
+    return 1 if found.n_fired else 0
+
+
+def _watched(options: argparse.Namespace) -> Monitoring:
+    from workbench.diagnosis.alerts import default_rules
+    from workbench.diagnosis.query_log import load_log
+    from workbench.diagnosis.windows import statistics_of
+    from workbench.errors import InputError
+    from workbench.watching import as_log, monitor
+
+    mapping = dict(item.partition("=")[::2] for item in options.map)
+    log = load_log(options.log, mapping=mapping) if mapping else as_log(options.log)
+    rules = [_rule(text) for text in options.rule] or default_rules(statistics_of(log.columns))
+    if options.min_n is not None:
+        rules = [rule.replace(min_n=options.min_n) for rule in rules]
+    if options.baseline and options.until:
+        raise InputError("--baseline and --until exclude each other; give one")
+    return monitor(log, options.baseline, window=options.window, step=options.step, rules=rules, until=options.until)
+
+
+def _rule(text: str) -> Any:
+    from workbench.diagnosis.alerts import Rule
+    from workbench.errors import InputError
+
+    parts = text.split()
+    try:
+        name, kind, change = parts[0], parts[1], float(parts[2].rstrip("%")) / (100 if parts[2].endswith("%") else 1)
+    except (IndexError, ValueError):
+        raise InputError(f"--rule {text!r}: write STATISTIC absolute|relative CHANGE, e.g. latency_p95 relative 0.5") from None
+    return Rule(name, change, kind)
+
+
+def _report(found: Monitoring) -> None:
+    from workbench.diagnosis.watching_words import note_lines, rule_words, verdict_words, watched_words
+    from workbench.language import text as _t
+
+    say(watched_words(found))
+    for line in note_lines(found):
+        note(line)
+    for row, field, reason, _ in found.log.rejections[:20]:
+        note(f"  row {row}, {field}: {reason}")
+    say(f"\n{_t('monitoring.command.rules')}")
+    for item in found.armed:
+        say(f"  {rule_words(item)}")
+    say(f"\n{_t('monitoring.command.alerts')}")
+    for event in found.events:
+        say(f"  {'▲' if event.state == 'fired' else '▼'} {event.message}")
+    say(verdict_words(found))
+
+
+def _write(found: Monitoring, path: Path) -> None:
+    from workbench.data.files import write_text
+    from workbench.data.tables import write_csv
+
+    if path.suffix.lower() == ".csv":
+        write_csv(path, found.alerts(), index=False)
+    else:
+        write_text(path, json.dumps(found.to_dict(), ensure_ascii=False, indent=1) + "\n")
+
+
+def _send(found: Monitoring, webhook: Any) -> None:
+    """Post every event; what cannot be delivered is said and changes no exit code."""
+    from workbench.language import text as _t
+
+    problems = []
+    for event in found.events:
+        try:
+            webhook(event)
+        except OSError as error:
+            problems.append(str(error))
+            break
+    if problems:
+        note(_t("monitoring.command.not_delivered", reason=problems[0]))
