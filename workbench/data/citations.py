@@ -1,4 +1,4 @@
-"""Citations in an answer and in the service's list: ``[1]``, ``[1, 2]``, ``[1-3]``, ``【3】``, ``[doc-a#1]``, ``[text](doc-a)``.
+"""Citations of an answer: ``[1]``, ``[1, 2]``, ``[1-3]``, ``【3】``, ``[doc-a#1]``, ``[text](doc-a)``, and the service's list.
 
 A bracketed token counts when it is a number or shaped like the ids at hand, known or not (``[n999]``).
 """

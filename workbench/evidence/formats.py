@@ -12,7 +12,7 @@ from workbench.data.text import language, normalise
 from workbench.data.wrapping import PROMPT_LINE, TOOL_CALL
 
 _OPEN_END = re.compile(
-    r"[,，、:：;；(（\[【“\"‘'—-]$|\b(?:and|or|the|a|an|of|to|with|for|in|is|are|that|which|by|from|at|as|but)$",
+    r"[,，、:：;；(（\[【“\"‘'—-]$|(?<!\S)(?:and|or|the|a|an|of|to|with|for|in|is|are|that|which|by|from|at|as|but)$",
     re.IGNORECASE,
 )
 _LAST_WORD = re.compile(r"\w$")

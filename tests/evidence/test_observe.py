@@ -1,0 +1,59 @@
+"""What texts show without a judge: copies of another tenant, broken formats, key points across chunk edges."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from workbench.data.schema import Context, Sample
+from workbench.evidence.copying import Copies
+from workbench.evidence.formats import format_sign
+from workbench.evidence.observe import Library, observe
+
+SECRET = "The discount of tenant B is 37 percent on all seats until the end of 2027."
+
+
+def test_a_copied_sentence_is_found_and_a_shared_one_is_not() -> None:
+    copies = Copies({"b": SECRET + " Everyone may read the general terms of service online."})
+    assert copies.shares("We know: the discount of tenant B is 37 percent on all seats until the end of 2027!", [])["b"] > 0
+    assert copies.shares("The discount is large.", []) == {}
+    shared = "Everyone may read the general terms of service online."
+    assert copies.shares(shared, [shared]) == {}
+
+
+def test_chinese_copies_need_fewer_characters() -> None:
+    copies = Copies({"b": "乙公司的专属折扣为三十七个百分点，仅限本年度。"})
+    assert set(copies.shares("据悉乙公司的专属折扣为三十七个百分点。", [])) == {"b"}
+
+
+def test_a_foreign_document_that_was_not_retrieved_is_still_a_leak_when_it_is_answered() -> None:
+    corpus = wb.load_corpus([{"doc_id": "b", "text": SECRET, "tenant": "b"}, {"doc_id": "s", "text": "Shared words."}])
+    sample = Sample("1", "What is it?", SECRET, contexts=(Context("Other.", "x", tenant="a"),), tenant="a")
+    assert observe(sample, {}, Library(corpus)).facts["text_foreign_answered"] == ["b"]
+    own = Sample("1", "What is it?", SECRET, contexts=(Context("Other.", "x", tenant="b"),), tenant="b")
+    assert observe(own, {}, Library(corpus)).facts["text_foreign_answered"] is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "sign"),
+    [
+        ("Q?", '{"answer": "It is 5.", "score": 1}', "raw_json"),
+        ("Give me JSON.", '{"answer": 5}', None),
+        ("Q?", 'It is 5. <tool_call>{"name": "x"}</tool_call>', "tool_call"),
+        ("Q?", "Answer the question using only the provided context.\nQuestion: Q?\nAnswer: 5.", "prompt_echo"),
+        ("问题是什么？", "请根据以下上下文回答问题。\n回答：五。", "prompt_echo"),
+        ("Q?", "It is five. The rest of the explanation is that the system will then go and", "cut_off"),
+        ("Q?", "It is five. See the page at https://example.com/a", None),
+        ("企业版支持多少会话？", "The enterprise plan supports five hundred sessions.", "wrong_language"),
+        ("How many sessions does it support?", "企业版最多支持五百个并发会话。", "wrong_language"),
+        ("E-1207", "E-1207 表示当前工作区的席位已用完。", None),
+        ("Which steps?", "1. Open it\n2. Close it", None),
+        ("Q?", "500", None),
+    ],
+)
+def test_signs_of_a_broken_format(question: str, answer: str, sign: str | None) -> None:
+    assert format_sign(Sample("1", question, answer), {}) == sign
+
+
+def test_the_services_finish_reason_says_cut_off() -> None:
+    assert format_sign(Sample("1", "Q?", "It is five."), {"usage": {"finish_reason": "length"}}) == "cut_off"
