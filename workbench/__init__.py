@@ -12,6 +12,12 @@ __version__ = "0.1.0"
 
 #: Public name → (module, name there; empty = the module itself).
 _NAMES = {
+    "Collector": ("workbench.diagnosis.collector", "Collector"),
+    "QueryLog": ("workbench.diagnosis.query_log", "QueryLog"),
+    "alerts": ("workbench.diagnosis.alerts", ""),
+    "load_log": ("workbench.diagnosis.query_log", "load_log"),
+    "log_path": ("workbench.views.chosen", "log_path"),
+    "monitor": ("workbench.watching", "monitor"),
     "CancelledError": ("workbench.errors", "CancelledError"),
     "Comparison": ("workbench.diagnosis.comparison", "Comparison"),
     "Corpus": ("workbench.data.schema", "Corpus"),
@@ -45,6 +51,7 @@ _NAMES = {
     "failing_terms": ("workbench.diagnosis.terms", "failing_terms"),
     "hallucinated_claims": ("workbench.diagnosis.hallucinations", "hallucinated_claims"),
     "judge_corrected_mean": ("workbench.diagnosis.corrected", "judge_corrected_mean"),
+    "labels_path": ("workbench.views.chosen", "labels_path"),
     "load_corpus": ("workbench.data.corpus", "load_corpus"),
     "load_evaluation": ("workbench.evaluation", "load_evaluation"),
     "load_samples": ("workbench.data.load", "load_samples"),

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.views.panels.calibration import CalibrationPanel
     from workbench.views.panels.compare import Compare
     from workbench.views.panels.dataset import Dataset
     from workbench.views.panels.export import Export
     from workbench.views.panels.hallucinations import Hallucinations
     from workbench.views.panels.low_scores import LowScores
     from workbench.views.panels.missed_documents import MissedDocuments
+    from workbench.views.panels.monitoring import MonitoringPanel
     from workbench.views.panels.query_types import QueryTypes
     from workbench.views.panels.score import Score
     from workbench.views.panels.vocabulary import VocabularyPanel
@@ -80,6 +82,24 @@ def hallucinations(session: Session) -> Hallucinations:
     from workbench.views.panels.hallucinations import Hallucinations
 
     return Hallucinations(session)
+
+
+def monitoring(
+    session_or_log: Any, log: Any = None, baseline: Any = None, *, window: int | str | None = None,
+    until: float | str | None = None,
+) -> MonitoringPanel:  # fmt: skip
+    """Panel 09: is production drifting? A session (pins go there) and its log, or only a log; see ``wb.monitor``."""
+    from workbench.views.panels.monitoring import MonitoringPanel
+
+    return MonitoringPanel(session_or_log, log, baseline, window=window, until=until)
+
+
+def calibration(session: Session, labels: Any = None) -> CalibrationPanel:
+    """Panel 08: can I trust the judge, and where should the cut be? ``labels``: verdicts, as ``wb.load_verdicts`` reads."""
+    from workbench.reports.gate import freeze
+    from workbench.views.panels.calibration import CalibrationPanel
+
+    return CalibrationPanel(session, labels, freeze)
 
 
 def export(session: Session, folder: str | Path = "findings") -> Export:

@@ -153,7 +153,7 @@ def test_sweeping_passed_is_what_with_thresholds_gives() -> None:
     found = calibrate(evaluation, human)
     for cut in (0.2, 0.5, 0.77):
         other = evaluation.with_thresholds(evaluation.thresholds.replace(support=cut)).failures()["passed"]
-        column = found.swept[:, int(round(cut * 100))]
+        column = found.swept[:, round(cut * 100)]
         assert column.tolist() == [float(value) for value in other.loc[found.human.index]]
         assert found.at(cut).judged.tolist() == column.tolist()
 

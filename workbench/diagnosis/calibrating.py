@@ -216,7 +216,7 @@ class Calibration:
         """Index ``sample_id``; ``human``, ``judge`` (right, wrong or None), ``value``, ``language``, ``agree``."""
         import pandas as pd
 
-        judge = np.where(np.isnan(self.judged), None, np.where(self.judged == 1, RIGHT, WRONG))
+        judge = [None if np.isnan(said) else RIGHT if said == 1 else WRONG for said in self.judged]
         frame = pd.DataFrame({"human": self.human.to_numpy(), "judge": judge, "value": self.values,
                               "language": self.languages}, index=self.human.index, dtype=object)  # fmt: skip
         frame["value"] = frame["value"].astype(float)

@@ -65,8 +65,8 @@ def judge_corrected_mean(
     variance = float((y - weight * f).var(ddof=1)) / n
     variance += weight**2 * float(rest.var(ddof=1)) / more if more > 1 else 0.0
     half = Z * math.sqrt(variance)
-    ends = [min(max(value, low), high) for value in (mean, mean - half, mean + half)]
-    return Corrected(*ends, weight, n, more)
+    at, start, end = (min(max(value, low), high) for value in (mean, mean - half, mean + half))
+    return Corrected(at, start, end, weight, n, more)
 
 
 def _weight(y: NDArray[np.float64], f: NDArray[np.float64], rest: NDArray[np.float64]) -> float:

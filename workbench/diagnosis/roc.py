@@ -46,7 +46,7 @@ def auroc(right: ArrayLike, score: ArrayLike) -> float:
     good, bad = int(labels.sum()), int((~labels).sum())
     if not good or not bad:
         return math.nan
-    distinct, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
     return float((ranks[labels].sum() - good * (good + 1) / 2) / (good * bad))
 

@@ -60,7 +60,12 @@ def rule_words(item: Armed) -> str:
 def rule_title(item: Armed) -> str:
     """The rule without its numbers here: statistic, direction, change and its kind."""
     rule, name = item.rule, item.rule.statistic
-    change = f"{rule.change * 100:g}" if rule.kind == "relative" else value_text(name, rule.change)
+    if rule.kind == "relative":
+        change = f"{rule.change * 100:g}"
+    elif name.endswith("_rate"):
+        change = _t("monitoring.words.points", n=f"{rule.change * 100:g}")
+    else:
+        change = value_text(name, rule.change)
     return _t(f"monitoring.command.rule_{rule.kind}", statistic=statistic_title(name), change=change,
               worse=_t(f"monitoring.direction.{item.worse}"))  # fmt: skip
 

@@ -19,6 +19,8 @@ SAMPLE = "../sample_data/support/evaluations/baseline"
 #: What ``DATA`` is in the notebook that compares two runs; there :data:`SAMPLE` is ``BASELINE``.
 SAMPLE_AFTER = "../sample_data/support/evaluations/improved"
 SAMPLE_CORPUS = "../sample_data/support/corpus.jsonl"
+SAMPLE_LABELS = "../sample_data/support/verdicts.csv"
+SAMPLE_LOG = "../sample_data/support/query_log.jsonl"
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +56,23 @@ def corpus_path(corpus: str | Path | None = SAMPLE_CORPUS, data: str | Path = SA
     if str(corpus) == SAMPLE_CORPUS and not _is_sample(data_path(data)):
         return None
     return _found(str(corpus))
+
+
+def log_path(log: str | Path | None = SAMPLE_LOG, data: str | Path = SAMPLE) -> str | None:
+    """The query log to open for the lines ``LOG = …`` and ``DATA = …``.
+
+    The log that the notebooks come with belongs to the sample data: beside other data it is none. None stays None.
+    """
+    if log is None or (str(log) == SAMPLE_LOG and not _is_sample(data_path(data))):
+        return None
+    return _found(str(log))
+
+
+def labels_path(labels: str | Path | None = SAMPLE_LABELS) -> str | None:
+    """The file of verdicts for the line ``LABELS = …``; None stays None, and so does the line that the notebook comes with
+    where there are no sample data. Verdicts on other runs than the one opened do not count anyway."""
+    found = None if labels is None else _found(str(labels))
+    return None if found is None or (str(labels) == SAMPLE_LABELS and not Path(found).exists()) else found
 
 
 def _is_sample(path: str) -> bool:
