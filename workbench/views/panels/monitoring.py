@@ -1,0 +1,322 @@
+"""Panel 09: is production drifting?"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as W
+import numpy as np
+
+from workbench.diagnosis.alerts import KINDS, Rule, change_text, default_rules, iso, statistic_title, value_text
+from workbench.diagnosis.monitoring import Monitoring, log_of, watch_log
+from workbench.diagnosis.query_log import QueryLog
+from workbench.diagnosis.watching_words import note_lines, problem_words, rule_title, verdict_words, watched_words, window_text
+from workbench.diagnosis.windows import statistics_of
+from workbench.errors import InputError
+from workbench.language import text as _t
+from workbench.views import plots
+from workbench.views.html import Fragment, Markup, fragment, h, join, picture, table
+from workbench.views.plots_monitoring import Course, course
+from workbench.views.session import Session
+from workbench.views.widgets import PagedTable, Panel, Picture, button, display, dropdown, markup, row, show
+from workbench.watching import as_log
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+_REQUESTS = (20, 50, 100, 200, 500, 1000)
+_TIMES = ("1h", "6h", "1d")
+
+
+class MonitoringPanel(Panel):
+    """Window and metric, the rule of that metric, counts, the course over time, and the alerts of all rules.
+
+    Parameters
+    ----------
+    source
+        A ``Session`` (pins go there), or a log as ``wb.monitor`` takes it.
+    log
+        The log to watch beside a session; without one the session's evaluation stands in for a log.
+    baseline, window, until
+        As in ``wb.monitor``; the window is by default the longest of 20 … 200 requests that fits ten times.
+    """
+
+    stem = "monitoring"
+
+    def __init__(self, source: Any, log: Any = None, baseline: Any = None, *, window: int | str | None = None,
+                 until: float | str | None = None) -> None:  # fmt: skip
+        session = source if isinstance(source, Session) else None
+        super().__init__(session)
+        self._source = log if session is not None and log is not None else None if session is not None else source
+        self._log = log_of(session.evaluation) if session is not None and log is None else as_log(self._source)
+        self._baseline = None if baseline is None else as_log(baseline)
+        self._given = baseline
+        self._until = until
+        self._quiet = False
+        self._rules = {rule.statistic: rule for rule in default_rules(statistics_of(self._log.columns))}
+        self.found: Monitoring | None = None
+        watched = [item for item in statistics_of(self._log.columns) if item.worse is not None]
+        if not watched:
+            self.compose(markup(h("div", _t("monitoring.panel.nothing"), cls="wb-empty")))
+            return
+        for item in watched:
+            self._rules.setdefault(item.name, Rule(item.name, 0.5, "relative", min_n=100))
+        self._build([item.name for item in watched], window or self._first_window())
+        self._watch()
+
+    def _first_window(self) -> int:
+        n = len(self._log)
+        return max((size for size in _REQUESTS if size <= 200 and size * 10 <= n), default=_REQUESTS[0])
+
+    def _build(self, names: list[str], window: int | str) -> None:
+        sizes: list[int | str] = [*_REQUESTS, *(_TIMES if self._log.times is not None else ())]
+        if window not in sizes:
+            sizes.insert(0, window)
+        self.window = dropdown(_t("monitoring.panel.window"), [(window_text(size), size) for size in sizes], window)
+        self.statistic = dropdown(_t("monitoring.panel.statistic"), [(statistic_title(name), name) for name in names],
+                                  "latency_p95" if "latency_p95" in names else names[0])  # fmt: skip
+        self.kind = dropdown(_t("monitoring.panel.kind"), [(_t(f"monitoring.panel.{name}"), name) for name in KINDS], KINDS[0])
+        style, options = {"description_width": "initial"}, {"continuous_update": False}
+        self.allowed = W.FloatSlider(min=0, max=1, step=0.01, description=_t("monitoring.panel.allowed"), style=style, **options)
+        self.allowed.add_class("wb-threshold")
+        self.unit, self.count = markup(), markup(None, "wb-count")
+        self.clear = W.FloatSlider(min=0, max=0.95, step=0.05, description=_t("monitoring.panel.clear"), style=style, **options)
+        self.min_n = W.IntSlider(min=1, max=500, description=_t("monitoring.panel.min_n"), style=style, **options)
+        self.notes, self.picture = markup(), Picture("wb-figure")
+        self.pin = button(f"📌 {_t('monitoring.panel.pin')}", self.guarded(self._pin, "pin"), "wb-pin", disabled=self.session is None)
+        self.said = markup(h("span", "" if self.session is not None else _t("monitoring.panel.no_session"), cls="wb-quiet"))
+        self.list, self.rules, self.windows, self.rejected = (PagedTable(self, 10) for _ in range(4))
+        self.tabs = W.Tab([self.list, self.rules, self.windows, self.rejected])
+        self.tabs.titles = tuple(_t(f"monitoring.panel.tab_{name}") for name in ("alerts", "rules", "windows", "rejected"))
+        self._show_rule()
+        for widget, action in ((self.window, self._watch), (self.statistic, self._chosen), (self.kind, self._kind_changed),
+                               (self.allowed, self._rule_moved), (self.clear, self._rule_moved),
+                               (self.min_n, self._rule_moved)):  # fmt: skip
+            self.on(widget, lambda _, action=action: action())
+        self.compose(self.notes, row(self.window, self.statistic), row(self.kind, self.allowed, self.unit),
+                     row(self.clear, self.min_n), row(self.count), self.picture, row(self.pin, self.said), self.tabs)  # fmt: skip
+
+    # -- following --------------------------------------------------------------------------------------------------
+
+    @property
+    def rule(self) -> Rule:
+        """The rule of the metric that is shown."""
+        return self._rules[self.statistic.value]
+
+    def _show_rule(self) -> None:
+        """Put the sliders where the rule of the chosen metric is."""
+        self._quiet = True
+        rule = self.rule
+        self.kind.value = rule.kind
+        self.allowed.value = min(rule.change / self._unit(), 1.0)
+        self.clear.value, self.min_n.value = rule.clear, rule.min_n
+        self._quiet = False
+        latency = rule.statistic.startswith("latency_")
+        unit = "share" if rule.kind == "relative" else "seconds" if latency else "points" if rule.statistic.endswith("_rate") else "score"
+        show(self.unit, h("span", _t(f"monitoring.panel.unit_{unit}"), cls="wb-quiet"))
+
+    def _unit(self) -> float:
+        """What one unit of the slider is: a second for an absolute latency, else 1."""
+        return 1000.0 if self.statistic.value.startswith("latency_") and self.kind.value == "absolute" else 1.0
+
+    def _chosen(self) -> None:
+        self._show_rule()
+        self._draw()
+
+    def _kind_changed(self) -> None:
+        if not self._quiet:
+            self._rules[self.statistic.value] = self.rule.replace(kind=self.kind.value, change=self._kept_limit())
+            self._show_rule()
+            self._watch()
+
+    def _kept_limit(self) -> float:
+        """The change that leaves the limit where it was under the other kind, as far as the slider goes."""
+        assert self.found is not None
+        value = abs(self.found.levels[self.statistic.value].value)
+        if not (math.isfinite(value) and value):
+            return self.rule.change
+        change = self.rule.change / value if self.kind.value == "relative" else self.rule.change * value
+        return min(round(change / self._unit(), 2), 1.0) * self._unit()
+
+    def _rule_moved(self) -> None:
+        if not self._quiet:
+            change = round(float(self.allowed.value), 6) * self._unit()
+            self._rules[self.statistic.value] = self.rule.replace(
+                change=change, clear=round(float(self.clear.value), 6), min_n=int(self.min_n.value)
+            )
+            self._watch()
+
+    def _watch(self) -> None:
+        self.found = watch_log(self._log, self._baseline, window=self.window.value, rules=list(self._rules.values()),
+                               until=self._until)  # fmt: skip
+        self._draw()
+
+    def _draw(self) -> None:
+        found = self._found()
+        show(self.notes, join(h("p", line, cls="wb-quiet") for line in self._lines()))
+        show(self.count, h("span", self.words()))
+        self.picture.draw(self._figure("screen"), self._caption())
+        alerts, rules, windows = self._alert_rows(), self._rule_rows(), self._window_rows()
+        self.list.set(alerts, headings=_headings(alerts))
+        self.rules.set(rules, headings=_headings(rules))
+        self.windows.set(windows, headings=_headings(windows))
+        self.rejected.set(found.log.rejected, headings=_headings(found.log.rejected))
+
+    def _found(self) -> Monitoring:
+        if self.found is None:
+            raise InputError(_t("monitoring.panel.nothing"))
+        return self.found
+
+    # -- what is shown ----------------------------------------------------------------------------------------------
+
+    def _lines(self) -> list[str]:
+        found = self._found()
+        lines = [watched_words(found), verdict_words(found), *note_lines(found)]
+        if self._source is None:
+            lines.append(_t("monitoring.words.no_log", n=f"{len(self._log):,}"))
+        every = f"{self.rule.false_alarm_every:,.0f}"
+        return [*lines, _t("monitoring.panel.sequential", every=every)]
+
+    def words(self) -> str:
+        """ "9 of 67 windows beyond 2,750 ms; 1 alerts of this metric, 4 in all", and what could not decide."""
+        found, name = self._found(), self.statistic.value
+        armed = next(item for item in found.armed if item.rule.statistic == name)
+        frame = found.windows([name])
+        enough = frame["n"] >= armed.rule.min_n
+        beyond = int(sum(armed.beyond(value) for value in frame.loc[enough, "value"]))
+        fired = sum(event.state == "fired" and event.statistic == name for event in found.events)
+        parts = [_t("monitoring.panel.counts", beyond=beyond, n=len(frame), limit=value_text(name, armed.limit), fired=fired,
+                    all=found.n_fired)]  # fmt: skip
+        if not enough.all():
+            parts.append(_t("monitoring.panel.empty_windows", n=int((~enough).sum()), min_n=armed.rule.min_n))
+        column = found.log.columns[armed.statistic.column]
+        if (infinite := int(np.isinf(column).sum())) > 0:
+            parts.append(_t("monitoring.panel.non_finite", n=f"{infinite:,}"))
+        if problem := problem_words(armed):
+            parts.append(problem)
+        return " · ".join(parts)
+
+    def _caption(self) -> str:
+        return _t("monitoring.panel.caption", statistic=statistic_title(self.statistic.value), window=window_text(self.window.value))
+
+    def _figure(self, theme: str) -> Figure:
+        found, name = self._found(), self.statistic.value
+        armed = next(item for item in found.armed if item.rule.statistic == name)
+        frame = found.windows([name])
+        timed = found.log.times is not None
+        ends = np.array([span.end for span in found.spans]) if timed else frame["last_row"].to_numpy(dtype=float)
+        events = [event for event in found.events if event.statistic == name]
+        place = [(event.at if timed else float(event.row), event.value, event.state == "fired") for event in events]
+        spans = [(start[0], end[0]) for start, end in zip(place[::2], [*place[1::2], (ends[-1], 0, False)] if len(ends) else [],
+                                                          strict=False)]  # fmt: skip
+        level = armed.level
+        values = np.where(frame["n"] >= armed.rule.min_n, frame["value"], np.nan).astype(float)
+        data = Course(ends, values, timed, (level.value, level.low, level.high), armed.limit, armed.clear_level, place, spans)
+        rate = name.endswith("_rate")
+        label = "ms" if name.startswith("latency_") else "%" if rate else ""
+        return course(data, title=f"{statistic_title(name)} — {self.words()}", label=label, scale=100.0 if rate else 1.0,
+                      rate=rate or name.startswith("latency_"), theme=theme)  # fmt: skip
+
+    def _alert_rows(self) -> pd.DataFrame:
+        import pandas as pd
+
+        frame = self._found().alerts()
+        rows = frame.to_dict("records")
+        return pd.DataFrame({
+            "statistic": [statistic_title(item["statistic"]) for item in rows],
+            "fired_at": [_moment(item["fired_at"], item["row"]) for item in rows],
+            "cleared_at": [_t("monitoring.panel.firing") if pd.isna(item["cleared_row"])
+                           else _moment(item["cleared_at"], item["cleared_row"]) for item in rows],
+            "value": [value_text(item["statistic"], item["value"]) for item in rows],
+            "baseline": [value_text(item["statistic"], item["baseline"]) for item in rows],
+            "change": [change_text(item["statistic"], item["kind"], item["change"]) for item in rows],
+            "limit": [value_text(item["statistic"], item["limit"]) for item in rows],
+            "n": [int(item["n"]) for item in rows],
+        })  # fmt: skip
+
+    def _rule_rows(self) -> pd.DataFrame:
+        import pandas as pd
+
+        armed = self._found().armed
+        return pd.DataFrame({
+            "rule": [rule_title(item) for item in armed],
+            "baseline": [value_text(item.rule.statistic, item.level.value) for item in armed],
+            "baseline_n": [item.level.n for item in armed],
+            "limit": [value_text(item.rule.statistic, item.limit) for item in armed],
+            "clear_level": [value_text(item.rule.statistic, item.clear_level) for item in armed],
+            "problem": [problem_words(item) or _t("monitoring.columns.ready") for item in armed],
+        })  # fmt: skip
+
+    def _window_rows(self) -> pd.DataFrame:
+        import pandas as pd
+
+        name = self.statistic.value
+        frame = self._found().windows([name]).iloc[::-1].reset_index(drop=True)
+        return pd.DataFrame({
+            "start": [_moment(at, item) for at, item in zip(frame["start"], frame["first_row"], strict=True)],
+            "end": [_moment(at, item) for at, item in zip(frame["end"], frame["last_row"], strict=True)],
+            "value": [value_text(name, value) for value in frame["value"]],
+            "n": frame["n"], "n_missing": frame["n_missing"], "n_non_finite": frame["n_non_finite"],
+        })  # fmt: skip
+
+    def figure(self) -> Figure | None:
+        """The course of the metric, dark on white; None when nothing can be watched."""
+        return None if self.found is None else self._figure("print")
+
+    def table(self) -> pd.DataFrame:
+        """The alerts of all rules, see ``Monitoring.alerts``."""
+        import pandas as pd
+
+        return pd.DataFrame() if self.found is None else self.found.alerts()
+
+    def html(self) -> Fragment:
+        """What was watched, the picture, alerts and rules."""
+        figure = self.figure()
+        if figure is None:
+            return fragment(h("div", _t("monitoring.panel.nothing"), cls="wb-empty"))
+        lines = [h("p", line, cls="wb-quiet") for line in self._lines()]
+        alerts, rules = self._alert_rows(), self._rule_rows()
+        listed: Markup = table(alerts, headings=_headings(alerts)) if len(alerts) else h("p", _t("monitoring.panel.no_alerts"))
+        return fragment(*lines, picture(plots.figure_png(figure), f"{self.words()}. {self._caption()}"), listed,
+                        table(rules, headings=_headings(rules)))  # fmt: skip
+
+    def _pin(self) -> None:
+        assert self.session is not None
+        found, name = self._found(), self.statistic.value
+        frame = found.windows([name])
+        value = float(frame["value"].iloc[-1]) if len(frame) else math.nan
+        self.session.pin(
+            f"{statistic_title(name)}: {self.words()}", panel="monitoring", note="\n".join(event.message for event in found.events),
+            figure=plots.figure_png(self._figure("print")), table=self._alert_rows(), n_total=len(found.log),
+            value=value if math.isfinite(value) else None, snippet=self._snippet(),
+        )  # fmt: skip
+        show(self.said, h("span", _t("monitoring.panel.pinned", n=len(self.session.findings)), cls="wb-quiet"))
+
+    def _snippet(self) -> str:
+        assert self.session is not None
+        evaluation = self.session.evaluation
+        log = self._source if isinstance(self._source, (str, Path)) else evaluation.path or evaluation.name
+        baseline = f", {str(self._given)!r}" if isinstance(self._given, (str, Path)) else ""
+        until = f", until={self._until!r}" if self._until is not None else ""
+        rule = self.rule
+        return "\n".join([
+            "import workbench as wb",
+            f"rule = wb.alerts.Rule({rule.statistic!r}, {rule.change!r}, {rule.kind!r}, clear={rule.clear!r}, min_n={rule.min_n!r})",
+            f"wb.monitor({str(log)!r}{baseline}, window={self.window.value!r}, rules=[rule]{until}).alerts()",
+        ])  # fmt: skip
+
+
+def _moment(at: Any, row_number: Any) -> str:
+    """A time to the minute, or the row where there is none."""
+    import pandas as pd
+
+    if not pd.isna(at):
+        return str(iso(at.timestamp()))[:16].replace("T", " ")
+    return _t("monitoring.at_row", row=f"{int(row_number):,}")
+
+
+def _headings(frame: pd.DataFrame) -> dict[str, str]:
+    return {str(name): _t(f"monitoring.columns.{name}") for name in frame.columns}
