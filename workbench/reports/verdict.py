@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from workbench.diagnosis.hallucinations import clean_bound
 from workbench.diagnosis.layers import LAYERS
 from workbench.diagnosis.layers import layer as layer_of
 from workbench.language import text as _t
@@ -79,7 +80,7 @@ def _leaks(material: Material, measures: Sequence[Measure]) -> str:
     if n:
         return _t("report.verdict.leaks", n=words.count(n), total=words.count(material.n))
     checked = next((item.n_ok for item in measures if item.metric == "leaks"), 0)
-    return _t("report.verdict.no_leak", n=words.count(checked)) if checked else ""
+    return _t("report.verdict.no_leak", n=words.count(checked), bound=f"{clean_bound(checked):.1%}") if checked else ""
 
 
 def _targets(measures: Sequence[Measure]) -> str:
