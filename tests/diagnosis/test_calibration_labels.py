@@ -46,6 +46,12 @@ def test_a_run_without_verdicts_is_empty_and_names_those_that_have_some(tmp_path
     assert found.attrs["runs"] == ["baseline"]
 
 
+def test_a_row_without_a_run_counts_for_every_run() -> None:
+    rows = [{"run": "one", "sample_id": "1", "verdict": "right"}, {"run": "", "sample_id": "2", "verdict": "wrong"}]
+    assert load_verdicts(rows, "one")["sample_id"].tolist() == ["1", "2"]
+    assert load_verdicts(rows, "two")["sample_id"].tolist() == ["2"]
+
+
 def test_what_is_no_verdict_is_named_with_its_row(tmp_path) -> None:
     file = tmp_path / "v.csv"
     file.write_text("sample_id,verdict\n1,right\n2,不支持\n", encoding="utf-8")

@@ -47,7 +47,7 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
         One row a verdict: ``sample_id`` and ``verdict`` (right / wrong / unsure, 正确 / 错误 / 不确定, pass / fail, true /
         false, 1 / 0), and where there are any ``run``, ``annotator``, ``note``.
     run
-        Only the verdicts on this run, where the source names runs. A run without verdicts gives an empty frame whose
+        Only the verdicts on this run, where the source names runs; a row that names none counts for every run. A run without verdicts gives an empty frame whose
         ``attrs["runs"]`` names those that have some.
 
     Returns
@@ -70,7 +70,7 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
     frame = pd.DataFrame([row for row in rows if row is not None], columns=list(COLUMNS), dtype=object)
     runs = sorted({item for item in frame["run"] if item})
     if run is not None and runs:
-        frame = frame[frame["run"] == run]
+        frame = frame[frame["run"].isin([run, ""])]
     kept = frame.drop_duplicates(["run", "sample_id", "annotator"], keep="last").reset_index(drop=True)
     kept.attrs.update(runs=runs, n_replaced=len(frame) - len(kept))
     return kept

@@ -47,7 +47,7 @@ def _roc(axes: Axes, found: Calibration, curve: Any) -> None:
     if found.suggested.value == found.suggested.value:
         row = curve.iloc[int(np.argmin(np.abs(curve["cut"] - found.suggested.value)))]
         _mark(axes, row["false_alarm"], row["found"], f"{found.suggested.value:.2f}", GREEN, "D", below=True)
-    axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.06))
+    axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.14))
     axes.set_xlabel(drawable(_t("calibration.axis.blamed"), 60))
     axes.set_ylabel(drawable(_t("calibration.axis.found"), 60))
 
@@ -56,7 +56,7 @@ def _mark(axes: Axes, x: float, y: float, words: str, color: str, marker: str, b
     if math.isnan(x) or math.isnan(y):
         return
     axes.plot([x], [y], marker, color=color, ms=8 if marker == "o" else 6, mfc=color if marker == "o" else "none", mew=1.8)
-    axes.annotate(words, (x, y), xytext=(8, -14 if below else -3), textcoords="offset points", color=color)
+    axes.annotate(words, (x, y), xytext=(7, -15 if below else 5), textcoords="offset points", color=color)
 
 
 def _kappa(axes: Axes, found: Calibration, curve: Any) -> None:

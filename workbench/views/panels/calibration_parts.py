@@ -38,6 +38,8 @@ def count_words(found: Calibration) -> str:
     table, kappa = found.confusion(), found.agreement()
     right, wrong = (int(table.loc[name, ["right", "wrong"]].sum()) for name in ("right", "wrong"))
     agree = int(table.loc["right", "right"] + table.loc["wrong", "wrong"])
+    if not right + wrong:
+        return _t("calibration.counts_none", cut=f"{found.cut:.2f}")
     words = _t("calibration.counts", cut=f"{found.cut:.2f}", agree=agree, n=right + wrong, right=right, wrong=wrong,
                kappa=score_text(kappa["kappa"]), interval=_comma(kappa["kappa_low"], kappa["kappa_high"]),
                found=int(table.loc["wrong", "wrong"]), blamed=int(table.loc["right", "wrong"]))  # fmt: skip
@@ -56,7 +58,7 @@ def advice_words(found: Calibration) -> str:
         counts, lacking = found.counts, found.lacking
         parts = [_t(f"calibration.lack_{name}", n=n) for name, n in lacking.items() if n]
         return _t("calibration.few", n=counts["n"], right=counts["right"], wrong=counts["wrong"], needed=NEEDED, each=EACH,
-                  lacking=", ".join(parts))  # fmt: skip
+                  lacking=_t("calibration.joiner").join(parts))  # fmt: skip
     cut, (area, interval) = found.suggested, found.area
     words = _t("calibration.suggested", cut=f"{cut.value:.2f}", low=f"{cut.low:.2f}", high=f"{cut.high:.2f}",
                kappa=score_text(cut.kappa))  # fmt: skip

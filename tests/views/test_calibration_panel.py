@@ -1,0 +1,193 @@
+"""Panel 08 without a kernel: cut, score and labels change counts and picture; own verdicts count; the cut is frozen."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+import workbench as wb
+from tests.scripted import ScriptedJudge, evidence, sample_set
+from workbench.evaluation import Evaluation
+from workbench.evidence.collect import collect
+from workbench.language import set_language
+from workbench.views.widgets import Panel
+
+CONTEXTS = [{"doc_id": "a", "text": "A."}]
+N = 40
+
+
+@pytest.fixture
+def evaluation() -> Evaluation:
+    """40 answers of one claim each, supported with probability 0, 1/40 …"""
+    rows = [{"sample_id": f"s{i}", "question": f"第 {i} 个问题是什么？" if i % 2 else f"Which question is number {i}?", "answer": "One.",
+             "contexts": CONTEXTS} for i in range(N)]  # fmt: skip
+
+    def script(sample):
+        return evidence(sample, [{"entail": [int(sample.sample_id[1:]) / N], "kinds": ["number"]}])
+
+    return Evaluation(collect(sample_set(rows), ScriptedJudge(script)), wb.Thresholds(unsure_band=0.0), name="made")
+
+
+@pytest.fixture
+def labels(tmp_path):
+    """Two people over 30 samples: right from 0.4 on; they differ on s15 and s16."""
+    rows = []
+    for i in range(30):
+        for who in ("chen", "okafor"):
+            right = (i >= 16) != (who == "okafor" and i in (15, 16))
+            rows.append({"run": "made", "sample_id": f"s{i}", "annotator": who, "verdict": "right" if right else "wrong"})
+    file = tmp_path / "verdicts.csv"
+    pd.DataFrame(rows).to_csv(file, index=False)
+    return file
+
+
+@pytest.fixture
+def panel(evaluation, labels, tmp_path):
+    return wb.panels.calibration(wb.Session(evaluation, tmp_path / "session"), labels)
+
+
+def plain(widget) -> str:
+    return re.sub("<[^>]+>", "", widget.value)
+
+
+def test_counts_advice_and_picture_follow_the_cut(panel) -> None:
+    # 15 wrong ones below 0.4 are all found; s17 … s19 (three right ones) are below 0.5 and blamed.
+    assert "At 0.50 judge and people agree on 25 of 28" in plain(panel.count)
+    assert "15 of 15 wrong answers found, 3 of 13 right ones blamed" in plain(panel.count)
+    assert "4 samples" not in plain(panel.labelling)
+    assert "2 samples are left out" in plain(panel.labelling)
+    image = panel.picture.image.value
+    panel.cut.value = 0.0
+    assert panel.session.thresholds.support == 0.0
+    assert "0 of 15 wrong answers found, 0 of 13" in plain(panel.count)
+    assert panel.picture.image.value != image
+    panel.cut.value = 1.0
+    assert "15 of 15 wrong answers found, 13 of 13" in plain(panel.count)
+    assert panel.error.layout.display == "none"
+
+
+def test_the_classes_that_every_panel_carries(panel) -> None:
+    for widget, name in ((panel.cut, "wb-threshold"), (panel.count, "wb-count"), (panel.picture.image, "wb-figure"),
+                         (panel.card.body, "wb-card"), (panel.stepper.next, "wb-next"),
+                         (panel.stepper.previous, "wb-previous"), (panel.card.pin, "wb-pin")):  # fmt: skip
+        assert name in widget._dom_classes
+    assert (panel.cut.min, panel.cut.max, panel.cut.step, panel.cut.continuous_update) == (0, 1, 0.01, False)
+
+
+def test_the_suggested_cut_is_taken_over_and_frozen(panel, tmp_path) -> None:
+    # s14 at 0.35 fails and s17 at 0.425 passes.
+    assert 0.36 <= panel.found.suggested.value <= 0.42
+    panel.use.click()
+    assert panel.session.thresholds.support == panel.found.suggested.value
+    assert "agree on 28 of 28" in plain(panel.count)
+    assert panel.use.disabled
+    panel.rules.value = str(tmp_path / "gate.toml")
+    panel.freeze.click()
+    assert wb.Thresholds.from_toml(tmp_path / "gate.toml").support == panel.found.suggested.value
+    assert "support = " in plain(panel.frozen)
+
+
+def test_a_metric_has_its_own_cut(panel) -> None:
+    panel.score.value = ("faithfulness", "support")
+    assert panel.cut.value == pytest.approx(0.7)
+    panel.cut.value = 0.3
+    assert panel.session.thresholds.low_scores["faithfulness"] == 0.3
+    panel.score.value = ("hallucination_rate", "support")
+    assert panel.cut.description == "right up to"
+
+
+def test_labels_of_one_person_or_of_oneself(panel) -> None:
+    panel.labels.value = "okafor"
+    assert "of 30" in plain(panel.count)
+    panel.labels.value = ("own",)
+    assert "nothing to compare" in plain(panel.count)
+    assert "It takes 20 with at least 5 of each: 20 labels, 5 right ones among them" in plain(panel.advice)
+
+
+def test_own_verdicts_on_the_card_count_at_once_and_the_list_stays(panel) -> None:
+    panel.shown.value = "unlabelled"
+    ids = list(panel._ids)
+    assert sorted(ids) == sorted(f"s{i}" for i in range(30, 40))
+    panel.card.verdict.value = "right"
+    assert "of 29" in plain(panel.count)
+    assert panel._ids == ids
+    assert panel.session.selection == ids[0]
+    assert "me: right" in plain(panel.people)
+    panel.stepper.next.click()
+    assert panel.session.selection == ids[1]
+
+
+def test_disagreements_with_what_people_said(panel) -> None:
+    assert panel.listed("disagreements") == list(panel.found.disagreements().index)
+    assert set(panel._ids) == {"s17", "s18", "s19"}
+    assert "chen: right; okafor: right. Judge at this cut: wrong." in plain(panel.people)
+    panel.cut.value = 0.4
+    assert "agree on every labelled sample" in plain(panel.card.body)
+    panel.shown.value = "split"
+    assert set(panel._ids) == {"s15", "s16"}
+
+
+def test_every_tab_says_something(panel) -> None:
+    expected = ("judge: right", "Chinese", "corrected by people", "Krippendorff", "faithfulness")
+    for place, words in enumerate(expected):
+        panel.tabs.selected_index = place
+        assert words in list(panel.pages.values())[place].value
+
+
+def test_a_pin_is_kept_with_the_corrected_rate(panel) -> None:
+    panel.card.pin.click()
+    finding = panel.session.findings[-1]
+    assert finding.low < finding.value < finding.high
+    assert "after correction" in finding.title
+    compile(finding.snippet, "snippet", "exec")
+    assert finding.n_total == 28
+
+
+def test_without_labels_it_begins_with_what_is_to_be_judged(evaluation, labels, tmp_path) -> None:
+    other = Evaluation(evaluation.evidence, evaluation.thresholds, name="other")
+    panel = wb.panels.calibration(wb.Session(other, tmp_path / "o"), labels)
+    assert "Nobody has judged an answer of other yet. The file of verdicts is about made." in plain(panel.labelling)
+    assert panel.shown.value == "unlabelled"
+    assert len(panel._ids) == N
+    assert panel._ids != [f"s{i}" for i in range(N)]
+    assert "nothing to compare" in panel.html()
+    alone = wb.panels.calibration(wb.Session(other, tmp_path / "p"))
+    assert len(alone.table()) == 0
+    alone.tabs.selected_index = 3
+    assert "No sample was judged by two people" in alone.pages["annotators"].value
+
+
+def test_without_any_score_it_says_so(tmp_path) -> None:
+    rows = [{"question": "q"}, {"question": "r"}]
+    nothing = Evaluation(collect(sample_set(rows), None))
+    panel = wb.panels.calibration(wb.Session(nothing, tmp_path))
+    assert isinstance(panel, Panel)
+    assert "score the recording with a judge first" in panel.html()
+
+
+def test_both_languages(evaluation, labels, tmp_path) -> None:
+    set_language("zh")
+    panel = wb.panels.calibration(wb.Session(evaluation, tmp_path / "z"), labels)
+    assert "建议阈值" in plain(panel.advice)
+    assert "评判者与人工在 28 个中的 25 个上一致" in plain(panel.count)
+    for place in range(5):
+        panel.tabs.selected_index = place
+    assert "中文" in panel.pages["languages"].value
+
+
+def test_it_is_saved_as_page_table_and_picture(panel, tmp_path) -> None:
+    written = panel.save(tmp_path / "out")
+    assert sorted(path.suffix for path in written) == [".csv", ".html", ".png"]
+    assert len(pd.read_csv(tmp_path / "out" / "calibration.csv")) == 28
+
+
+def test_notes_of_annotators_are_escaped(evaluation, tmp_path) -> None:
+    rows = [{"sample_id": "s39", "annotator": "<b>x", "verdict": "wrong", "note": "<script>alert(1)</script>"}]
+    panel = wb.panels.calibration(wb.Session(evaluation, tmp_path / "h"), rows)
+    panel.shown.value = "labelled"
+    assert "&lt;script&gt;" in panel.people.value
+    assert "<script" not in panel.people.value
+    panel.tabs.selected_index = 3
+    assert "<script" not in panel.html()
