@@ -126,10 +126,8 @@ def test_plain_compounds_are_parted() -> None:
     ]  # fmt: skip
 
 
-def test_words_are_normalised_and_many_equals_each() -> None:
+def test_words_are_normalised() -> None:
     assert t.words("1,500 個用戶 ＡＢＣ") == ["1500", "个", "用户", "abc"]
-    texts = ["企业版", "the plan", "企业版"]
-    assert t.words_many(texts) == [t.words(text) for text in texts]
 
 
 def test_traditional_text_gives_the_words_of_the_simplified() -> None:

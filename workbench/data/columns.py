@@ -122,12 +122,12 @@ def _refuse_pair(left: str, right: str, columns: Sequence[str], fields: Iterable
     raise InputError(f"{where}: mapping names the column {column!r}, which is not there; {hint}")
 
 
-def near_miss(column: str, section: str = "sample", taken: Iterable[str] = ()) -> str | None:
+def near_miss(column: str, taken: Iterable[str] = ()) -> str | None:
     """The field whose name ``column`` nearly has, or None. Fields in ``taken`` are not proposed."""
     name = fold(column)
     if len(name) < 4:
         return None
-    names = {alias: field for field, known in aliases(section).items() if field not in set(taken) for alias in known}
+    names = {alias: field for field, known in aliases("sample").items() if field not in set(taken) for alias in known}
     match = difflib.get_close_matches(name, names, n=1, cutoff=0.82)
     return names[match[0]] if match else None
 
@@ -140,11 +140,6 @@ def _score_names() -> frozenset[str]:
 def is_score(column: str) -> bool:
     """Whether a column is named like a metric of another tool; ``"rouge_score(mode=fmeasure)"`` is."""
     return fold(_BRACKETS.sub("", column)) in _score_names()
-
-
-def field_names(section: str = "sample") -> tuple[str, ...]:
-    """Fields of a section, in order."""
-    return tuple(aliases(section))
 
 
 def first_of(item: Mapping[str, Any], names: Iterable[str]) -> tuple[str | None, Any]:

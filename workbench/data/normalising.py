@@ -17,8 +17,6 @@ HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 
 HAN_CHARACTER = re.compile(f"[{HAN}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SPACES = re.compile(r"\s+")
-_NON_SPACE_RUN = re.compile(r"\S+")
 _CLUSTER = re.compile("[^\u0300-\u036f\u3099\u309a][\u0300-\u036f\u3099\u309a]+|.", re.DOTALL)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 

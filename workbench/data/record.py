@@ -147,6 +147,7 @@ class _Plan:
         response: Mapping[str, str] | None, headers: Mapping[str, str] | None, config: Mapping[str, Any] | None,
         timeout: float,
     ) -> _Plan:  # fmt: skip
+        """The plan for these options; ``InputError`` when they contradict each other or cannot be used."""
         reader = Reader(response)
         described: dict[str, Any] = {"response": dict(response or {}), "config": hidden(config)}
         if (call is None) == (endpoint is None):

@@ -11,6 +11,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -52,26 +53,25 @@ def from_function(call: Callable[..., Any], timeout: float) -> Ask:
     other parameter the whole case as a dict.
     """
 
-    async def ask(case: Mapping[str, Any]) -> Any:
+    async def asked(case: Mapping[str, Any]) -> Any:
         arguments = _arguments(call, case)
         waits = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
 
-        def apply() -> Any:
-            return call(**arguments) if isinstance(arguments, dict) else call(arguments[0])
-
-        result = apply() if waits else await in_thread(apply)
+        called = partial(call, **arguments) if isinstance(arguments, dict) else partial(call, arguments[0])
+        result = called() if waits else await in_thread(called)
         return await result if inspect.isawaitable(result) else result
 
-    async def bounded(case: Mapping[str, Any]) -> Any:
+    async def ask(case: Mapping[str, Any]) -> Any:
+        """What ``call`` gives for a case, within the time; ``ServiceError`` when it is late or out of reach."""
         try:
             async with asyncio.timeout(timeout):
-                return await ask(case)
+                return await asked(case)
         except TimeoutError:
             raise ServiceError(f"timeout: no reply within {timeout:g} s", retry=True) from None
         except ConnectionError as error:
             raise ServiceError(f"{type(error).__name__}: {error}", retry=True) from error
 
-    return bounded
+    return ask
 
 
 def _arguments(call: Callable[..., Any], case: Mapping[str, Any]) -> dict[str, Any] | tuple[Any]:
@@ -103,7 +103,7 @@ async def in_thread(work: Callable[[], Any]) -> Any:
         if not future.done():
             set_result(value)
 
-    def run() -> None:
+    def work_and_tell() -> None:
         try:
             outcome: tuple[Callable[[Any], None], Any] = (future.set_result, work())
         except Exception as error:  # noqa: BLE001 - raised again where the result is awaited
@@ -111,7 +111,7 @@ async def in_thread(work: Callable[[], Any]) -> Any:
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, *outcome)
 
-    threading.Thread(target=run, name="workbench-record", daemon=True).start()
+    threading.Thread(target=work_and_tell, name="workbench-record", daemon=True).start()
     return await future
 
 
@@ -122,7 +122,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Redirects are errors: followed, they would carry the headers to another host."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
-        return None
+        """None: not followed."""
 
 
 class HttpService:

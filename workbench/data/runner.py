@@ -48,10 +48,12 @@ class _Worker:
         self._thread = threading.Thread(target=self._run, name="workbench-worker", daemon=True)
 
     def start(self) -> None:
+        """Begin, and wait until the coroutine can be cancelled."""
         self._thread.start()
         self._ready.wait()
 
     def stop(self) -> None:
+        """Cancel the coroutine if it still runs, and wait for its thread."""
         loop, task = self._loop, self._task
         if loop is not None and task is not None and self._thread.is_alive():
             with suppress(RuntimeError):  # the loop may close between the check and the call

@@ -26,9 +26,6 @@ NESTED_FIELDS = (
     "citations", "usage", "sampled_answers", "logprobs",
 )  # fmt: skip
 
-#: Keys that each item of ``contexts`` may have; ``text`` is always there.
-CONTEXT_FIELDS = ("doc_id", "text", "score", "title", "tenant", "position", "prompted", "metadata")
-
 CORPUS_FIELDS = ("text", "title", "tenant", "position", "source")
 
 #: Names beside the fields that an evaluation gives to what it found, by their beginning and whole.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -29,7 +29,7 @@ from workbench.data.normalising import (
 
 __all__ = [
     "HAN", "HANGUL", "KANA", "Offsets", "Span", "Token", "char_ngrams", "content_words", "fold_surrogates", "language",
-    "normalise", "normalise_with_map", "stem", "stop_words", "tokens", "word_list", "words", "words_many",
+    "normalise", "normalise_with_map", "stem", "stop_words", "tokens", "word_list", "words",
 ]  # fmt: skip
 
 _WORD = rf"[^\W{HAN}{KANA}]"
@@ -231,18 +231,6 @@ def words(text: str) -> list[str]:
         else:
             found.append(piece)
     return found
-
-
-def words_many(texts: Iterable[str]) -> list[list[str]]:
-    """:func:`words` of each text, each distinct text worked out once."""
-    known: dict[str, list[str]] = {}
-    result = []
-    for text in texts:
-        found = known.get(text)
-        if found is None:
-            found = known[text] = words(text)
-        result.append(found)
-    return result
 
 
 @cache

@@ -57,11 +57,6 @@ def advice(cause: str) -> str:
     return text(f"causes.{cause}.advice")
 
 
-def cause_name(cause: str) -> str:
-    """A cause's name in the language in force."""
-    return text(f"causes.{cause}.name")
-
-
 class Explainer:
     """Evidence sentences of single samples, in the language in force."""
 

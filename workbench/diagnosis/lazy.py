@@ -69,11 +69,11 @@ class LazyEncoder:
         return self._loaded
 
 
-def load_cached(encoder: str | Encoder, cache: Cache | None = None) -> CachedEncoder:
+def load_cached(encoder: str | Encoder) -> CachedEncoder:
     """The encoder behind its cache; an embedded one that was seen before is not loaded until it is needed."""
     if not isinstance(encoder, str) and not hasattr(encoder, "fingerprint"):
         return _for_now(encoder)
-    store = cache if cache is not None else Cache(name="vectors.sqlite")
+    store = Cache(name="vectors.sqlite")
     if not isinstance(encoder, str) or encoder.strip() not in EMBEDDED:
         return CachedEncoder(resolve_encoder(encoder), store)
     text = store.get_many(NAMESPACE, [_key(encoder)]).get(_key(encoder))

@@ -16,9 +16,8 @@ from workbench.diagnosis.statistics import BOOTSTRAP_UP_TO, NONE, SEED, Interval
 
 Floats = NDArray[np.float64]
 
-#: Two-sided level of every test, and the power that "smallest detectable" promises.
-ALPHA = 0.05
 _BOOTSTRAP = "paired bootstrap"
+#: The normal quantile of the power that "smallest detectable" promises: 80 %.
 _Z_POWER = 0.8416212335729143
 #: Random sign assignments of the permutation test.
 FLIPS = 9999

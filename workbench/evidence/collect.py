@@ -325,7 +325,7 @@ def _point_cells(item: _Item) -> Iterable[tuple[Any, ...]]:
     contexts = item.sample.contexts or ()
     for point in item.seen.points:
         if point.side == "point" and contexts:
-            inside, across = support_of(point, contexts)
+            inside, across = support_of(point)
             starts, ends = np.array(point.inside, dtype=np.int32).T
             zeros = np.zeros(len(contexts), dtype=np.float32)
             yield item.sample.sample_id, "point", point.number, inside, zeros, across, zeros, starts, ends

@@ -32,7 +32,7 @@ def format_sign(sample: Sample, row: Mapping[str, Any]) -> str | None:
         return "raw_json"
     if PROMPT_LINE.search(answer) and not PROMPT_LINE.search(sample.question):
         return "prompt_echo"
-    if _cut_off(answer, sample, row):
+    if _cut_off(answer, row):
         return "cut_off"
     return "wrong_language" if _wrong_language(sample.question, answer) else None
 
@@ -52,7 +52,7 @@ def _asks_for_json(question: str) -> bool:
     return "json" in normalise(question)
 
 
-def _cut_off(answer: str, sample: Sample, row: Mapping[str, Any]) -> bool:
+def _cut_off(answer: str, row: Mapping[str, Any]) -> bool:
     usage = row.get("usage")
     reason = usage.get("finish_reason") if isinstance(usage, Mapping) else None
     if reason in _CUT_REASONS:

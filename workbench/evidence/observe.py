@@ -270,7 +270,7 @@ def stitched(contexts: Sequence[Context]) -> dict[int, str]:
     return {i: stitch(c.text, contexts[after[i]].text) for i, c in enumerate(contexts) if after[i] >= 0}
 
 
-def support_of(point: Point, contexts: Sequence[Context]) -> tuple[np.ndarray, np.ndarray]:
+def support_of(point: Point) -> tuple[np.ndarray, np.ndarray]:
     """A point's support by each context (T,), alone and stitched with the next chunk: 1 where it stands, else 0."""
     inside = np.array([float(start >= 0) for start, _ in point.inside], dtype=np.float32)
     across = np.array([1.0 if there else np.nan for there in point.across], dtype=np.float32)

@@ -71,7 +71,7 @@ def _gunzip(shown: str, content: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def decode(content: bytes, path: str) -> tuple[str, list[Remark]]:
+def decode(content: bytes) -> tuple[str, list[Remark]]:
     """The text of ``content`` and warnings about how it was decoded.
 
     A byte order mark decides; else UTF-8; else GB 18030 (a warning); else UTF-8 with U+FFFD for what is broken (a
@@ -84,16 +84,21 @@ def decode(content: bytes, path: str) -> tuple[str, list[Remark]]:
         return content.decode("utf-8"), []
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-    try:
-        text = content.decode("gb18030")
-        if _looks_chinese(text):
-            return text, [
-                Remark(WHOLE_FILE, "", "is not UTF-8; read as GB 18030. Save it as UTF-8 if text looks wrong")
-            ]
-    except UnicodeDecodeError:
-        pass
+    chinese = _as_chinese(content)
+    if chinese is not None:
+        reason = "is not UTF-8; read as GB 18030. Save it as UTF-8 if text looks wrong"
+        return chinese, [Remark(WHOLE_FILE, "", reason)]
     reason = f"is not UTF-8 (first at line {line}); the broken characters became U+FFFD. Save it as UTF-8"
     return content.decode("utf-8", "replace"), [Remark(WHOLE_FILE, "", reason)]
+
+
+def _as_chinese(content: bytes) -> str | None:
+    """``content`` read as GB 18030; None when it is not valid or does not look Chinese."""
+    try:
+        text = content.decode("gb18030")
+    except UnicodeDecodeError:
+        return None
+    return text if _looks_chinese(text) else None
 
 
 def _looks_chinese(text: str) -> bool:

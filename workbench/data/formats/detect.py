@@ -91,7 +91,7 @@ def _from_bytes(content: bytes, path: Path, format: str | None) -> Records:
     for magic, what, remedy in _FOREIGN:
         if content.startswith(magic):
             raise InputError(f"{where}: is {what}; {remedy}")
-    text, warnings = bytesource.decode(content, where)
+    text, warnings = bytesource.decode(content)
     _refuse_binary(text, where)
     records = _from_text(text, where, format)
     records.warnings = warnings + records.warnings

@@ -18,7 +18,6 @@ WRAPPERS = (
     "outputs", "scores", "test", "validation", "train", "数据", "样本", "结果", "用例",
 )  # fmt: skip
 
-_UNREADABLE = (ValueError, RecursionError, MemoryError)
 _STARTS_JSON = re.compile(r"\s*[\[{]")
 
 

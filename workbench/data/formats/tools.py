@@ -83,7 +83,7 @@ def _prefix(name: str) -> str | None:
 def _nest_dots(records: Records) -> Records:
     """``inputs.question`` as ``{"inputs": {"question": …}}``."""
 
-    def convert(row: Row) -> Row:
+    def nest(row: Row) -> Row:
         nested: Row = {}
         for name, value in row.items():
             head = _prefix(name)
@@ -97,7 +97,7 @@ def _nest_dots(records: Records) -> Records:
                 nested[name] = value
         return nested
 
-    return mapped(records, convert)
+    return mapped(records, nest)
 
 
 # ---------------------------------------------------------------- scores
@@ -111,7 +111,7 @@ def _lift_scores(records: Records) -> Records:
     """Scores of ``{"metrics": {name: score}}`` and ``[{"name": …, "score": …}]`` as columns."""
     names: set[str] = set(records.score_columns)
 
-    def convert(row: Row) -> Row:
+    def lift(row: Row) -> Row:
         for key in _SCORE_KEYS:
             found = _scores(opened(row.get(key)))
             if found:
@@ -120,7 +120,7 @@ def _lift_scores(records: Records) -> Records:
                 row.update({name: value for name, value in found.items() if name not in row})
         return row
 
-    return replace(mapped(records, convert), score_columns=frozenset(names))
+    return replace(mapped(records, lift), score_columns=frozenset(names))
 
 
 def _scores(value: Any) -> Row:
@@ -160,7 +160,7 @@ def _lift_inputs(records: Records) -> Records:
         reason = "read as reference answers, as in a LangSmith data set; if the system gave them, rename it answer"
         warnings.append(Remark(WHOLE_FILE, "outputs", reason))
 
-    def convert(row: Row) -> Row:
+    def lift(row: Row) -> Row:
         done = {name: value for name, value in row.items() if name not in (*_INPUTS, *_OUTPUTS, reference_key)}
         parts = [(_INPUTS, "question"), (_OUTPUTS, "reference" if is_examples else "answer")]
         parts += [((reference_key,), "reference")] if reference_key else []
@@ -171,7 +171,7 @@ def _lift_inputs(records: Records) -> Records:
             done["latency_s"] = done.pop("execution_time")
         return done
 
-    return replace(mapped(records, convert), warnings=warnings)
+    return replace(mapped(records, lift), warnings=warnings)
 
 
 def _outputs_hold_contexts(records: Records) -> bool:
@@ -210,10 +210,10 @@ def _is_deepeval(columns: set[str], records: Records) -> bool:
 def _from_deepeval(records: Records) -> Records:
     """DeepEval's ``context`` is the ideal one and not what was retrieved."""
 
-    def convert(row: Row) -> Row:
+    def rename(row: Row) -> Row:
         return {"reference_contexts" if name == "context" else name: value for name, value in row.items()}
 
-    return mapped(records, convert)
+    return mapped(records, rename)
 
 
 def _is_trulens(columns: set[str], records: Records) -> bool:
@@ -226,7 +226,7 @@ def _from_trulens(records: Records) -> Records:
     feedback = {name.removesuffix("_calls") for name in calls} & set(records.columns)
     apps = {row["app_id"] for row in records.rows if isinstance(row.get("app_id"), str)}
 
-    def convert(row: Row) -> Row:
+    def lift(row: Row) -> Row:
         contexts = _called_contexts([opened(row.pop(name, None)) for name in calls])
         if contexts and "contexts" not in row:
             row["contexts"] = contexts
@@ -236,7 +236,7 @@ def _from_trulens(records: Records) -> Records:
             row["tags"] = None
         return {**row, "run": row.get("app_id")} if len(apps) > 1 else row
 
-    return replace(mapped(records, convert), score_columns=records.score_columns | feedback)
+    return replace(mapped(records, lift), score_columns=records.score_columns | feedback)
 
 
 def _called_contexts(calls: list[Any]) -> list[str]:

@@ -79,7 +79,7 @@ class Asker:
         self._kept = kept
         self._spending = spending
 
-    async def ask(self, call: Call, read: Read, repairs: Repairs, language: str, expected: int = 300) -> Reply:
+    async def ask(self, call: Call, read: Read, repairs: Repairs, language: str, expected: int) -> Reply:
         """The reply to ``call``, read by ``read``.
 
         A reply with problems is repaired once while ``repairs`` lasts; the better of the two counts.

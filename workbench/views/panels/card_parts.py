@@ -155,7 +155,7 @@ def _quote(session: Session, sample_id: str, claim: Any) -> Markup | None:
 def expected_part(session: Session, sample_id: str) -> Markup | None:
     """Expected documents with the rank at which they came, key points made or missing, forbidden content."""
     row = session.sample(sample_id)
-    pairs = [(_t("panels.card.expected"), _expected(session, sample_id, row))]
+    pairs = [(_t("panels.card.expected"), _expected(row))]
     if points := _listed(row.get("must_include")):
         pairs.append((_t("panels.card.points"), _found(points, row.get("answer"), good_when_found=True)))
     if forbidden := _listed(row.get("must_not_include")):
@@ -165,7 +165,7 @@ def expected_part(session: Session, sample_id: str) -> Markup | None:
     return _grid(pairs)
 
 
-def _expected(session: Session, sample_id: str, row: Mapping[str, Any]) -> Markup:
+def _expected(row: Mapping[str, Any]) -> Markup:
     wanted = judgements(none_if_missing(row.get("expected_docs")))
     if wanted is None:
         return _missing("no_expected")

@@ -236,7 +236,7 @@ def pair_html(comparison: Comparison, sides: tuple[Side, Side], sample_id: str) 
     ]  # fmt: skip
     parts = [
         head,
-        _differences(comparison, sides, sample_id, flip),
+        _differences(sides, sample_id, flip),
         h("div", *columns, cls="wb-sides"),
         _reference(rows),
     ]
@@ -329,7 +329,7 @@ def _reference(rows: Sequence[Mapping[str, Any]]) -> Markup | None:
     return h("p", h("strong", _t("panels.card.reference"), " "), marked(str(reference))) if reference else None
 
 
-def _differences(comparison: Comparison, sides: tuple[Side, Side], sample_id: str, flip: Any) -> Markup:
+def _differences(sides: tuple[Side, Side], sample_id: str, flip: Any) -> Markup:
     """In words: what is the same, which documents moved, which claims changed."""
     if flip["judge_noise"]:
         return h("p", "⚠ ", _t("compare.panel.noise"), cls="wb-note")

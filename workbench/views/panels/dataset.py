@@ -137,7 +137,7 @@ class Dataset(Panel):
         checks = self.checks()
         self.doctor.set(_doctor_columns(checks), **_doctor_look())
         display(self.doctor, len(checks) > 0)
-        show(self.next, _where_next(self.samples))
+        show(self.next, _where_next())
         return True
 
     def _say(self, words: str) -> None:
@@ -182,7 +182,7 @@ class Dataset(Panel):
             return fragment(Markup(self.message.value))
         checks = self.checks()
         found = table(_doctor_columns(checks.head(20)), total=len(checks), **_doctor_look()) if len(checks) else None
-        return fragment(self._summary(), found, _where_next(self.samples))
+        return fragment(self._summary(), found, _where_next())
 
 
 def _doctor_columns(checks: pd.DataFrame) -> pd.DataFrame:
@@ -228,6 +228,6 @@ def _remarks(remarks: pd.DataFrame, kind: str, shown: int = 20) -> Markup | None
     return h("details", summary, table(remarks.head(shown), headings=headings, total=len(remarks)))
 
 
-def _where_next(samples: SampleSet) -> Markup:
+def _where_next() -> Markup:
     items = [h("li", h("strong", name), " – ", _t(f"panels.notebooks.{name}")) for name in NOTEBOOKS]
     return join([h("h3", _t("panels.dataset.next")), h("ul", *items)])
