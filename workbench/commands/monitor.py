@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("log", metavar="LOG", help="query log (JSONL or CSV, also .gz), or a folder with an evaluation")
-    parser.add_argument("--baseline", metavar="DIR|LOG", help="what to compare with (default: the log's first 30 per cent)")
+    parser.add_argument("--baseline", metavar="DIR|LOG", help="compare with this (default: the log's first 30 per cent)")
     parser.add_argument("--until", metavar="TIME", help="the log up to this time is its own baseline")
-    parser.add_argument("--window", default="200", metavar="N|TIME", help="requests or time of a window: 200, 6h (default 200)")
-    parser.add_argument("--step", metavar="N|TIME", help="from one window to the next (default: a quarter of the window)")
+    parser.add_argument("--window", default="200", metavar="N|TIME", help="requests or time: 200 (default), 6h")
+    parser.add_argument("--step", metavar="N|TIME", help="from one window to the next (default: a quarter of it)")
     parser.add_argument(
         "--rule", action="append", default=[], metavar="'STATISTIC KIND CHANGE'",
         help="e.g. 'latency_p95 relative 0.5' or 'refusal_rate absolute 0.05'; replaces the default rules",
     )  # fmt: skip
     parser.add_argument("--min-n", type=int, metavar="N", help="values that a window needs before anything is said")
-    parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN", help="where a field is found in the log")
+    parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN", help="where the log has a field")
     parser.add_argument("--webhook", metavar="URL", help="post each alert here (http or https)")
     parser.add_argument("--language", choices=("en", "zh"), help="language of the words (default: English)")
     parser.add_argument("--out", metavar="FILE", help="write it: .json (all of it), or .csv (one row an alert)")
@@ -76,7 +76,8 @@ def _rule(text: str) -> Any:
     try:
         name, kind, change = parts[0], parts[1], float(parts[2].rstrip("%")) / (100 if parts[2].endswith("%") else 1)
     except (IndexError, ValueError):
-        raise InputError(f"--rule {text!r}: write STATISTIC absolute|relative CHANGE, e.g. latency_p95 relative 0.5") from None
+        form = "STATISTIC absolute|relative CHANGE, e.g. latency_p95 relative 0.5"
+        raise InputError(f"--rule {text!r}: write {form}") from None
     return Rule(name, change, kind)
 
 

@@ -44,6 +44,8 @@ FIRED, CLEARED = "fired", "cleared"
 BETS = np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 0.95])
 #: The evidence is kept at most this many times above what is needed, so that it also falls soon after a recovery.
 _CAP = 10.0
+#: Products are cut here: far beyond any evidence that is needed, and their sum is still finite.
+_MOST_LOG = 600.0
 
 
 @dataclass(frozen=True)
@@ -163,10 +165,8 @@ class Detector:
         if len(values):
             growth = np.log1p(self._stakes[:, None] * (values - self._mean))
             # log of Π e from each request to the last one, and of Π over all
-            tails = np.cumsum(growth[:, ::-1], axis=1)
-            with np.errstate(over="ignore"):
-                sums = np.exp(tails).sum(axis=1) + self._sums * np.exp(tails[:, -1])
-            self._sums = np.minimum(sums, _CAP * self._needed)
+            tails = np.exp(np.minimum(np.cumsum(growth[:, ::-1], axis=1), _MOST_LOG))
+            self._sums = np.minimum(tails.sum(axis=1) + self._sums * tails[:, -1], _CAP * self._needed)
         return self.evidence
 
     def restart(self) -> None:

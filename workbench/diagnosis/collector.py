@@ -23,7 +23,8 @@ from typing import Any
 from workbench.data.redact import redacted
 from workbench.diagnosis.alerts import Alert, Dispatcher, Level, Rule, Watch, Webhook, default_rules, level_of
 from workbench.diagnosis.monitoring import columns_of
-from workbench.diagnosis.query_log import ERROR, LATENCY, REFUSED, TIME, QueryLog, load_log, seconds_of
+from workbench.diagnosis.query_log import ERROR, LATENCY, REFUSED, TIME, QueryLog, load_log
+from workbench.diagnosis.query_values import failed, flag, seconds_of
 from workbench.diagnosis.windows import counted, statistics_of, window_size
 from workbench.errors import InputError
 
@@ -117,15 +118,15 @@ class Collector:
             Name → value; None is not recorded.
         """
         try:
-            line, numbers = self._line(latency_ms, refused, error, time, scores)
             with self._lock:
+                line, numbers = self._line(latency_ms, refused, error, time, scores)
                 self._write(line)
                 found = self._take(numbers)
             for alert in found:
                 self._dispatcher.put(alert)
-        except Exception:
-            # The service goes on whatever happens here.
-            _log.exception("a request could not be recorded")
+        except Exception as problem:  # noqa: BLE001
+            # The service goes on whatever happens here; the text of a stranger's error may hold a secret.
+            _log.warning("a request could not be recorded: %s", type(problem).__name__)
 
     @contextlib.contextmanager
     def request(self) -> Iterator[Request]:
@@ -140,10 +141,13 @@ class Collector:
             self.record(latency_ms=(time.perf_counter() - began) * 1000, refused=found.refused, error=found.error,
                         **found.scores)  # fmt: skip
 
-    def _line(self, latency: Any, refused: Any, error: Any, at: Any, scores: Mapping[str, Any]) -> tuple[bytes, dict[str, float]]:
-        numbers = {TIME: self._moment(at), ERROR: float(not (error is None or error is False or error == ""))}
-        if refused is not None:
-            numbers[REFUSED] = float(bool(refused))
+    def _line(
+        self, latency: Any, refused: Any, error: Any, at: Any, scores: Mapping[str, Any]
+    ) -> tuple[bytes, dict[str, float]]:
+        """The line to write and the numbers to keep."""
+        numbers = {TIME: self._moment(at), ERROR: failed(error)}
+        if (declined := self._flag(refused)) is not None:
+            numbers[REFUSED] = declined
         for name, value in ((LATENCY, latency), *scores.items()):
             if (found := self._number(value)) is not None:
                 numbers[name] = found
@@ -160,6 +164,15 @@ class Collector:
             self.n_unreadable += 1
             found = math.nan
         return found if math.isfinite(found) else time.time()
+
+    def _flag(self, value: Any) -> float | None:
+        """1 or 0; None for nothing and for what is neither true nor false (counted)."""
+        try:
+            found = flag(value)
+        except ValueError:
+            self.n_unreadable += 1
+            return None
+        return None if math.isnan(found) else found
 
     def _number(self, value: Any) -> float | None:
         """A number; ±inf for one that is not finite; None for nothing and for what is no number (counted)."""

@@ -49,7 +49,9 @@ class Webhook:
         For another scheme, an address without a host, or a time-out that is not positive.
     """
 
-    def __init__(self, url: str, *, timeout: float = 5.0, headers: Mapping[str, str] | None = None, tries: int = 2) -> None:
+    def __init__(
+        self, url: str, *, timeout: float = 5.0, headers: Mapping[str, str] | None = None, tries: int = 2
+    ) -> None:
         self.place = _place(url)
         if not 0 < timeout < math.inf:
             raise InputError(f"webhook: timeout {timeout!r} is not a positive number of seconds")
@@ -167,7 +169,7 @@ class Dispatcher:
     def _deliver(self, receiver: Callable[[Alert], Any], alert: Alert) -> None:
         try:
             receiver(alert)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             # Whatever a receiver does, the next alert and the service go on.
             self.failed += 1
             known = isinstance(receiver, Webhook)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.diagnosis.alerts import FIRED, Alert, Armed, Level, Rule, Watch, default_rules, iso, level_of
-from workbench.diagnosis.query_log import ERROR, LATENCY, REFUSED, QueryLog, seconds_of
+from workbench.diagnosis.query_log import ERROR, LATENCY, REFUSED, QueryLog
+from workbench.diagnosis.query_values import seconds_of
 from workbench.diagnosis.windows import Statistic, Window, counted, rolling, statistics_of
 from workbench.errors import InputError
 

@@ -15,13 +15,13 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.data.schema import none_if_missing
+from workbench.diagnosis import query_values as read
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ _FIELD = {name: known for known, names in NAMES.items() for name in names}
 KEPT_REJECTIONS = 1_000
 #: An undeclared column whose values are no numbers more often than this is no score.
 _NO_SCORE_ABOVE = 0.05
-_TRUE, _FALSE = {"true", "yes", "1", "1.0", "是", "y"}, {"false", "no", "0", "0.0", "否", "n"}
 
 
 @dataclass(frozen=True)
@@ -111,6 +110,14 @@ class QueryLog:
 
         found: dict[str, Any] = {} if self.times is None else {TIME: pd.to_datetime(self.times, unit="s", utc=True)}
         return pd.DataFrame(found | {"row": self.rows, **self.columns})
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """One request at a time, as :meth:`Collector.record` takes it; what was not recorded is left out."""
+        flags = (REFUSED, ERROR)
+        for at in range(len(self)):
+            moment = {} if self.times is None else {TIME: float(self.times[at])}
+            values = {name: float(values[at]) for name, values in self.columns.items()}
+            yield moment | {name: bool(value) if name in flags else value for name, value in values.items() if value == value}
 
     def part(self, start: int, end: int, name: str = "") -> QueryLog:
         """The requests ``[start, end)`` as a log of its own."""
@@ -175,7 +182,8 @@ def _file_records(path: Path) -> Iterator[tuple[int, Any]]:
         raise InputError(f"{path}: unknown kind of log; use .jsonl, .ndjson, .csv or .tsv, plain or .gz")
     opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline="" if reader is _table else None) as file:
+        newline = "" if reader is _table else None
+        with opener(path, "rt", encoding="utf-8-sig", errors="replace", newline=newline) as file:
             yield from reader(file, "\t" if name.endswith(".tsv") else ",")
     except (OSError, EOFError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read ({error}); check the file") from error
@@ -194,87 +202,26 @@ def _json_lines(file: Iterable[str], _: str) -> Iterator[tuple[int, Any]]:
 
 def _table(file: Iterable[str], delimiter: str) -> Iterator[tuple[int, Any]]:
     for number, record in enumerate(csv.DictReader(file, delimiter=delimiter), 1):
-        record.pop(None, None)  # type: ignore[call-overload]
+        record.pop(None, None)
         yield number, record
 
 
-# ---------------------------------------------------------------- values
-
-
-class _UnreadableError(ValueError):
-    """A value that rejects its row, with the reason."""
-
-
-def _flag(value: Any) -> float:
-    """1, 0 or NaN (not recorded)."""
-    if value is None or value == "" or value != value:
-        return math.nan
-    word = str(value).strip().lower()
-    if word in _TRUE or word in _FALSE:
-        return float(word in _TRUE)
-    raise _UnreadableError("is neither true nor false; write true or false, 是 or 否")
-
-
-def _number(value: Any) -> float:
-    """A number; NaN when missing; +inf for anything recorded that is not finite, NaN as a word or a float among it."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return math.nan
-    if isinstance(value, (bool, list, dict)):
-        raise _UnreadableError("is no number")
-    try:
-        found = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise _UnreadableError("is no number") from None
-    return found if math.isfinite(found) else math.copysign(math.inf, found)
-
-
-def _latency(value: Any) -> float:
-    found = _number(value)
-    if -math.inf < found < 0:
-        raise _UnreadableError("is a negative latency")
-    return found
-
-
-def _failed(value: Any) -> float:
-    """0 for no error (null, false, empty), 1 for anything else."""
-    if value is None or value is False or value == "" or value == 0 or value != value or value in ([], {}):
-        return 0.0
-    return 0.0 if isinstance(value, str) and value.strip().lower() in _FALSE else 1.0
-
-
-def _status(value: Any) -> float:
-    """An HTTP status from 400 on, or a word that is not "ok", is an error."""
-    if value is None or value == "":
-        return math.nan
-    word = str(value).strip().lower()
-    return float(float(word) >= 400) if re.fullmatch(r"\d{3}(\.0)?", word) else float(word not in ("ok", "success", "成功"))
-
-
-def seconds_of(value: Any) -> float:
-    """A time as seconds since 1970: ISO 8601 (without an offset it is UTC), or seconds, ms or µs since 1970; NaN when
-    missing. Raises ``ValueError``."""
-    if value is None or value == "" or value != value:
-        return math.nan
-    if hasattr(value, "timestamp"):
-        return float((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
-    if isinstance(value, (int, float)) or re.fullmatch(r"\d{9,17}(\.\d+)?", str(value)):
-        number = float(value)
-        return number / next((unit for limit, unit in ((1e14, 1e6), (1e11, 1e3)) if abs(number) >= limit), 1.0)
-    text = str(value).strip().replace("/", "-")
-    try:
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        raise _UnreadableError("is no time; write it as 2025-06-10T07:00:00Z") from None
+# ---------------------------------------------------------------- columns
 
 
 _READERS: dict[str, tuple[str, Any]] = {
-    TIME: (TIME, seconds_of), LATENCY: (LATENCY, _latency), "latency_s": (LATENCY, lambda value: _latency(value) * 1000),
-    REFUSED: (REFUSED, _flag), ERROR: (ERROR, _failed), "succeeded": (ERROR, lambda value: 1 - _flag(value)),
-    "status": (ERROR, _status),
-}  # fmt: skip
+    TIME: (TIME, read.seconds_of),
+    LATENCY: (LATENCY, read.latency),
+    "latency_s": (LATENCY, lambda value: read.latency(value) * 1000),
+    REFUSED: (REFUSED, read.flag),
+    ERROR: (ERROR, read.failed),
+    "succeeded": (ERROR, lambda value: 1 - read.flag(value)),
+    "status": (ERROR, read.status),
+}
 #: Names of numbers that are no scores though they may lie in [0, 1].
-_NEVER = re.compile(r"(^|[_.-])(id|ids|index|row|rank|count|seed|k|version|cost|price|temperature|streamed|cached)$|tokens?$", re.I)
+_NEVER = re.compile(
+    r"(^|[_.-])(id|ids|index|row|rank|count|seed|k|version|cost|price|temperature|streamed|cached)$|tokens?$", re.I
+)
 
 
 @dataclass
@@ -295,7 +242,6 @@ class _Reader:
         unknown = [name for name in self.mapping if name not in NAMES]
         if unknown:
             raise InputError(f"mapping: field {unknown[0]!r} is not known; use {', '.join(NAMES)}")
-        self.known = {column: name for name, column in self.mapping.items()}
 
     def take(self, number: int, record: Any) -> None:
         """Read one record, or reject it with the reason."""
@@ -309,7 +255,7 @@ class _Reader:
             name = str(column)
             try:
                 self._read(name, value, values)
-            except (_UnreadableError, ValueError) as error:
+            except (read.UnreadableError, ValueError) as error:
                 self.reject(number, name, str(error), value)
                 return
         self._append(number, values)
@@ -323,26 +269,29 @@ class _Reader:
     def _read(self, name: str, value: Any, values: dict[str, float]) -> None:
         if name not in self.known:
             folded = re.sub(r"[\s_-]", "", name.lower())
-            found = _FIELD.get(folded)
-            self.known[name] = found if found not in self.mapping else None
+            field_name = _FIELD.get(folded)
+            given = {column: known for known, column in self.mapping.items()}
+            self.known[name] = given.get(name, field_name if field_name not in self.mapping else None)
         known = self.known[name]
         if known is not None:
             target, reader = _READERS[known]
-            found_value = reader(value)
-            if not (target in values and math.isnan(found_value)):
-                values[target] = max(found_value, values[target]) if target == ERROR and values.get(target) == 1 else found_value
+            found, before = reader(value), values.get(target, math.nan)
+            # Of several columns for one field the one that says something wins, and one that says "failed" stays.
+            if target not in values or not (math.isnan(found) or (target == ERROR and before == 1)):
+                values[target] = found
         elif self.metrics is not None:
             if name in self.metrics:
-                values[name] = _number(value)
+                values[name] = read.number(value)
         elif not _NEVER.search(name):
             self._maybe_score(name, value, values)
 
     def _maybe_score(self, name: str, value: Any, values: dict[str, float]) -> None:
-        if isinstance(value, bool) or (isinstance(value, str) and name not in self.columns and not _looks_numeric(value)):
+        is_text = isinstance(value, str) and name not in self.columns and not read.looks_numeric(value)
+        if isinstance(value, bool) or is_text:
             return
         try:
-            values[name] = _number(value)
-        except _UnreadableError:
+            values[name] = read.number(value)
+        except read.UnreadableError:
             if name in self.columns:
                 self.bad.setdefault(name, []).append(len(self.numbers))
 
@@ -359,7 +308,7 @@ class _Reader:
 
     def finish(self, name: str, where: str) -> QueryLog:
         """The log: columns that are no scores left out, rows without a time rejected, in the order of time."""
-        missing = [column for column in (*self.mapping.values(), *(self.metrics or ())) if not self._met(column)]
+        missing = [column for column in (*self.mapping.values(), *(self.metrics or ())) if column not in self.known]
         if missing and self.n_read:
             raise InputError(f"{where}: no column {missing[0]!r}; there are {', '.join(list(self.known)[:12])}")
         columns = {key: np.frombuffer(values, dtype=np.float64).copy() for key, values in self.columns.items()}
@@ -376,9 +325,6 @@ class _Reader:
             columns[ERROR] = np.nan_to_num(columns[ERROR], nan=0.0)
         self._check_usable(where, keep, columns)
         return self._ordered(name, times, keep, columns, ignored)
-
-    def _met(self, column: str) -> bool:
-        return column in self.columns or column in self.known
 
     def _is_no_score(self, name: str, values: NDArray[np.float64]) -> bool:
         if name in (LATENCY, REFUSED, ERROR) or (self.metrics is not None and name in self.metrics):
@@ -401,7 +347,7 @@ class _Reader:
 
     def _check_usable(self, where: str, keep: NDArray[np.bool_], columns: Mapping[str, Any]) -> None:
         if not keep.any():
-            first = f"; row {self.rejections[0][0]}, {self.rejections[0][1]}: {self.rejections[0][2]}" if self.rejections else ""
+            first = "; row {}, {}: {}".format(*self.rejections[0][:3]) if self.rejections else ""
             raise InputError(f"{where}: no usable row among {self.n_read:,}{first}")
         if not columns:
             raise InputError(
@@ -409,9 +355,7 @@ class _Reader:
                 "with mapping= or metrics="
             )
 
-    def _ordered(
-        self, name: str, times: Any, keep: Any, columns: dict[str, Any], ignored: list[str]
-    ) -> QueryLog:
+    def _ordered(self, name: str, times: Any, keep: Any, columns: dict[str, Any], ignored: list[str]) -> QueryLog:
         order = np.flatnonzero(keep)
         notes = []
         if times is None:
@@ -425,11 +369,3 @@ class _Reader:
         rows = np.frombuffer(self.numbers, dtype=np.int64)[order].copy()
         return QueryLog(name, None if times is None else times[order], rows, arranged, self.n_read, self.n_rejected,
                         rejections, tuple(ignored), tuple(notes))  # fmt: skip
-
-
-def _looks_numeric(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return not value.strip()
-    return True

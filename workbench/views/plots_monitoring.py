@@ -44,15 +44,14 @@ def course(
         for start, end in data.spans:
             axes.axvspan(*_moments(np.array([start, end]), data.timed), color=VERMILLION, alpha=0.1, lw=0)
         _levels(axes, data, scale)
-        single = {"marker": "o", "ms": 3} if len(at) < 40 else {}
-        axes.plot(at, data.values * scale, color=BLUE, lw=1.5, **single)
+        axes.plot(at, data.values * scale, color=BLUE, lw=1.5, marker="o", ms=3 if len(at) < 40 else 1)
         for moment, value, fired in data.marks:
             colour = VERMILLION if fired else GREEN
-            axes.plot(_moments(np.array([moment]), data.timed), [value * scale], "^" if fired else "v", color=colour, ms=9,
-                      mec="white", zorder=5)  # fmt: skip
+            place = _moments(np.array([moment]), data.timed)
+            axes.plot(place, [value * scale], "^" if fired else "v", color=colour, ms=9, mec="white", zorder=5)
         _frame(axes, data, scale, rate)
         axes.set_ylabel(drawable(label, 40))
-        axes.set_title(drawable(title, 120))
+        axes.set_title(drawable(title, 150))
     return figure
 
 

@@ -11,8 +11,14 @@ import numpy as np
 
 from workbench.diagnosis.alerts import KINDS, Rule, change_text, default_rules, iso, statistic_title, value_text
 from workbench.diagnosis.monitoring import Monitoring, log_of, watch_log
-from workbench.diagnosis.query_log import QueryLog
-from workbench.diagnosis.watching_words import note_lines, problem_words, rule_title, verdict_words, watched_words, window_text
+from workbench.diagnosis.watching_words import (
+    note_lines,
+    problem_words,
+    rule_title,
+    verdict_words,
+    watched_words,
+    window_text,
+)
 from workbench.diagnosis.windows import statistics_of
 from workbench.errors import InputError
 from workbench.language import text as _t
@@ -20,7 +26,7 @@ from workbench.views import plots
 from workbench.views.html import Fragment, Markup, fragment, h, join, picture, table
 from workbench.views.plots_monitoring import Course, course
 from workbench.views.session import Session
-from workbench.views.widgets import PagedTable, Panel, Picture, button, display, dropdown, markup, row, show
+from workbench.views.widgets import PagedTable, Panel, Picture, button, dropdown, markup, row, show
 from workbench.watching import as_log
 
 if TYPE_CHECKING:
@@ -57,6 +63,7 @@ class MonitoringPanel(Panel):
         self._until = until
         self._quiet = False
         self._rules = {rule.statistic: rule for rule in default_rules(statistics_of(self._log.columns))}
+        self._default = frozenset(self._rules)
         self.found: Monitoring | None = None
         watched = [item for item in statistics_of(self._log.columns) if item.worse is not None]
         if not watched:
@@ -66,10 +73,19 @@ class MonitoringPanel(Panel):
             self._rules.setdefault(item.name, Rule(item.name, 0.5, "relative", min_n=100))
         self._build([item.name for item in watched], window or self._first_window())
         self._watch()
+        self._choose_first()
 
     def _first_window(self) -> int:
         n = len(self._log)
         return max((size for size in _REQUESTS if size <= 200 and size * 10 <= n), default=_REQUESTS[0])
+
+    def _choose_first(self) -> None:
+        """Begin with a metric that fires, else with one whose rule can."""
+        found = self._found()
+        firing = [event.statistic for event in found.events]
+        ready = [item.rule.statistic for item in found.armed if not item.problem]
+        if self.statistic.value not in (firing or ready) and (firing or ready):
+            self.statistic.value = (firing or ready)[0]
 
     def _build(self, names: list[str], window: int | str) -> None:
         sizes: list[int | str] = [*_REQUESTS, *(_TIMES if self._log.times is not None else ())]
@@ -79,23 +95,24 @@ class MonitoringPanel(Panel):
         self.statistic = dropdown(_t("monitoring.panel.statistic"), [(statistic_title(name), name) for name in names],
                                   "latency_p95" if "latency_p95" in names else names[0])  # fmt: skip
         self.kind = dropdown(_t("monitoring.panel.kind"), [(_t(f"monitoring.panel.{name}"), name) for name in KINDS], KINDS[0])
-        style, options = {"description_width": "initial"}, {"continuous_update": False}
-        self.allowed = W.FloatSlider(min=0, max=1, step=0.01, description=_t("monitoring.panel.allowed"), style=style, **options)
+        self.allowed = _slider(W.FloatSlider, "allowed", min=0, max=1, step=0.01)
         self.allowed.add_class("wb-threshold")
         self.unit, self.count = markup(), markup(None, "wb-count")
-        self.clear = W.FloatSlider(min=0, max=0.95, step=0.05, description=_t("monitoring.panel.clear"), style=style, **options)
-        self.min_n = W.IntSlider(min=1, max=500, description=_t("monitoring.panel.min_n"), style=style, **options)
+        self.clear = _slider(W.FloatSlider, "clear", min=0, max=0.95, step=0.05)
+        self.min_n = _slider(W.IntSlider, "min_n", min=1, max=500)
         self.notes, self.picture = markup(), Picture("wb-figure")
-        self.pin = button(f"📌 {_t('monitoring.panel.pin')}", self.guarded(self._pin, "pin"), "wb-pin", disabled=self.session is None)
-        self.said = markup(h("span", "" if self.session is not None else _t("monitoring.panel.no_session"), cls="wb-quiet"))
+        self.pin = button(f"📌 {_t('monitoring.panel.pin')}", self.guarded(self._pin, "pin"), "wb-pin")
+        self.pin.disabled = self.session is None
+        self.said = markup(h("span", _t("monitoring.panel.no_session") if self.session is None else "", cls="wb-quiet"))
         self.list, self.rules, self.windows, self.rejected = (PagedTable(self, 10) for _ in range(4))
         self.tabs = W.Tab([self.list, self.rules, self.windows, self.rejected])
         self.tabs.titles = tuple(_t(f"monitoring.panel.tab_{name}") for name in ("alerts", "rules", "windows", "rejected"))
         self._show_rule()
-        for widget, action in ((self.window, self._watch), (self.statistic, self._chosen), (self.kind, self._kind_changed),
-                               (self.allowed, self._rule_moved), (self.clear, self._rule_moved),
-                               (self.min_n, self._rule_moved)):  # fmt: skip
-            self.on(widget, lambda _, action=action: action())
+        self.on(self.window, lambda _: self._watch())
+        self.on(self.statistic, lambda _: self._chosen())
+        self.on(self.kind, lambda _: self._kind_changed())
+        for slider in (self.allowed, self.clear, self.min_n):
+            self.on(slider, lambda _: self._rule_moved())
         self.compose(self.notes, row(self.window, self.statistic), row(self.kind, self.allowed, self.unit),
                      row(self.clear, self.min_n), row(self.count), self.picture, row(self.pin, self.said), self.tabs)  # fmt: skip
 
@@ -114,8 +131,11 @@ class MonitoringPanel(Panel):
         self.allowed.value = min(rule.change / self._unit(), 1.0)
         self.clear.value, self.min_n.value = rule.clear, rule.min_n
         self._quiet = False
-        latency = rule.statistic.startswith("latency_")
-        unit = "share" if rule.kind == "relative" else "seconds" if latency else "points" if rule.statistic.endswith("_rate") else "score"
+        unit = "seconds" if rule.statistic.startswith("latency_") else "score"
+        if rule.kind == "relative":
+            unit = "share"
+        elif rule.statistic.endswith("_rate"):
+            unit = "points"
         show(self.unit, h("span", _t(f"monitoring.panel.unit_{unit}"), cls="wb-quiet"))
 
     def _unit(self) -> float:
@@ -124,7 +144,7 @@ class MonitoringPanel(Panel):
 
     def _chosen(self) -> None:
         self._show_rule()
-        self._draw()
+        self._watch()
 
     def _kind_changed(self) -> None:
         if not self._quiet:
@@ -150,8 +170,9 @@ class MonitoringPanel(Panel):
             self._watch()
 
     def _watch(self) -> None:
-        self.found = watch_log(self._log, self._baseline, window=self.window.value, rules=list(self._rules.values()),
-                               until=self._until)  # fmt: skip
+        # A metric without a default rule is watched only while it is looked at.
+        rules = [rule for name, rule in self._rules.items() if name in self._default or name == self.statistic.value]
+        self.found = watch_log(self._log, self._baseline, window=self.window.value, rules=rules, until=self._until)
         self._draw()
 
     def _draw(self) -> None:
@@ -200,7 +221,8 @@ class MonitoringPanel(Panel):
         return " · ".join(parts)
 
     def _caption(self) -> str:
-        return _t("monitoring.panel.caption", statistic=statistic_title(self.statistic.value), window=window_text(self.window.value))
+        name = statistic_title(self.statistic.value)
+        return _t("monitoring.panel.caption", statistic=name, window=window_text(self.window.value))
 
     def _figure(self, theme: str) -> Figure:
         found, name = self._found(), self.statistic.value
@@ -210,15 +232,16 @@ class MonitoringPanel(Panel):
         ends = np.array([span.end for span in found.spans]) if timed else frame["last_row"].to_numpy(dtype=float)
         events = [event for event in found.events if event.statistic == name]
         place = [(event.at if timed else float(event.row), event.value, event.state == "fired") for event in events]
-        spans = [(start[0], end[0]) for start, end in zip(place[::2], [*place[1::2], (ends[-1], 0, False)] if len(ends) else [],
-                                                          strict=False)]  # fmt: skip
+        until = [*(at for at, _, fired in place if not fired), *ends[-1:].tolist()]
+        spans = list(zip((at for at, _, fired in place if fired), until, strict=False))
         level = armed.level
         values = np.where(frame["n"] >= armed.rule.min_n, frame["value"], np.nan).astype(float)
-        data = Course(ends, values, timed, (level.value, level.low, level.high), armed.limit, armed.clear_level, place, spans)
+        band = (level.value, level.low, level.high)
+        data = Course(ends, values, timed, band, armed.limit, armed.clear_level, place, spans)
         rate = name.endswith("_rate")
         label = "ms" if name.startswith("latency_") else "%" if rate else ""
-        return course(data, title=f"{statistic_title(name)} — {self.words()}", label=label, scale=100.0 if rate else 1.0,
-                      rate=rate or name.startswith("latency_"), theme=theme)  # fmt: skip
+        title = events[-1].message if events else f"{statistic_title(name)}: {self.words()}"
+        return course(data, title=title, label=label, scale=100.0 if rate else 1.0, rate=bool(label), theme=theme)
 
     def _alert_rows(self) -> pd.DataFrame:
         import pandas as pd
@@ -279,7 +302,9 @@ class MonitoringPanel(Panel):
             return fragment(h("div", _t("monitoring.panel.nothing"), cls="wb-empty"))
         lines = [h("p", line, cls="wb-quiet") for line in self._lines()]
         alerts, rules = self._alert_rows(), self._rule_rows()
-        listed: Markup = table(alerts, headings=_headings(alerts)) if len(alerts) else h("p", _t("monitoring.panel.no_alerts"))
+        listed: Markup = h("p", _t("monitoring.panel.no_alerts"))
+        if len(alerts):
+            listed = table(alerts, headings=_headings(alerts))
         return fragment(*lines, picture(plots.figure_png(figure), f"{self.words()}. {self._caption()}"), listed,
                         table(rules, headings=_headings(rules)))  # fmt: skip
 
@@ -289,7 +314,8 @@ class MonitoringPanel(Panel):
         frame = found.windows([name])
         value = float(frame["value"].iloc[-1]) if len(frame) else math.nan
         self.session.pin(
-            f"{statistic_title(name)}: {self.words()}", panel="monitoring", note="\n".join(event.message for event in found.events),
+            f"{statistic_title(name)}: {self.words()}", panel="monitoring",
+            note="\n".join(event.message for event in found.events),
             figure=plots.figure_png(self._figure("print")), table=self._alert_rows(), n_total=len(found.log),
             value=value if math.isfinite(value) else None, snippet=self._snippet(),
         )  # fmt: skip
@@ -304,9 +330,16 @@ class MonitoringPanel(Panel):
         rule = self.rule
         return "\n".join([
             "import workbench as wb",
-            f"rule = wb.alerts.Rule({rule.statistic!r}, {rule.change!r}, {rule.kind!r}, clear={rule.clear!r}, min_n={rule.min_n!r})",
+            f"rule = wb.alerts.Rule({rule.statistic!r}, {rule.change!r}, {rule.kind!r}, clear={rule.clear!r}, "
+            f"min_n={rule.min_n!r})",
             f"wb.monitor({str(log)!r}{baseline}, window={self.window.value!r}, rules=[rule]{until}).alerts()",
         ])  # fmt: skip
+
+
+def _slider(kind: Any, name: str, **options: Any) -> Any:
+    """A slider that tells its value when it is let go, with its label in the language in force."""
+    style = {"description_width": "initial"}
+    return kind(description=_t(f"monitoring.panel.{name}"), style=style, continuous_update=False, **options)
 
 
 def _moment(at: Any, row_number: Any) -> str:

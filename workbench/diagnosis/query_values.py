@@ -1,0 +1,87 @@
+"""Values of a query log as numbers: flags, latencies, statuses and times, each as services write them."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+_TRUE, _FALSE = {"true", "yes", "1", "1.0", "是", "y"}, {"false", "no", "0", "0.0", "否", "n"}
+
+
+class UnreadableError(ValueError):
+    """A value that rejects its row, with the reason."""
+
+
+def flag(value: Any) -> float:
+    """1, 0 or NaN (not recorded)."""
+    if value is None or value == "" or value != value:
+        return math.nan
+    word = str(value).strip().lower()
+    if word in _TRUE or word in _FALSE:
+        return float(word in _TRUE)
+    raise UnreadableError("is neither true nor false; write true or false, 是 or 否")
+
+
+def number(value: Any) -> float:
+    """A number; NaN when missing; +inf for anything recorded that is not finite, NaN as a word or a float among it."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return math.nan
+    if isinstance(value, (bool, list, dict)):
+        raise UnreadableError("is no number")
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise UnreadableError("is no number") from None
+    return found if math.isfinite(found) else math.copysign(math.inf, found)
+
+
+def latency(value: Any) -> float:
+    """Milliseconds or seconds from 0 on, as :func:`number`."""
+    found = number(value)
+    if -math.inf < found < 0:
+        raise UnreadableError("is a negative latency")
+    return found
+
+
+def failed(value: Any) -> float:
+    """0 for no error (null, false, empty), 1 for anything else."""
+    if value is None or value is False or value == "" or value == 0 or value != value or value in ([], {}):
+        return 0.0
+    return 0.0 if isinstance(value, str) and value.strip().lower() in _FALSE else 1.0
+
+
+def status(value: Any) -> float:
+    """An HTTP status from 400 on, or a word that is not "ok", is an error."""
+    if value is None or value == "":
+        return math.nan
+    word = str(value).strip().lower()
+    return float(float(word) >= 400) if re.fullmatch(r"\d{3}(\.0)?", word) else float(word not in ("ok", "success", "成功"))
+
+
+def seconds_of(value: Any) -> float:
+    """A time as seconds since 1970: ISO 8601 (without an offset it is UTC), or seconds, ms or µs since 1970; NaN when
+    missing. Raises ``ValueError``."""
+    if value is None or value == "" or value != value:
+        return math.nan
+    if hasattr(value, "timestamp"):
+        return float((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
+    if isinstance(value, (int, float)) or re.fullmatch(r"\d{9,17}(\.\d+)?", str(value)):
+        number = float(value)
+        return number / next((unit for limit, unit in ((1e14, 1e6), (1e11, 1e3)) if abs(number) >= limit), 1.0)
+    text = str(value).strip().replace("/", "-")
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise UnreadableError("is no time; write it as 2025-06-10T07:00:00Z") from None
+
+
+def looks_numeric(value: str) -> bool:
+    """Whether a text is a number or empty."""
+    try:
+        float(value)
+    except ValueError:
+        return not value.strip()
+    return True
