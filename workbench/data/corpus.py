@@ -113,7 +113,7 @@ def _fill_from_metadata(item: dict[str, Any], metadata: Any) -> None:
     try:
         metadata = validate.structure(metadata)
     except Unreadable:
-        return
+        return  # the column itself stays in the frame as it was given
     if not isinstance(metadata, Mapping):
         return
     for name, reader in _READERS.items():
@@ -121,7 +121,7 @@ def _fill_from_metadata(item: dict[str, Any], metadata: Any) -> None:
             try:
                 item[name] = reader(metadata[name])
             except Unreadable:
-                continue
+                continue  # metadata only fills what is missing; a value that is no text or number fills nothing
 
 
 def _assembled(kept: list[dict[str, Any]], rejected: list[Remark], records: Records, used: set[str]) -> Corpus:

@@ -109,7 +109,6 @@ def _identifier() -> Any:
     return identifier
 
 
-
 def _looks_english(sample: str) -> bool:
     """Whether at least a fifth of the words are English function words: no model is needed then."""
     found = _LATIN_WORD.findall(sample.lower())

@@ -66,6 +66,7 @@ class _Rule:
     needs: tuple[str, ...] = ()
 
     def holds(self, question: str) -> bool:
+        """Whether the rule matches a question."""
         if self.needs and not any(word in question for word in self.needs):
             return False
         return bool(self.cues.search(question)) and not (self.unless and self.unless.search(question))

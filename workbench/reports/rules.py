@@ -132,13 +132,16 @@ class _Reader:
         self.k = 5
 
     def fail(self, place: str, problem: str) -> InputError:
+        """The error to raise: file, place, problem."""
         return InputError(f"{self.source}: {place}: {problem}")
 
     def keys(self, table: Mapping[str, Any], known: Sequence[str], place: str) -> None:
+        """Check that ``table`` has no key but ``known``."""
         if unknown := [key for key in table if key not in known]:
             raise self.fail(place, f"unknown key {unknown[0]!r}; known are {', '.join(known)}")
 
     def table(self, tables: Mapping[str, Any], name: str, known: Sequence[str]) -> Mapping[str, Any]:
+        """The table ``name`` with its keys checked; empty when the file has none."""
         table = tables.get(name, {})
         if not isinstance(table, Mapping):
             raise self.fail(f"[{name}]", "must be a table")
@@ -146,6 +149,7 @@ class _Reader:
         return table
 
     def thresholds(self, table: Any, text: str) -> Thresholds | None:
+        """The thresholds of the file; None when it has none."""
         if table is None:
             return None
         try:
@@ -154,30 +158,35 @@ class _Reader:
             raise InputError(f"{self.source}: {error}") from error
 
     def flag(self, table: Mapping[str, Any], key: str, place: str) -> bool:
+        """A true or false, false when absent."""
         value = table.get(key, False)
         if not isinstance(value, bool):
             raise self.fail(f"{place} {key}", f"is {value!r}; use true or false")
         return value
 
     def by(self, table: Mapping[str, Any], place: str) -> str:
+        """What a bound is held against, one of :data:`BY`."""
         value = table.get("by", "mean")
         if value not in BY:
             raise self.fail(f"{place} by", f"is {value!r}; use {' or '.join(map(repr, BY))}")
         return str(value)
 
     def names(self, table: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
+        """A list of texts, empty when absent."""
         value = table.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, (str, int)) for item in value):
             raise self.fail(f"{place} {key}", "must be a list of texts")
         return tuple(str(item) for item in value)
 
     def causes(self, table: Mapping[str, Any]) -> tuple[str, ...]:
+        """Causes that no sample may have."""
         names = self.names(table, "causes", "[red_lines]")
         if unknown := [name for name in names if name not in CAUSES]:
             raise self.fail("[red_lines] causes", f"unknown cause {unknown[0]!r}; known are {', '.join(CAUSES)}")
         return names
 
     def metric(self, name: str, place: str) -> str:
+        """The name of a metric with its cut-off, or ``passed``."""
         if name == PASSED:
             return name
         try:
@@ -186,11 +195,13 @@ class _Reader:
             raise self.fail(place, str(error)) from error
 
     def number(self, value: Any, place: str, low: float = 0.0, high: float = float("inf")) -> float:
+        """A number in [``low``, ``high``]."""
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
             raise self.fail(place, f"is {value!r}; use a number from {low:g} to {high:g}")
         return float(value)
 
     def limits(self, rules: Mapping[str, Any]) -> tuple[Limit, ...]:
+        """Bounds of ``[rules]`` and of every ``[[rules.slice]]``."""
         found = self.bounds(rules, {}, self.by(rules, "[rules]"), "[rules")
         slices = rules.get("slice", [])
         if not isinstance(slices, list):
@@ -211,6 +222,7 @@ class _Reader:
         return tuple(found)
 
     def bounds(self, table: Mapping[str, Any], where: Mapping[str, str], by: str, place: str) -> list[Limit]:
+        """The ``at_least`` and ``at_most`` of one table."""
         found = []
         for key in ("at_least", "at_most"):
             bounds = table.get(key, {})
@@ -223,6 +235,7 @@ class _Reader:
         return found
 
     def regression(self, rules: Mapping[str, Any]) -> Regression | None:
+        """What may not get worse; None when the file does not ask."""
         if "no_regression" not in rules:
             return None
         place = "[rules.no_regression]"

@@ -41,22 +41,17 @@ class RankingWarning(UserWarning):
 
 
 def evaluate_rankings(
-    qrels: pd.DataFrame,
-    run: pd.DataFrame,
-    metrics: Sequence[str],
-    *,
-    gain: str = "linear",
-    precision: str = "float64",
+    qrels: pd.DataFrame, run: pd.DataFrame, metrics: Sequence[str], *, gain: str = "linear", precision: str = "float64",
     relevance_level: float = 1.0,
-) -> pd.DataFrame:
+) -> pd.DataFrame:  # fmt: skip
     """Ranking metrics of every judged query, exactly as trec_eval computes them (``trec_eval -c``).
 
     Parameters
     ----------
     qrels : frame with ``query_id, doc_id, relevance``
         Judgements, in any row order. A grade of at least ``relevance_level`` is relevant; a negative grade is not
-        relevant, and unjudged for ``holes`` (trec_eval's -1: in the pool,
-        not judged). Fractional grades are used as they are, and reported.
+        relevant, and unjudged for ``holes`` (trec_eval's -1: in the pool, not judged). Fractional grades are used as
+        they are, and reported.
     run : frame with ``query_id, doc_id, score``
         What was retrieved, in any row order. A missing or NaN score ranks last (as minus infinity) and is reported. A
         document returned twice keeps its first rank; the later row is left out, counted and reported.
@@ -75,9 +70,9 @@ def evaluate_rankings(
         from the run too. ``.attrs["gain"]``, ``["precision"]``, ``["relevance_level"]`` say how; ``.attrs["report"]``
         is a dict of findings, each ``{"count": n, "examples": [...]}``: ``queries_missing_from_run``,
         ``queries_not_judged``, ``duplicate_documents``, ``duplicate_judgements``, ``nan_scores``,
-        ``fractional_grades``, ``negative_grades``, ``ties_across_the_cut`` (queries in which documents of
-        equal score stand on both sides of a cut-off asked for), ``unjudged_documents``. All but the
-        negative grades and the unjudged documents (see ``holes``) are also said in a :class:`RankingWarning`.
+        ``fractional_grades``, ``negative_grades``, ``ties_across_the_cut`` (queries in which documents of equal score
+        stand on both sides of a cut-off asked for), ``unjudged_documents``. All but the negative grades and the
+        unjudged documents (see ``holes``) are also said in a :class:`RankingWarning`.
 
     Raises
     ------

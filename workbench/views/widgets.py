@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,6 +122,7 @@ class Panel(W.VBox):
         key = name or getattr(action, "__qualname__", repr(action))
 
         def handler(*arguments: Any) -> None:
+            """``action``, never raising in a notebook."""
             try:
                 action(*arguments)
             except Exception as error:
@@ -168,13 +170,13 @@ class Panel(W.VBox):
         """The picture that is shown, dark on white; None where there is none."""
         return None
 
+    @abstractmethod
     def table(self) -> pd.DataFrame:
         """What is shown, as a frame."""
-        raise NotImplementedError
 
+    @abstractmethod
     def html(self) -> ht.Fragment:
         """What is shown, as a static piece of HTML."""
-        raise NotImplementedError
 
 
 class Picture(W.VBox):

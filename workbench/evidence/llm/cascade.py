@@ -252,12 +252,14 @@ class _Counts:
     audit_disagreed: int = 0
 
     def start(self, samples: Sequence[Sample], reasons: dict[str, str], calls: int, full: int) -> None:
+        """Count samples about to be judged: ``calls`` are planned, ``full`` would be without the offline judge."""
         self.n_samples += len(samples)
         self.n_asked += len(reasons)
         self.calls += calls
         self.calls_full += full
 
     def compare(self, before: SampleEvidence, after: SampleEvidence, reason: str) -> None:
+        """Count whether the model disagrees with the offline judge on a sample that both judged."""
         if before.state != "ok" or after.state != "ok":
             return
         differ = _outcome(before) != _outcome(after)
@@ -268,6 +270,7 @@ class _Counts:
             self.audit_disagreed += differ
 
     def to_dict(self) -> dict[str, Any]:
+        """The counts with the share of calls made and the rate of disagreement (NaN when nothing was compared)."""
         return {
             "n_samples": self.n_samples, "n_asked": self.n_asked, "calls": self.calls, "calls_full": self.calls_full,
             "calls_saved": self.calls_full - self.calls,

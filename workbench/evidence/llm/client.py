@@ -374,5 +374,5 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         try:
             return float(headers[name]) / unit
         except (KeyError, ValueError):
-            continue
+            continue  # absent, or a date instead of a number: the next header, else our own wait
     return None

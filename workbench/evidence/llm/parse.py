@@ -99,6 +99,7 @@ class _Reader:
             self.reply.notes.append("the endpoint says that the reply was cut off, yet it is whole")
 
     def problem(self, code: str, detail: str, part: str = "", fatal: bool = False) -> None:
+        """Note a problem of the reply; a fatal one makes ``part`` unusable."""
         self.reply.problems.append(Problem(code, detail, part, fatal))
 
     def items(self, part: str, *, fatal: bool = True) -> list[Any] | None:
@@ -117,6 +118,7 @@ class _Reader:
         return found
 
     def item(self, model: type[Item], value: Any, where: str) -> Item | None:
+        """``value`` as ``model``; None, with a problem that names ``where``, when it does not fit."""
         try:
             return model.model_validate(value)
         except ValidationError as error:

@@ -17,6 +17,7 @@ def verify_reader(task: Task) -> Read:
     """Reads the first reply; claims in another language than their text are a problem."""
 
     def read(text: str, cut_off: bool) -> Reply:
+        """The reply with what is wrong with its language among its problems."""
         reply = read_verification(text, task.flags, len(task.parts[0]), cut_off=cut_off)
         for part, claims, source in (
             ("answer_claims", reply.answer_claims, task.answer),
@@ -39,6 +40,7 @@ def questions_reader(task: Task, limit: int) -> Read:
     """Reads reverse questions; one in another script than the sample's question is a problem."""
 
     def read(text: str, cut_off: bool) -> Reply:
+        """The reply with a question in the wrong script among its problems."""
         reply = read_questions(text, cut_off=cut_off, limit=limit)
         chinese = task.reply_language == "zh"
         wrong = [question for question in reply.questions if bool(_HAN.search(question)) != chinese]

@@ -117,15 +117,19 @@ class _Rating:
 
     @property
     def key(self) -> tuple[str, str]:
+        """Sample and criterion."""
         return self.sample.sample_id, self.criterion.name
 
     def row(self, score: float, reasoning: str, state: str, reason: str) -> tuple[tuple[str, str], tuple[Any, ...]]:
+        """The key and the row of :data:`RATING_COLUMNS`."""
         return self.key, (*self.key, score, reasoning, state, reason, self.judge.method)
 
     def failed(self, reason: str, state: str = "judge_error") -> tuple[tuple[str, str], tuple[Any, ...]]:
+        """The row without a score."""
         return self.row(_NAN, "", state, reason)
 
     async def ask(self, asker: Asker) -> tuple[tuple[str, str], tuple[Any, ...]]:
+        """The row of one rating, after one call (none without an answer)."""
         settings = self.judge.settings
         task = make_task(self.sample, settings.context_tokens, settings.language)
         if not task.answer:
@@ -172,10 +176,12 @@ class _Consistency:
     judge: LLMJudge
 
     def failed(self, reason: str, state: str = "judge_error") -> tuple[str, tuple[Any, ...]]:
+        """The row without a score."""
         key = self.sample.sample_id
         return key, (key, _NAN, 0, len(self.sample.sampled_answers), [], state, reason, self.judge.method)
 
     async def ask(self, asker: Asker) -> tuple[str, tuple[Any, ...]]:
+        """The sample id and the row of :data:`CONSISTENCY_COLUMNS`."""
         from workbench.data.sentences import sentences
 
         others = [text for text in self.sample.sampled_answers if text.strip()]
