@@ -21,8 +21,9 @@ N = 40
 @pytest.fixture
 def evaluation() -> Evaluation:
     """40 answers of one claim each, supported with probability 0, 1/40 …"""
-    rows = [{"sample_id": f"s{i}", "question": f"第 {i} 个问题是什么？" if i % 2 else f"Which question is number {i}?", "answer": "One.",
-             "contexts": CONTEXTS} for i in range(N)]  # fmt: skip
+    questions = ("Which question is number {}?", "第 {} 个问题是什么？")
+    rows = [{"sample_id": f"s{i}", "question": questions[i % 2].format(i), "answer": "One.", "contexts": CONTEXTS}
+            for i in range(N)]  # fmt: skip
 
     def script(sample):
         return evidence(sample, [{"entail": [int(sample.sample_id[1:]) / N], "kinds": ["number"]}])
@@ -37,7 +38,8 @@ def labels(tmp_path):
     for i in range(30):
         for who in ("chen", "okafor"):
             right = (i >= 16) != (who == "okafor" and i in (15, 16))
-            rows.append({"run": "made", "sample_id": f"s{i}", "annotator": who, "verdict": "right" if right else "wrong"})
+            verdict = "right" if right else "wrong"
+            rows.append({"run": "made", "sample_id": f"s{i}", "annotator": who, "verdict": verdict})
     file = tmp_path / "verdicts.csv"
     pd.DataFrame(rows).to_csv(file, index=False)
     return file
@@ -157,6 +159,14 @@ def test_without_labels_it_begins_with_what_is_to_be_judged(evaluation, labels, 
     assert len(alone.table()) == 0
     alone.tabs.selected_index = 3
     assert "No sample was judged by two people" in alone.pages["annotators"].value
+
+
+def test_labels_that_the_score_cannot_follow_get_no_cut(evaluation, tmp_path) -> None:
+    """People's verdicts run against the score: no cut agrees beyond chance."""
+    rows = [{"sample_id": f"s{i}", "verdict": "wrong" if i >= 20 else "right"} for i in range(N)]
+    panel = wb.panels.calibration(wb.Session(evaluation, tmp_path / "r"), rows)
+    assert "No cut agrees with people beyond chance" in plain(panel.advice)
+    assert panel.use.disabled
 
 
 def test_without_any_score_it_says_so(tmp_path) -> None:

@@ -41,7 +41,7 @@ WHOLE_UP_TO = 2000
 
 
 def scores_of(evaluation: Any, score: str) -> Floats:
-    """(n,) one score of every sample, NaN where there is none; ``passed`` is 1 or 0, NaN where nothing could be tested."""
+    """(n,) one score of every sample, NaN where there is none; ``passed`` is 1 or 0, NaN if nothing could be tested."""
     values: Floats = _passed(evaluation.view) if score == PASSED else evaluation.metric(score).values
     return values
 
@@ -70,8 +70,8 @@ def calibrate(
     evaluation
         An ``Evaluation``.
     labels
-        A file or frame of verdicts (see ``load_verdicts``; rows of other runs are left out), or sample id → ``right`` or
-        ``wrong``. Several people's verdicts on a sample count by majority.
+        A file or frame of verdicts (see ``load_verdicts``; rows of other runs are left out), or sample id → ``right``
+        or ``wrong``. Several people's verdicts on a sample count by majority.
     score
         ``passed``, or a metric from 0 to 1.
     threshold
@@ -202,7 +202,7 @@ class Calibration:
 
     @property
     def lacking(self) -> dict[str, int]:
-        """How many labels are missing before a cut is suggested: in all ``n``, ``right``, ``wrong``; zeros when enough."""
+        """How many labels a suggestion still takes: in all ``n``, ``right``, ``wrong``; zeros when there are enough."""
         counts = self.counts
         right, wrong = max(EACH - counts[RIGHT], 0), max(EACH - counts[WRONG], 0)
         return {"n": max(NEEDED - counts["n"], right + wrong, 0), RIGHT: right, WRONG: wrong}
@@ -233,7 +233,8 @@ class Calibration:
         import pandas as pd
 
         states = {RIGHT: self.judged == 1, WRONG: self.judged == 0, "none": np.isnan(self.judged)}
-        cells = {name: [int((mask & self.right).sum()), int((mask & ~self.right).sum())] for name, mask in states.items()}
+        people = (self.right, ~self.right)
+        cells = {name: [int((mask & said).sum()) for said in people] for name, mask in states.items()}
         return pd.DataFrame(cells, index=pd.Index([RIGHT, WRONG], name="human"))
 
     def agreement(self) -> pd.Series:
@@ -245,11 +246,12 @@ class Calibration:
         """The rows of :meth:`labelled` where judge and people differ, the farthest from the cut first."""
         rows = self.labelled()
         rows = rows[~rows["agree"] & rows["judge"].notna()]
-        return rows.assign(distance=(rows["value"] - self.cut).abs()).sort_values("distance", ascending=False, kind="stable")
+        rows = rows.assign(distance=(rows["value"] - self.cut).abs())
+        return rows.sort_values("distance", ascending=False, kind="stable")
 
     def roc(self) -> pd.DataFrame:
-        """``cut, found`` (share of wrong answers called wrong)``, false_alarm`` (share of right ones)``, kappa`` for every
-        cut from 0 to 1."""
+        """``cut, found`` (share of wrong answers called wrong)``, false_alarm`` (share of right ones)``, kappa`` for
+        every cut from 0 to 1."""
         import pandas as pd
 
         false_alarm, found = rates(self.right, self.swept)
@@ -264,15 +266,17 @@ class Calibration:
 
     @cached_property
     def suggested(self) -> Cut:
-        """The cut that agrees best; NaN with too few labels, see :attr:`lacking`."""
-        return best_cut(self.right, self.swept) if self.enough else NO_CUT
+        """The cut that agrees best; NaN with too few labels (:attr:`lacking`) and where none agrees beyond chance."""
+        found = best_cut(self.right, self.swept) if self.enough else NO_CUT
+        return found if found.kappa > 0 else NO_CUT
 
     def by_language(self) -> pd.DataFrame:
         """Index ``language``; ``n, n_wrong, accuracy, kappa, kappa_low, kappa_high, auroc, auroc_low, auroc_high, cut,
         cut_low, cut_high``. The cut is NaN in a language with too few labels."""
         import pandas as pd
 
-        rows = {name: self._part(np.array([own == name for own in self.languages])) for name in sorted(set(self.languages))}
+        own = np.array(self.languages, dtype=object)
+        rows = {name: self._part(own == name) for name in sorted(set(self.languages))}
         frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(_PART))
         return frame.rename_axis("language").astype({"n": int, "n_wrong": int})
 

@@ -44,7 +44,8 @@ def agreement(labels: Iterable[Any], predictions: Iterable[Any], positive: Any =
 
     said, judged = _plain(labels), _plain(predictions)
     if len(said) != len(judged):
-        raise InputError(f"agreement: {len(said)} labels and {len(judged)} predictions; give one prediction for each label")
+        counts = f"{len(said)} labels and {len(judged)} predictions"
+        raise InputError(f"agreement: {counts}; give one prediction for each label")
     known = [(a, b) for a, b in zip(said, judged, strict=True) if a is not None]
     pairs = [(a, b) for a, b in known if b is not None]
     found = dict.fromkeys(_FIELDS, np.nan) | {"n": float(len(pairs)), "n_error": float(len(known) - len(pairs))}

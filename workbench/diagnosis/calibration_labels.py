@@ -25,7 +25,8 @@ SOMEBODY = "annotator"
 
 _WORDS: Mapping[str, tuple[str, ...]] = {
     RIGHT: ("right", "correct", "pass", "passed", "good", "yes", "true", "1", "1.0", "正确", "对", "通过", "是"),
-    WRONG: ("wrong", "incorrect", "fail", "failed", "bad", "no", "false", "0", "0.0", "错误", "错", "不正确", "不通过", "否"),
+    WRONG: ("wrong", "incorrect", "fail", "failed", "bad", "no", "false", "0", "0.0", "错误", "错", "不正确",
+            "不通过", "否"),
     UNSURE: ("unsure", "unclear", "unknown", "skip", "不确定", "未知"),
 }  # fmt: skip
 _MEANING = {word: verdict for verdict, words in _WORDS.items() for word in words}
@@ -44,17 +45,17 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
     Parameters
     ----------
     source
-        One row a verdict: ``sample_id`` and ``verdict`` (right / wrong / unsure, 正确 / 错误 / 不确定, pass / fail, true /
-        false, 1 / 0), and where there are any ``run``, ``annotator``, ``note``.
+        One row a verdict: ``sample_id`` and ``verdict`` (right / wrong / unsure, 正确 / 错误 / 不确定, pass / fail,
+        true / false, 1 / 0), and where there are any ``run``, ``annotator``, ``note``.
     run
-        Only the verdicts on this run, where the source names runs; a row that names none counts for every run. A run without verdicts gives an empty frame whose
-        ``attrs["runs"]`` names those that have some.
+        Only the verdicts on this run, where the source names runs; a row that names none counts for every run. A run
+        without verdicts gives an empty frame whose ``attrs["runs"]`` names those that have some.
 
     Returns
     -------
     DataFrame
-        ``run, sample_id, annotator, verdict, note``, one row an annotator and sample; who judged a sample twice is taken
-        at the last word (``attrs["n_replaced"]`` counts them). A row without a verdict is left out.
+        ``run, sample_id, annotator, verdict, note``, one row an annotator and sample; who judged a sample twice is
+        taken at the last word (``attrs["n_replaced"]`` counts them). A row without a verdict is left out.
 
     Raises
     ------

@@ -31,8 +31,8 @@ def judge_corrected_mean(
 ) -> Corrected:
     """The mean that people would have given to all samples, from the judge on all and people on some.
 
-    θ = λ · mean(others) + mean(human − λ · judged), with variance λ² var(others) / N + var(human − λ · judged) / n and a
-    normal interval, cut off at the ends of the range. It holds when the labelled samples are a random part of all,
+    θ = λ · mean(others) + mean(human − λ · judged), with variance λ² var(others) / N + var(human − λ · judged) / n and
+    a normal interval, cut off at the ends of the range. It holds when the labelled samples are a random part of all,
     however bad the judge is; a good judge makes it narrower than people alone.
 
     Parameters

@@ -24,15 +24,15 @@ def repeated_samples(evaluations: Sequence[Any], score: str = PASSED) -> pd.Data
     Parameters
     ----------
     evaluations
-        Two or more; only samples whose question, answer and contexts are the same in all are looked at, so that two runs
-        of a system serve as well where they did exactly the same.
+        Two or more; only samples whose question, answer and contexts are the same in all are looked at, so that two
+        runs of a system serve as well where they did exactly the same.
     score
         ``passed`` or a metric.
 
     Returns
     -------
-    DataFrame, index ``sample_id``; ``n`` judgements with a score, ``mean``, ``low``, ``high`` (smallest, largest), ``sd``
-    (NaN below two), ``flips`` (whether the verdict under the thresholds in force is not always the same).
+    DataFrame, index ``sample_id``; ``n`` judgements with a score, ``mean``, ``low``, ``high`` (smallest, largest),
+    ``sd`` (NaN below two), ``flips`` (whether the verdict under the thresholds in force is not always the same).
 
     Raises
     ------

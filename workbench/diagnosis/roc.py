@@ -1,7 +1,8 @@
 """A score against yes-or-no labels: the curve over all cuts, the area below it, and the cut that agrees best.
 
-Everywhere ``right`` says what people said (True = right) and the judge calls an answer wrong when it scores below the cut,
-so that "found" is the share of wrong answers that the judge finds and "false alarm" the share of right ones it blames.
+Everywhere ``right`` says what people said (True = right) and the judge calls an answer wrong when it scores below the
+cut, so that "found" is the share of wrong answers that the judge finds and "false alarm" the share of right ones it
+blames.
 """
 
 from __future__ import annotations
@@ -92,8 +93,8 @@ def _known(right: ArrayLike, score: ArrayLike) -> tuple[NDArray[np.bool_], Float
 
 
 def rates(right: NDArray[np.bool_], judged: Floats) -> tuple[Floats, Floats]:
-    """``false_alarm`` and ``found`` for every column of (n, cuts) verdicts (1 right, 0 wrong, NaN none); NaN without that
-    class."""
+    """``false_alarm`` and ``found`` for every column of (n, cuts) verdicts (1 right, 0 wrong, NaN none); NaN without
+    that class."""
     wrong = np.where(np.isnan(judged), 0.0, judged == 0)
     there = (~np.isnan(judged)).astype(float)
     good, bad = right.astype(float), (~right).astype(float)
@@ -102,7 +103,7 @@ def rates(right: NDArray[np.bool_], judged: Floats) -> tuple[Floats, Floats]:
 
 
 def kappas(right: NDArray[np.bool_], judged: Floats, weights: Floats | None = None) -> Floats:
-    """Cohen's kappa for every column of (n, cuts) verdicts; with (draws, n) weights one row a draw. NaN where undefined."""
+    """Cohen's kappa for every column of (n, cuts) verdicts; with (draws, n) weights a row a draw. NaN if undefined."""
     weight = np.ones((1, len(right))) if weights is None else weights
     there = ~np.isnan(judged)
     says_right = np.where(there, judged == 1, False)

@@ -55,14 +55,16 @@ def _roc(axes: Axes, found: Calibration, curve: Any) -> None:
 def _mark(axes: Axes, x: float, y: float, words: str, color: str, marker: str, below: bool = False) -> None:
     if math.isnan(x) or math.isnan(y):
         return
-    axes.plot([x], [y], marker, color=color, ms=8 if marker == "o" else 6, mfc=color if marker == "o" else "none", mew=1.8)
+    size, face = (8, color) if marker == "o" else (6, "none")
+    axes.plot([x], [y], marker, color=color, ms=size, mfc=face, mew=1.8)
     axes.annotate(words, (x, y), xytext=(7, -15 if below else 5), textcoords="offset points", color=color)
 
 
 def _kappa(axes: Axes, found: Calibration, curve: Any) -> None:
     axes.plot(curve["cut"], curve["kappa"], color=VERMILLION, lw=1.6)
     if found.suggested.value == found.suggested.value:
-        axes.axvspan(found.suggested.low, max(found.suggested.high, found.suggested.low + 0.004), color=GREEN, alpha=0.18, lw=0)
+        low, high = found.suggested.low, max(found.suggested.high, found.suggested.low + 0.004)
+        axes.axvspan(low, high, color=GREEN, alpha=0.18, lw=0)
         axes.axvline(found.suggested.value, color=GREEN, lw=1.4, ls="--")
         axes.annotate(drawable(_t("calibration.axis.suggested", cut=f"{found.suggested.value:.2f}"), 40),
                       (found.suggested.value, 0), xycoords=("data", "axes fraction"), xytext=(4, 5),

@@ -143,7 +143,8 @@ class CalibrationPanel(Panel):
             return
         score, threshold = self.score.value
         if score == PASSED:
-            self.session.set_thresholds(**{threshold: round(float(value), 6)})
+            change: dict[str, Any] = {threshold: round(float(value), 6)}
+            self.session.set_thresholds(**change)
         else:
             self.session.set_low_score(score, value)
 
@@ -175,7 +176,7 @@ class CalibrationPanel(Panel):
         """The calibration in force; what holds for all cuts is kept while nothing else changes."""
         score, threshold = self.score.value
         t, evaluation = self.session.thresholds, self.session.evaluation
-        moved = {threshold: 0.5} if score == PASSED else {"low_scores": {}}
+        moved: dict[str, Any] = {threshold: 0.5} if score == PASSED else {"low_scores": {}}
         key = (score, threshold, self.labels.value, str(t.replace(**moved).to_dict()))
         cut = getattr(t, threshold) if score == PASSED else min(max(t.low_cut(score), 0.0), 1.0)
         if key not in self._sweeps:
@@ -191,7 +192,7 @@ class CalibrationPanel(Panel):
         self.cut.value = found.cut
         self.cut.description = _t(f"calibration.{'cut' if found.low_is_bad else 'cut_above'}")
         self._quiet = False
-        self.use.disabled = not found.enough or abs(found.suggested.value - found.cut) < 1e-9
+        self.use.disabled = not abs(found.suggested.value - found.cut) > 1e-9
         show(self.count, h("span", parts.count_words(found)))
         show(self.advice, h("p", parts.advice_words(found), cls="wb-note"))
         notes = parts.label_notes(found, self._other_runs())
@@ -262,7 +263,8 @@ class CalibrationPanel(Panel):
         path = self._freezer(self.rules.value, self.session.thresholds)
         score, threshold = self.score.value
         name = threshold if score == PASSED else f"low_scores.{score}"
-        show(self.frozen, h("p", _t("calibration.frozen", path=path, name=name, cut=f"{self.found.cut:g}"), cls="wb-note"))
+        words = _t("calibration.frozen", path=path, name=name, cut=f"{self.found.cut:g}")
+        show(self.frozen, h("p", words, cls="wb-note"))
 
     def _pin(self) -> None:
         fixed = self.found.corrected().loc["corrected"]

@@ -57,13 +57,19 @@ def advice_words(found: Calibration) -> str:
     if not found.enough:
         counts, lacking = found.counts, found.lacking
         parts = [_t(f"calibration.lack_{name}", n=n) for name, n in lacking.items() if n]
-        return _t("calibration.few", n=counts["n"], right=counts["right"], wrong=counts["wrong"], needed=NEEDED, each=EACH,
-                  lacking=_t("calibration.joiner").join(parts))  # fmt: skip
+        lacking_words = _t("calibration.joiner").join(parts)
+        return _t(
+            "calibration.few", n=counts["n"], right=counts["right"], wrong=counts["wrong"], needed=NEEDED, each=EACH,
+            lacking=lacking_words,
+        )  # fmt: skip
     cut, (area, interval) = found.suggested, found.area
+    scale = _t("calibration.area", area=score_text(area), interval=_bracketed(interval.low, interval.high))
+    if np.isnan(cut.value):
+        return _t("calibration.no_cut") + scale
     words = _t("calibration.suggested", cut=f"{cut.value:.2f}", low=f"{cut.low:.2f}", high=f"{cut.high:.2f}",
                kappa=score_text(cut.kappa))  # fmt: skip
     words += _t(f"calibration.{'keep' if cut.low - 1e-9 <= found.cut <= cut.high + 1e-9 else 'change'}")
-    return words + _t("calibration.area", area=score_text(area), interval=_bracketed(interval.low, interval.high))
+    return words + scale + (_t("calibration.chance") if interval.low <= 0.5 else "")
 
 
 def title_words(found: Calibration) -> str:
@@ -127,7 +133,8 @@ def languages_part(found: Calibration) -> Markup:
     named = [_t(f"calibration.languages.{own}") if has_text(f"calibration.languages.{own}") else own
              for own in frame["language"]]  # fmt: skip
     frame = frame.assign(language=named, accuracy=frame["accuracy"].map(rate_text))
-    return _shown(frame.rename(columns={"cut": "suggested"}))
+    note = h("p", _t("calibration.per_language", needed=NEEDED, each=EACH), cls="wb-quiet")
+    return join([_shown(frame.rename(columns={"cut": "suggested"})), note])
 
 
 def rate_part(found: Calibration) -> Markup:
@@ -136,7 +143,8 @@ def rate_part(found: Calibration) -> Markup:
     shown = frame.reset_index(names="way")
     shown["way"] = [_t(f"calibration.ways.{name}") for name in shown["way"]]
     shown["share"] = shown["share"].map(rate_text)
-    shown["interval"] = [interval_text(*ends, rate=True) or "–" for ends in zip(frame["low"], frame["high"], strict=True)]
+    ends = zip(frame["low"], frame["high"], strict=True)
+    shown["interval"] = [interval_text(low, high, rate=True) or "–" for low, high in ends]
     shown = shown[["way", "share", "interval", "n"]].rename(columns={"n": "samples"})
     words = _t("calibration.random")
     n = int((~np.isnan(found.judged)).sum())
@@ -151,8 +159,10 @@ def annotators_part(verdicts: pd.DataFrame) -> Markup:
     found = annotator_agreement(verdicts)
     if not found["n"]:
         return h("div", _t("calibration.alone"), cls="wb-empty")
-    words = _t("calibration.alpha", alpha=score_text(found["alpha"]), n=int(found["n"]), people=int(found["n_annotators"]),
-               interval=_bracketed(found["alpha_low"], found["alpha_high"]), agreement=rate_text(found["agreement"]))  # fmt: skip
+    words = _t(
+        "calibration.alpha", alpha=score_text(found["alpha"]), n=int(found["n"]), people=int(found["n_annotators"]),
+        interval=_bracketed(found["alpha_low"], found["alpha_high"]), agreement=rate_text(found["agreement"]),
+    )  # fmt: skip
     pairs = annotator_pairs(verdicts)
     pairs = _with_intervals(pairs[pairs["n"] > 0].astype({"n": int}), "kappa")
     pairs["accuracy"] = pairs["accuracy"].map(rate_text)
@@ -162,7 +172,7 @@ def annotators_part(verdicts: pd.DataFrame) -> Markup:
 def scores_part(frame: pd.DataFrame) -> Markup:
     """Every score against the same labels, from ``calibration_table``."""
     shown = _with_intervals(frame, "auroc", "suggested").reset_index()
-    shown["score"] = [_t("calibration.moves.support") if name == PASSED else metric_title(name) for name in shown["score"]]
+    shown["score"] = [score_title(str(name), "support") for name in shown["score"]]
     return _shown(shown[["score", "n", "auroc", "cut", "kappa", "suggested"]])
 
 
