@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from tests.two_runs import RIGHT, WRONG, case, run, two_runs
 from workbench.views.panels.compare_list import changed_samples
-from workbench.views.panels.compare_parts import text_differences
+from workbench.views.panels.compare_pair import text_differences
 
 
 @pytest.fixture

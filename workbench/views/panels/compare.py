@@ -19,6 +19,7 @@ from workbench.views.panels import compare_parts as parts
 from workbench.views.panels.card import Card
 from workbench.views.panels.compare_gate import GateRow
 from workbench.views.panels.compare_list import COLUMNS, SHOWN, SORTS, changed_samples, found_runs, free_name
+from workbench.views.panels.compare_pair import Side, pair_html
 from workbench.views.panels.filters import FilterBar
 from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
 
@@ -73,7 +74,7 @@ class Compare(Panel):
         self._own = free_name(session.evaluation.name, self._runs)
         self._opened: dict[str, Any] = {}
         self._comparison: Comparison | None = None
-        self._sides: tuple[parts.Side, parts.Side] | None = None
+        self._sides: tuple[Side, Side] | None = None
         self._rows: pd.DataFrame | None = None
         self._build()
         session.observe(self.guarded(self._follow, "session"))
@@ -202,7 +203,7 @@ class Compare(Panel):
         old = self._comparison
         same = old is not None and old.before.evidence is before.evidence and old.after.evidence is after.evidence
         self._comparison = Comparison(before, after, pairing=old.pairing if same and old else None)
-        self._sides = parts.Side(before), parts.Side(after)
+        self._sides = Side(before), Side(after)
         self._quiet = True
         self.cut.value = self.session.thresholds.support
         self._offer_causes()
@@ -280,7 +281,7 @@ class Compare(Panel):
         assert self._comparison is not None and self._sides is not None
         if sample_id not in self._comparison.pairing.ids:
             return h("div", _t("compare.panel.unmatched", id=sample_id), cls="wb-empty")
-        return parts.pair_html(self._comparison, self._sides, sample_id)
+        return pair_html(self._comparison, self._sides, sample_id)
 
     # ------------------------------------------------------------ more than two runs
 
