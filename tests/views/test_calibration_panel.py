@@ -132,10 +132,23 @@ def test_disagreements_with_what_people_said(panel) -> None:
 
 
 def test_every_tab_says_something(panel) -> None:
-    expected = ("judge: right", "Chinese", "corrected by people", "Krippendorff", "faithfulness")
+    expected = ("judge: right", "Chinese", "corrected by people", "Krippendorff", "noise is unknown", "faithfulness")
     for place, words in enumerate(expected):
         panel.tabs.selected_index = place
         assert words in list(panel.pages.values())[place].value
+
+
+def test_another_evaluation_of_the_same_texts_shows_the_judge_s_noise(evaluation, tmp_path) -> None:
+    for name in ("one", "two"):
+        evaluation.save(tmp_path / "runs" / name)
+    (tmp_path / "runs" / "broken").mkdir()
+    (tmp_path / "runs" / "broken" / "samples.parquet").write_bytes(b"no parquet")
+    panel = wb.panels.calibration(wb.Session(wb.load_evaluation(tmp_path / "runs" / "one")))
+    panel.tabs.selected_index = 4
+    said = plain(panel.pages["noise"])
+    assert "two" in said
+    assert "0 % (0 – 9 %)" in said
+    assert "Could not be opened: broken" in said
 
 
 def test_a_pin_is_kept_with_the_corrected_rate(panel) -> None:
@@ -182,7 +195,7 @@ def test_both_languages(evaluation, labels, tmp_path) -> None:
     panel = wb.panels.calibration(wb.Session(evaluation, tmp_path / "z"), labels)
     assert "建议阈值" in plain(panel.advice)
     assert "评判者与人工在 28 个中的 25 个上一致" in plain(panel.count)
-    for place in range(5):
+    for place in range(6):
         panel.tabs.selected_index = place
     assert "中文" in panel.pages["languages"].value
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from workbench.views.session import Session
 
 LISTS = ("disagreements", "labelled", "split", "unlabelled")
-TABS = ("confusion", "languages", "rate", "annotators", "scores")
+TABS = ("confusion", "languages", "rate", "annotators", "noise", "scores")
 #: Choices of labels that are no annotator's name.
 EVERYBODY, OWN = ("everybody",), ("own",)
 #: The order in which samples without a verdict are offered; random, so that the labelled ones stand for all.
@@ -211,6 +211,8 @@ class CalibrationPanel(Panel):
     def _tab(self, name: str) -> Markup:
         if name == "scores":
             return parts.scores_part(calibration_table(self.session.evaluation, self._human(self.labels.value)))
+        if name == "noise":
+            return parts.noise_part(self.session, self.found)
         if name == "annotators":
             return parts.annotators_part(self.verdicts())
         make = {"confusion": parts.confusion_part, "languages": parts.languages_part, "rate": parts.rate_part}[name]

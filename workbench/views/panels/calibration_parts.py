@@ -8,13 +8,22 @@ import numpy as np
 
 from workbench.diagnosis.calibrating import EACH, MOVES, NEEDED, PASSED, Calibration
 from workbench.diagnosis.calibration_labels import annotator_agreement, annotator_pairs
+from workbench.diagnosis.repeats import repeat_noise
+from workbench.errors import InputError
+from workbench.evaluation import load_evaluation
 from workbench.language import has_text
 from workbench.language import text as _t
 from workbench.views.html import Markup, h, join, table
 from workbench.views.names import interval_text, metric_title, rate_text, score_text, verdict_title
+from workbench.views.panels.compare_list import found_runs
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from workbench.views.session import Session
+
+#: Evaluations beside the session's that are looked at for the same texts.
+MOST_REPEATS = 10
 
 
 def score_title(score: str, threshold: str) -> str:
@@ -174,6 +183,29 @@ def scores_part(frame: pd.DataFrame) -> Markup:
     shown = _with_intervals(frame, "auroc", "suggested").reset_index()
     shown["score"] = [score_title(str(name), "support") for name in shown["score"]]
     return _shown(shown[["score", "n", "auroc", "cut", "kappa", "suggested"]])
+
+
+def noise_part(session: Session, found: Calibration) -> Markup:
+    """The judge's verdicts beside those of other evaluations of the same texts, saved in the same folder."""
+    import pandas as pd
+
+    rows, unreadable = [], []
+    for name, folder in list(found_runs(session, None).items())[:MOST_REPEATS]:
+        try:
+            other = load_evaluation(folder, thresholds=session.thresholds)
+        except InputError:
+            unreadable.append(name)
+            continue
+        noise = repeat_noise([found.evaluation, other], found.score)
+        if noise["n"]:
+            rate = rate_text(noise["rate"]) + _bracketed(noise["low"], noise["high"], rate=True)
+            judge = str(other.manifest.get("judge", "–"))
+            rows.append([name, judge, int(noise["n"]), int(noise["n_flips"]), rate, noise["sd"]])
+    said = _t("calibration.unreadable", names=", ".join(unreadable)) if unreadable else ""
+    if not rows:
+        return h("div", _t("calibration.no_noise") + said, cls="wb-empty")
+    frame = pd.DataFrame(rows, columns=["run", "judge", "same", "flips", "rate", "sd"])
+    return join([_shown(frame), h("p", _t("calibration.noise") + said, cls="wb-quiet")])
 
 
 def people_words(found: Calibration, verdicts: pd.DataFrame, sample_id: str) -> str:
