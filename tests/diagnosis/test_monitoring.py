@@ -1,4 +1,4 @@
-"""Logs, windows, the sequential test, alerts and the collector: exact values, false alarms, delay, threads and kills."""
+"""Logs, windows, the sequential test, alerts and the collector: by hand, false alarms, delay, threads, kills."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import threading
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -53,8 +54,10 @@ def log_with(n: int | None = None, **columns) -> QueryLog:
 
 def test_every_way_to_write_a_log_gives_the_same_numbers(tmp_path):
     lines = [
-        '{"timestamp": "2025-06-02T08:00:00+08:00", "Latency-MS": 120, "refused": false, "error": null, "faithfulness": 0.5}',
-        '{"timestamp": 1748822401, "latency_seconds": 0.25, "refused": true, "error": "HTTP 502", "faithfulness": null}',
+        '{"timestamp": "2025-06-02T08:00:00+08:00", "Latency-MS": 120, "refused": false, "error": null, '
+        '"faithfulness": 0.5}',
+        '{"timestamp": 1748822401, "latency_seconds": 0.25, "refused": true, "error": "HTTP 502", '
+        '"faithfulness": null}',
     ]
     (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
     with gzip.open(tmp_path / "b.jsonl.gz", "wt", encoding="utf-8") as file:
@@ -113,7 +116,9 @@ def test_rows_out_of_order_are_sorted_and_said():
 
 
 def test_status_and_error_together_and_a_success_flag():
-    log = wb.load_log([{"error": None, "status": 500}, {"error": "boom", "status": 200}, {"error": None, "status": 200}])
+    log = wb.load_log(
+        [{"error": None, "status": 500}, {"error": "boom", "status": 200}, {"error": None, "status": 200}]
+    )
     assert log.columns["error"].tolist() == [1, 1, 0]
     assert wb.load_log([{"success": True}, {"success": False}]).columns["error"].tolist() == [0, 1]
 
@@ -164,7 +169,9 @@ def test_windows_of_time():
     assert [(span.first, span.last) for span in rolling(log, "1h", "1h")] == [(0, 3), (3, 5)]
 
 
-@pytest.mark.parametrize(("text", "size"), [(200, (200, 0)), ("200", (200, 0)), ("6h", (0, 21600)), ("30 min", (0, 1800))])
+@pytest.mark.parametrize(
+    ("text", "size"), [(200, (200, 0)), ("200", (200, 0)), ("6h", (0, 21600)), ("30 min", (0, 1800))]
+)
 def test_sizes_of_windows(text, size):
     assert window_size(text) == size
 
@@ -185,7 +192,9 @@ def test_time_over_a_log_without_times_or_a_step_of_another_kind():
 def test_values_by_hand_and_no_data_no_number():
     values = [1, 2, 3, 4, math.nan, math.inf, math.nan, math.inf]
     refused = [1, 0, 0, 0, math.nan, math.nan, math.nan, math.nan]
-    found = watch_log(log_with(latency_ms=values, refused=refused), log_with(latency_ms=[1, 2]), window=4, step=4, rules=[])
+    found = watch_log(
+        log_with(latency_ms=values, refused=refused), log_with(latency_ms=[1, 2]), window=4, step=4, rules=[]
+    )
     frame = found.windows(["latency_p50", "refusal_rate"]).set_index("statistic")
     assert frame.loc["latency_p50", "value"].tolist()[0] == 2.5
     assert frame.loc["latency_p50", ["n", "n_missing", "n_non_finite"]].to_numpy().tolist() == [[4, 0, 0], [0, 2, 2]]
@@ -269,7 +278,10 @@ def test_swinging_around_the_limit_is_one_alert():
 def test_relative_and_absolute_are_two_things_and_are_named():
     """10 % → 14 %: +40 % relative, +4 points absolute."""
     log = log_with(refused=course((0.14, 4000)))
-    relative, absolute = Rule("refusal_rate", 0.3, "relative", min_n=50), Rule("refusal_rate", 0.3, "absolute", min_n=50)
+    relative, absolute = (
+        Rule("refusal_rate", 0.3, "relative", min_n=50),
+        Rule("refusal_rate", 0.3, "absolute", min_n=50),
+    )
     found = watch_log(log, BASE, window=1000, rules=[relative, absolute])
     assert [(event.kind, event.state) for event in found.events] == [("relative", FIRED)]
     event = found.events[0]
@@ -296,14 +308,20 @@ def test_an_alert_is_not_cleared_by_silence():
 def test_rules_that_cannot_fire_say_why():
     base = log_with(refused=[0.0] * 200, faithfulness=[0.5] * 200, error=[1.0] * 200)
     log = log_with(refused=[1.0] * 400, faithfulness=[0.1] * 400, error=[0.0] * 400, latency_ms=[1.0] * 400)
-    rules = [Rule("refusal_rate", 0.5, "relative"), Rule("faithfulness", 0.6, "absolute"), Rule("latency_p50", 0.1, "relative")]
+    rules = [
+        Rule("refusal_rate", 0.5, "relative"),
+        Rule("faithfulness", 0.6, "absolute"),
+        Rule("latency_p50", 0.1, "relative"),
+    ]
     found = watch_log(log, base, window=100, rules=rules)
     assert found.rules_table()["problem"].tolist() == ["zero", "unreachable", "baseline"]
     assert found.events == []
 
 
 def test_a_score_is_worse_when_low_and_a_rate_of_hallucination_when_high():
-    found = {item.name: item.worse for item in statistics_of({"faithfulness": 0, "hallucination_rate": 0, "my_score": 0})}
+    found = {
+        item.name: item.worse for item in statistics_of({"faithfulness": 0, "hallucination_rate": 0, "my_score": 0})
+    }
     assert found == {"faithfulness": "down", "hallucination_rate": "up", "my_score": "down"}
     rng = np.random.default_rng(0)
     base = log_with(faithfulness=np.clip(rng.normal(0.9, 0.05, 500), 0, 1))
@@ -379,7 +397,9 @@ def test_the_collector_says_what_the_log_says(sample):
     collector = wb.Collector(baseline=base, window=200, step=50)
     for request in whole.records():
         collector.record(**request)
-    assert [(a.statistic, a.at, a.value) for a in collector.alerts] == [(e.statistic, e.at, e.value) for e in found.events]
+    assert [(a.statistic, a.at, a.value) for a in collector.alerts] == [
+        (e.statistic, e.at, e.value) for e in found.events
+    ]
     assert [alert.statistic for alert in collector.firing] == [event.statistic for event in found.firing] or len(
         collector.firing
     ) == len(found.firing)
@@ -460,6 +480,17 @@ def test_a_full_disk_is_counted_and_does_not_stop_the_service(tmp_path, caplog):
     assert (collector.n_recorded, collector.n_unwritten) == (3, 3) and len(caplog.records) == 1
 
 
+def test_a_line_that_was_cut_is_ended_before_the_next_one(tmp_path, monkeypatch):
+    path, write = tmp_path / "live.jsonl", os.write
+    cuts = iter([7])
+    monkeypatch.setattr(os, "write", lambda file, line: write(file, line[: next(cuts, len(line))]))
+    with wb.Collector(path) as collector:
+        for i in range(3):
+            collector.record(latency_ms=i)
+    log = wb.load_log(path)
+    assert log.columns["latency_ms"].tolist() == [1, 2] and log.n_rejected == 1
+
+
 def test_a_block_is_timed_and_its_exception_goes_on():
     collector = wb.Collector()
     with pytest.raises(KeyError), collector.request() as request:
@@ -484,7 +515,7 @@ def event():
 
 
 class _Receiver(http.server.BaseHTTPRequestHandler):
-    bodies: list = []
+    bodies: ClassVar[list] = []
     reply = 200
 
     def do_POST(self):
@@ -537,7 +568,17 @@ def test_a_webhook_that_is_down_says_only_where(event):
 
 
 @pytest.mark.parametrize(
-    "url", ["file:///etc/passwd", "ftp://host/x", "javascript:alert(1)", "http://", "host/x", "http://u:p@host/", "http://[", ""]
+    "url",
+    [
+        "file:///etc/passwd",
+        "ftp://host/x",
+        "javascript:alert(1)",
+        "http://",
+        "host/x",
+        "http://u:p@host/",
+        "http://[",
+        "",
+    ],
 )
 def test_only_http_and_https(url):
     with pytest.raises(InputError, match="webhook") as caught:
@@ -564,6 +605,8 @@ def test_a_receiver_that_hangs_or_raises_never_holds_the_service(event):
 
 
 def test_default_rules_name_their_kind():
-    kinds = {rule.statistic: rule.kind for rule in default_rules(statistics_of({"latency_ms": 0, "refused": 0, "error": 0}))}
+    kinds = {
+        rule.statistic: rule.kind for rule in default_rules(statistics_of({"latency_ms": 0, "refused": 0, "error": 0}))
+    }
     assert kinds == {"latency_p50": "relative", "latency_p95": "relative", "refusal_rate": "absolute",
                      "error_rate": "absolute"}  # fmt: skip

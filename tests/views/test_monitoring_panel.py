@@ -79,7 +79,9 @@ def test_table_and_html_name_alerts_and_kind(log):
     assert panel.table()["statistic"].tolist() == ["latency_p95", "latency_p50", "faithfulness", "refusal_rate"]
     page = panel.html()._repr_html_()
     assert "+11.7 percentage points (absolute)" in page and "+94 % relative to the baseline" in page
-    assert "one false alarm of a rule in 100,000 requests" in page and not re.search(r"<script|overflow-x: *scroll", page)
+    assert "one false alarm of a rule in 100,000 requests" in page and not re.search(
+        r"<script|overflow-x: *scroll", page
+    )
 
 
 def test_a_pin_is_kept_and_its_snippet_runs(session):
@@ -90,8 +92,8 @@ def test_a_pin_is_kept_and_its_snippet_runs(session):
     assert finding.value == pytest.approx(panel.found.windows(["latency_p95"])["value"].iloc[-1])
     namespace = {}
     *lines, last = finding.snippet.splitlines()
-    exec("\n".join(lines), namespace)  # noqa: S102
-    assert eval(last, namespace)["statistic"].tolist() == ["latency_p95"]  # noqa: S307
+    exec("\n".join(lines), namespace)
+    assert eval(last, namespace)["statistic"].tolist() == ["latency_p95"]
 
 
 def test_without_a_log_the_evaluation_stands_in_and_it_says_so(session):
@@ -148,7 +150,12 @@ def test_css_classes(session):
     classes = {name for widget in (panel.allowed, panel.count, panel.picture.image, panel.pin, panel.error)
                for name in widget._dom_classes}  # fmt: skip
     assert classes >= {"wb-threshold", "wb-count", "wb-figure", "wb-pin", "wb-error"}
-    assert (panel.allowed.min, panel.allowed.max, panel.allowed.step, panel.allowed.continuous_update) == (0, 1, 0.01, False)
+    assert (panel.allowed.min, panel.allowed.max, panel.allowed.step, panel.allowed.continuous_update) == (
+        0,
+        1,
+        0.01,
+        False,
+    )
 
 
 def test_it_is_saved(log, tmp_path):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("log", metavar="LOG", help="query log (JSONL or CSV, also .gz), or a folder with an evaluation")
-    parser.add_argument("--baseline", metavar="DIR|LOG", help="compare with this (default: the log's first 30 per cent)")
+    parser.add_argument("--baseline", metavar="DIR|LOG", help="compare with this (default: the log's first 30 %%)")
     parser.add_argument("--until", metavar="TIME", help="the log up to this time is its own baseline")
     parser.add_argument("--window", default="200", metavar="N|TIME", help="requests or time: 200 (default), 6h")
     parser.add_argument("--step", metavar="N|TIME", help="from one window to the next (default: a quarter of it)")

@@ -3,16 +3,16 @@
 A rule compares one statistic of each window with the baseline, by an **absolute** change (in the statistic's own unit)
 or by one **relative** to the baseline; which of the two is always named. It fires once and clears once:
 
-* it fires when the window has ``min_n`` values, its statistic is beyond the *limit* (baseline and the whole change), and
-  the sequential test below has rejected that nothing happened;
-* it clears when a window of ``min_n`` values is back within the *clear level* (baseline and ``clear`` times the change).
+* it fires when the window has ``min_n`` values, its statistic is beyond the *limit* (baseline and the whole change),
+  and the sequential test below has rejected that nothing happened;
+* it clears when a window of ``min_n`` values is back within the *clear level* (baseline, ``clear`` times the change).
 
 **The sequential test** is a Shiryaev–Roberts e-detector (Shin, Ramdas and Rinaldo, "E-detectors: a nonparametric
 framework for sequential change detection", 2023) on single requests, not on windows that overlap. Null hypothesis: the
-statistic is no worse than the clear level. With y in [0, 1] whose mean is at most m under it (refused or not; slower than
-the clear level or not; the score turned so that high is bad), each request pays e = 1 + b (y − m) / m for seven bets b in
-(0, 1), and M ← (M + 1) e, averaged over the bets. As E[M after t] ≤ t without a degradation, P(M reached c within t
-requests) ≤ t / c and the mean time to a false alarm is at least c requests for each rule, whenever one looks.
+statistic is no worse than the clear level. With y in [0, 1] whose mean is at most m under it (refused or not; slower
+than the clear level or not; the score turned so that high is bad), each request pays e = 1 + b (y − m) / m for seven
+bets b in (0, 1), and M ← (M + 1) e, averaged over the bets. As E[M after t] ≤ t without a degradation, P(M reached c
+within t requests) ≤ t / c and the mean time to a false alarm is at least c requests for each rule, whenever one looks.
 ``false_alarm_every`` is c. It holds for requests whose expectation given the past is no worse than the clear level, so
 for a baseline that is representative; traffic that changes with the hour needs a baseline that spans whole days.
 """
@@ -103,9 +103,12 @@ def _is_number(value: Any) -> bool:
 
 #: Statistic → (change, kind, min_n) of the default rules; every score falls under "".
 _DEFAULTS: dict[str, tuple[float, str, int]] = {
-    "latency_p50": (0.25, "relative", 30), "latency_p95": (0.5, "relative", 100), "refusal_rate": (0.05, "absolute", 50),
-    "error_rate": (0.03, "absolute", 50), "": (0.04, "absolute", 30),
-}  # fmt: skip
+    "latency_p50": (0.25, "relative", 30),
+    "latency_p95": (0.5, "relative", 100),
+    "refusal_rate": (0.05, "absolute", 50),
+    "error_rate": (0.03, "absolute", 50),
+    "": (0.04, "absolute", 30),
+}
 
 
 def default_rules(statistics: Iterable[Statistic]) -> list[Rule]:
@@ -206,10 +209,10 @@ class Alert:
     @property
     def message(self) -> str:
         """One sentence in the language in force."""
-        return _t(f"monitoring.message.{self.state}", statistic=statistic_title(self.statistic), at=when(self.at, self.row),
-                  value=value_text(self.statistic, self.value), n=f"{self.n:,}",
-                  baseline=value_text(self.statistic, self.baseline), change=self.change_text,
-                  limit=value_text(self.statistic, self.limit if self.state == FIRED else self.clear_level))  # fmt: skip
+        name, limit = self.statistic, self.limit if self.state == FIRED else self.clear_level
+        return _t(f"monitoring.message.{self.state}", statistic=statistic_title(name), at=when(self.at, self.row),
+                  value=value_text(name, self.value), n=f"{self.n:,}", baseline=value_text(name, self.baseline),
+                  change=self.change_text, limit=value_text(name, limit))  # fmt: skip
 
     @property
     def change_text(self) -> str:
@@ -335,8 +338,9 @@ class Armed:
                evidence: float) -> Alert:  # fmt: skip
         scale = abs(self.level.value) if self.rule.kind == "relative" else 1.0
         return Alert(
-            self.rule.statistic, state, self.rule.kind, self.worse, row, at, start, value, n, n_non_finite, self.level.value,
-            self.level.n, self.limit, self.clear_level, (value - self.level.value) / scale, self.rule.change, evidence,
+            self.rule.statistic, state, self.rule.kind, self.worse, row, at, start, value, n, n_non_finite,
+            self.level.value, self.level.n, self.limit, self.clear_level, (value - self.level.value) / scale,
+            self.rule.change, evidence,
         )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """A collector for a live service: records each request, keeps the last ones, and says when the service degrades.
 
-Thread-safe, bounded in memory, and harmless: recording never waits for a receiver and never raises for what it is given,
-for a full disk or for a receiver that is down. Each request is one line, appended to a JSONL file by one write, so a
-killed process loses nothing that it recorded; a new collector over the same file goes on where the last one stopped.
+Thread-safe, bounded in memory, and harmless: recording never waits for a receiver and never raises for what it is
+given, for a full disk or for a receiver that is down. Each request is one line, appended to a JSONL file by one write,
+so a killed process loses nothing that it recorded; a new collector over the same file goes on where the last one stopped.
 Only numbers and a short error text are written: no question, no answer, no context.
 """
 
@@ -70,15 +70,15 @@ class Collector:
     Attributes
     ----------
     n_recorded, n_unreadable, n_unwritten
-        Requests recorded since the file began, values that were no numbers (left out of their request), and requests that
-        could not be written.
+        Requests recorded since the file began, values that were no numbers (left out of their request), and requests
+        that could not be written.
     alerts
         The last 1,000 events, oldest first.
 
     Raises
     ------
     InputError
-        At construction only: for a window, rule, address or baseline that cannot be used, or a file that cannot be read.
+        At construction only: for a window, rule, address or baseline that cannot be used, or an unreadable file.
     """
 
     def __init__(
@@ -93,6 +93,7 @@ class Collector:
         if self._step < 1:
             raise InputError(f"collector: step {step!r} is not a whole number from 1 on")
         self._path, self._sync, self._file = None if path is None else Path(path).expanduser(), sync, -1
+        self._torn = False
         self._lock = threading.Lock()
         self._records: deque[dict[str, float]] = deque(maxlen=max(size, self._step))
         self._since = 0
@@ -191,7 +192,9 @@ class Collector:
         try:
             if self._file < 0:
                 self._file = _opened(self._path)
-            os.write(self._file, line)
+            # A line that a full disk cut is ended before the next one.
+            whole = b"\n" + line if self._torn else line
+            self._torn = os.write(self._file, whole) < len(whole)
             if self._sync:
                 os.fsync(self._file)
         except OSError as error:

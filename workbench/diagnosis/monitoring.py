@@ -45,7 +45,9 @@ def log_of(evaluation: Any) -> QueryLog:
         found = values[np.isfinite(values)]
         if name != REFUSED and len(found) and found.min() >= 0 and found.max() <= 1:
             columns[str(name)] = values
-    return QueryLog(evaluation.name, None, np.arange(1, len(frame) + 1), columns, n_read=len(frame), notes=("no_times",))
+    return QueryLog(
+        evaluation.name, None, np.arange(1, len(frame) + 1), columns, n_read=len(frame), notes=("no_times",)
+    )
 
 
 def split_log(log: QueryLog, until: float | str | None = None) -> tuple[QueryLog, QueryLog]:
@@ -63,13 +65,13 @@ def split_log(log: QueryLog, until: float | str | None = None) -> tuple[QueryLog
         at = round(len(log) * share)
     else:
         if log.times is None:
-            raise InputError(f"{log.name} has no times, so it cannot be parted at {until}; give another log as baseline")
+            raise InputError(f"{log.name} has no times and cannot be parted at {until}; give another log as baseline")
         try:
             at = int(np.searchsorted(log.times, seconds_of(until)))
         except ValueError:
             raise InputError(f"baseline: {until!r} is no time; write it as 2025-06-10T07:00:00Z") from None
     if not 0 < at < len(log):
-        raise InputError(f"{log.name}: parted at {until or OWN_SHARE} one of the parts has no request; choose another point")
+        raise InputError(f"{log.name}: parted at {until or OWN_SHARE} a part has no request; choose another point")
     return log.part(0, at), log.part(at, len(log))
 
 
@@ -163,8 +165,8 @@ class Monitoring:
     # -- frames -----------------------------------------------------------------------------------------------------
 
     def windows(self, statistics: Iterable[str] | None = None) -> pd.DataFrame:
-        """One row a window and statistic: ``statistic, start, end, first_row, last_row, n_requests, value, n, n_missing,
-        n_non_finite``. ``n`` counts finite values; with none there is no value (NaN). Times are UTC, NaT without."""
+        """One row a window and statistic: ``statistic, start, end, first_row, last_row, n_requests, value, n,
+        n_missing, n_non_finite``. ``n`` counts finite values; with none there is no value (NaN). Times are UTC, or NaT."""
         import pandas as pd
 
         names = list(statistics) if statistics is not None else [item.name for item in self.statistics]
@@ -185,16 +187,16 @@ class Monitoring:
         import pandas as pd
 
         found: list[dict[str, Any]] = []
-        last: dict[int, dict[str, Any]] = {}
+        last: dict[tuple[str, str, str, float], dict[str, Any]] = {}
         for event in self.events:
-            key = hash((event.statistic, event.kind, event.worse, event.allowed))
+            key = (event.statistic, event.kind, event.worse, event.allowed)
             if event.state != FIRED:
                 last[key] |= {"cleared_at": event.at, "cleared_row": event.row}
                 continue
             names = ("row", "kind", "worse", "value", "baseline", "change", "allowed", "limit", "clear_level", "n",
                      "baseline_n", "evidence")  # fmt: skip
-            last[key] = {"statistic": event.statistic, "fired_at": event.at, "cleared_at": math.nan, "cleared_row": None,
-                         **{name: getattr(event, name) for name in names}}  # fmt: skip
+            last[key] = {"statistic": event.statistic, "fired_at": event.at, "cleared_at": math.nan,
+                         "cleared_row": None, **{name: getattr(event, name) for name in names}}  # fmt: skip
             found.append(last[key])
         frame = pd.DataFrame(found, columns=_ALERT_COLUMNS)
         frame["cleared_row"] = frame["cleared_row"].astype("Int64")
@@ -214,27 +216,31 @@ class Monitoring:
              "false_alarm_every": item.rule.false_alarm_every, "problem": item.problem}
             for item in self.armed
         ]  # fmt: skip
-        columns = ["statistic", "kind", "change", "worse", "baseline", "low", "high", "baseline_n", "limit", "clear_level",
-                   "min_n", "false_alarm_every", "problem"]  # fmt: skip
-        return pd.DataFrame(rows, columns=columns)
+        return pd.DataFrame(rows, columns=_RULE_COLUMNS)
 
     def to_dict(self) -> dict[str, Any]:
         """Counts, levels, rules and events as JSON can hold them."""
-        levels = {name: {"value": _plain(level.value), "low": _plain(level.low), "high": _plain(level.high), "n": level.n}
-                  for name, level in self.levels.items()}  # fmt: skip
-        times = self.log.times
+        levels = {
+            name: {key: _plain(getattr(level, key)) for key in ("value", "low", "high")} | {"n": level.n}
+            for name, level in self.levels.items()
+        }
+        ends = [None, None] if self.log.times is None else [iso(float(self.log.times[at])) for at in (0, -1)]
         return {
-            "log": self.log.name, "n_read": self.log.n_read, "n_rejected": self.log.n_rejected, "n_watched": len(self.log),
-            "from": None if times is None else iso(float(times[0])), "to": None if times is None else iso(float(times[-1])),
-            "baseline": self.baseline.name, "n_baseline": len(self.baseline), "own_baseline": self.own_baseline,
+            "log": self.log.name, "n_read": self.log.n_read, "n_rejected": self.log.n_rejected,
+            "n_watched": len(self.log), "from": ends[0], "to": ends[1], "baseline": self.baseline.name,
+            "n_baseline": len(self.baseline), "own_baseline": self.own_baseline,
             "window": self.window, "step": self.step, "n_windows": len(self.spans), "levels": levels,
             "events": [event.to_dict() for event in self.events], "firing": [event.statistic for event in self.firing],
         }  # fmt: skip
 
 
+_RULE_COLUMNS = [
+    "statistic", "kind", "change", "worse", "baseline", "low", "high", "baseline_n", "limit", "clear_level", "min_n",
+    "false_alarm_every", "problem",
+]  # fmt: skip
 _ALERT_COLUMNS = [
-    "statistic", "fired_at", "cleared_at", "row", "cleared_row", "kind", "worse", "value", "baseline", "change", "allowed",
-    "limit", "clear_level", "n", "baseline_n", "evidence",
+    "statistic", "fired_at", "cleared_at", "row", "cleared_row", "kind", "worse", "value", "baseline", "change",
+    "allowed", "limit", "clear_level", "n", "baseline_n", "evidence",
 ]  # fmt: skip
 
 

@@ -117,7 +117,8 @@ class QueryLog:
         for at in range(len(self)):
             moment = {} if self.times is None else {TIME: float(self.times[at])}
             values = {name: float(values[at]) for name, values in self.columns.items()}
-            yield moment | {name: bool(value) if name in flags else value for name, value in values.items() if value == value}
+            known = {name: value for name, value in values.items() if value == value}
+            yield moment | {name: bool(value) if name in flags else value for name, value in known.items()}
 
     def part(self, start: int, end: int, name: str = "") -> QueryLog:
         """The requests ``[start, end)`` as a log of its own."""
@@ -351,8 +352,8 @@ class _Reader:
             raise InputError(f"{where}: no usable row among {self.n_read:,}{first}")
         if not columns:
             raise InputError(
-                f"{where}: no latency, refusal, error or score among {', '.join(list(self.known)[:12])}; name the columns "
-                "with mapping= or metrics="
+                f"{where}: no latency, refusal, error or score among {', '.join(list(self.known)[:12])}; name the "
+                "columns with mapping= or metrics="
             )
 
     def _ordered(self, name: str, times: Any, keep: Any, columns: dict[str, Any], ignored: list[str]) -> QueryLog:

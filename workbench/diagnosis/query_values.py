@@ -57,7 +57,9 @@ def status(value: Any) -> float:
     if value is None or value == "":
         return math.nan
     word = str(value).strip().lower()
-    return float(float(word) >= 400) if re.fullmatch(r"\d{3}(\.0)?", word) else float(word not in ("ok", "success", "成功"))
+    if re.fullmatch(r"\d{3}(\.0)?", word):
+        return float(float(word) >= 400)
+    return float(word not in ("ok", "success", "成功"))
 
 
 def seconds_of(value: Any) -> float:

@@ -149,7 +149,7 @@ def rolling(log: QueryLog, window: int | str, step: int | str | None = None) -> 
     requests, seconds = window_size(window)
     step_requests, step_seconds = window_size(step) if step is not None else (max(requests // 4, 1), seconds / 4)
     if bool(requests) != bool(step_requests) and step is not None:
-        raise InputError(f"step {step!r} is of another kind than window {window!r}; give both in requests or both as time")
+        raise InputError(f"step {step!r} is of another kind than window {window!r}; use requests or time for both")
     if requests:
         return _by_requests(log, requests, step_requests)
     if log.times is None:
@@ -166,8 +166,8 @@ def _by_requests(log: QueryLog, size: int, step: int) -> list[Window]:
     times = log.times
     found, before = [], 0
     for end in ends:
-        start_time, end_time = (math.nan, math.nan) if times is None else (float(times[end - size]), float(times[end - 1]))
-        found.append(Window(end - size, end, before, start_time, end_time))
+        moments = (math.nan, math.nan) if times is None else (float(times[end - size]), float(times[end - 1]))
+        found.append(Window(end - size, end, before, *moments))
         before = end
     return found
 

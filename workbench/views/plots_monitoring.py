@@ -68,7 +68,8 @@ def _levels(axes: Axes, data: Course, scale: float) -> None:
 
 def _frame(axes: Axes, data: Course, scale: float, rate: bool) -> None:
     """Rates and latencies from 0 on; scores around what is drawn."""
-    shown = [*data.values[np.isfinite(data.values)], *(level for level in (*data.baseline, data.limit) if level == level)]
+    levels = [level for level in (*data.baseline, data.limit) if level == level]
+    shown = [*data.values[np.isfinite(data.values)], *levels]
     if shown:
         low, high = min(shown) * scale, max(shown) * scale
         space = 0.08 * (high - low or abs(high) or 1)

@@ -94,7 +94,8 @@ class MonitoringPanel(Panel):
         self.window = dropdown(_t("monitoring.panel.window"), [(window_text(size), size) for size in sizes], window)
         self.statistic = dropdown(_t("monitoring.panel.statistic"), [(statistic_title(name), name) for name in names],
                                   "latency_p95" if "latency_p95" in names else names[0])  # fmt: skip
-        self.kind = dropdown(_t("monitoring.panel.kind"), [(_t(f"monitoring.panel.{name}"), name) for name in KINDS], KINDS[0])
+        kinds = [(_t(f"monitoring.panel.{name}"), name) for name in KINDS]
+        self.kind = dropdown(_t("monitoring.panel.kind"), kinds, KINDS[0])
         self.allowed = _slider(W.FloatSlider, "allowed", min=0, max=1, step=0.01)
         self.allowed.add_class("wb-threshold")
         self.unit, self.count = markup(), markup(None, "wb-count")
@@ -106,7 +107,8 @@ class MonitoringPanel(Panel):
         self.said = markup(h("span", _t("monitoring.panel.no_session") if self.session is None else "", cls="wb-quiet"))
         self.list, self.rules, self.windows, self.rejected = (PagedTable(self, 10) for _ in range(4))
         self.tabs = W.Tab([self.list, self.rules, self.windows, self.rejected])
-        self.tabs.titles = tuple(_t(f"monitoring.panel.tab_{name}") for name in ("alerts", "rules", "windows", "rejected"))
+        titles = ("alerts", "rules", "windows", "rejected")
+        self.tabs.titles = tuple(_t(f"monitoring.panel.tab_{name}") for name in titles)
         self._show_rule()
         self.on(self.window, lambda _: self._watch())
         self.on(self.statistic, lambda _: self._chosen())
@@ -114,7 +116,8 @@ class MonitoringPanel(Panel):
         for slider in (self.allowed, self.clear, self.min_n):
             self.on(slider, lambda _: self._rule_moved())
         self.compose(self.notes, row(self.window, self.statistic), row(self.kind, self.allowed, self.unit),
-                     row(self.clear, self.min_n), row(self.count), self.picture, row(self.pin, self.said), self.tabs)  # fmt: skip
+                     row(self.clear, self.min_n), row(self.count), self.picture, row(self.pin, self.said),
+                     self.tabs)  # fmt: skip
 
     # -- following --------------------------------------------------------------------------------------------------
 
@@ -209,8 +212,10 @@ class MonitoringPanel(Panel):
         enough = frame["n"] >= armed.rule.min_n
         beyond = int(sum(armed.beyond(value) for value in frame.loc[enough, "value"]))
         fired = sum(event.state == "fired" and event.statistic == name for event in found.events)
-        parts = [_t("monitoring.panel.counts", beyond=beyond, n=len(frame), limit=value_text(name, armed.limit), fired=fired,
-                    all=found.n_fired)]  # fmt: skip
+        limit = value_text(name, armed.limit)
+        parts = [
+            _t("monitoring.panel.counts", beyond=beyond, n=len(frame), limit=limit, fired=fired, all=found.n_fired)
+        ]
         if not enough.all():
             parts.append(_t("monitoring.panel.empty_windows", n=int((~enough).sum()), min_n=armed.rule.min_n))
         column = found.log.columns[armed.statistic.column]
