@@ -54,6 +54,15 @@ def test_another_log_and_an_evaluation_as_baseline(healthy, tmp_path, capsys):
     assert "cannot fire: the baseline has too few values (n = 80 of 100)" in caught.out
 
 
+def test_a_test_set_whose_level_differs_does_not_hide_the_drift(healthy, capsys):
+    """The test set asks harder questions: against it nothing is worse, against the log's own beginning four are."""
+    saved = str(SUPPORT / "evaluations" / "baseline")
+    assert main(["monitor", LOG, "--baseline", saved]) == 1
+    first, second = capsys.readouterr().out.split("against the log's own beginning")
+    assert "no alert" in first and "alerts: 4, still firing: 4" in second
+    assert main(["monitor", healthy, "--baseline", saved]) == 0
+
+
 def test_in_chinese(capsys):
     assert main(["monitor", LOG, "--language", "zh", "--window", "6h"]) == 1
     assert "相对基线 +172 %" in capsys.readouterr().out

@@ -41,17 +41,18 @@ def run(options: argparse.Namespace) -> int:
     if options.out and Path(options.out).suffix.lower() not in (".json", ".csv"):
         raise InputError(f"--out {options.out}: unknown kind of file; use .json or .csv")
     webhook = Webhook(options.webhook) if options.webhook else None
-    found = _watched(options)
-    _report(found)
+    watched = _watched(options)
+    _report(watched)
     if options.out:
-        _write(found, Path(options.out))
+        _write(watched, Path(options.out))
         note(f"written to {options.out}")
     if webhook is not None:
-        _send(found, webhook)
-    return 1 if found.n_fired else 0
+        _send(watched, webhook)
+    return 1 if any(found.n_fired for found in watched) else 0
 
 
-def _watched(options: argparse.Namespace) -> Monitoring:
+def _watched(options: argparse.Namespace) -> list[Monitoring]:
+    """The log against what was asked for, and, when that is an evaluation, against its own beginning as well."""
     from workbench.diagnosis.alerts import default_rules
     from workbench.diagnosis.query_log import load_log
     from workbench.diagnosis.windows import statistics_of
@@ -65,7 +66,10 @@ def _watched(options: argparse.Namespace) -> Monitoring:
         rules = [rule.replace(min_n=options.min_n) for rule in rules]
     if options.baseline and options.until:
         raise InputError("--baseline and --until exclude each other; give one")
-    return monitor(log, options.baseline, window=options.window, step=options.step, rules=rules, until=options.until)
+    asked = {"window": options.window, "step": options.step, "rules": rules}
+    found = monitor(log, options.baseline, until=options.until, **asked)
+    is_evaluation = not found.own_baseline and found.baseline.times is None
+    return [found, monitor(log, **asked)] if is_evaluation and log.times is not None and len(log) > 1 else [found]
 
 
 def _rule(text: str) -> Any:
@@ -81,15 +85,27 @@ def _rule(text: str) -> Any:
     return Rule(name, change, kind)
 
 
-def _report(found: Monitoring) -> None:
-    from workbench.diagnosis.watching_words import note_lines, rule_words, verdict_words, watched_words
+def _report(watched: list[Monitoring]) -> None:
+    from workbench.diagnosis.watching_words import note_lines, watched_words
     from workbench.language import text as _t
 
+    found, *own = watched
     say(watched_words(found))
     for line in note_lines(found):
         note(line)
     for row, field, reason, _ in found.log.rejections[:20]:
         note(f"  row {row}, {field}: {reason}")
+    _say_alerts(found)
+    for other in own:
+        numbers = {"n_baseline": f"{len(other.baseline):,}", "n": f"{len(other.log):,}"}
+        say(f"\n{_t('monitoring.command.own', **numbers)}")
+        _say_alerts(other)
+
+
+def _say_alerts(found: Monitoring) -> None:
+    from workbench.diagnosis.watching_words import rule_words, verdict_words
+    from workbench.language import text as _t
+
     say(f"\n{_t('monitoring.command.rules')}")
     for item in found.armed:
         say(f"  {rule_words(item)}")
@@ -99,22 +115,26 @@ def _report(found: Monitoring) -> None:
     say(verdict_words(found))
 
 
-def _write(found: Monitoring, path: Path) -> None:
+def _write(watched: list[Monitoring], path: Path) -> None:
+    import pandas as pd
+
     from workbench.data.files import write_text
     from workbench.data.tables import write_csv
 
     if path.suffix.lower() == ".csv":
-        write_csv(path, found.alerts(), index=False)
+        frames = [found.alerts().assign(against=found.baseline.name) for found in watched]
+        write_csv(path, pd.concat([frame for frame in frames if len(frame)] or frames[:1]), index=False)
     else:
-        write_text(path, json.dumps(found.to_dict(), ensure_ascii=False, indent=1) + "\n")
+        content = watched[0].to_dict() | {"against_own_beginning": [found.to_dict() for found in watched[1:]]}
+        write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
-def _send(found: Monitoring, webhook: Any) -> None:
+def _send(watched: list[Monitoring], webhook: Any) -> None:
     """Post every event; what cannot be delivered is said and changes no exit code."""
     from workbench.language import text as _t
 
     problems = []
-    for event in found.events:
+    for event in (event for found in watched for event in found.events):
         try:
             webhook(event)
         except OSError as error:

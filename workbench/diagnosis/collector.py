@@ -1,9 +1,9 @@
 """A collector for a live service: records each request, keeps the last ones, and says when the service degrades.
 
 Thread-safe, bounded in memory, and harmless: recording never waits for a receiver and never raises for what it is
-given, for a full disk or for a receiver that is down. Each request is one line, appended to a JSONL file by one write,
-so a killed process loses nothing that it recorded; a new collector over the same file goes on where the last one stopped.
-Only numbers and a short error text are written: no question, no answer, no context.
+given, for a full disk or for a receiver that is down. Each request is one line, appended to a JSONL file by one
+write, so a killed process loses nothing that it recorded; a new collector over the same file goes on where the last
+one stopped. Only numbers and a short error text are written: no question, no answer, no context.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class Monitoring:
 
     def windows(self, statistics: Iterable[str] | None = None) -> pd.DataFrame:
         """One row a window and statistic: ``statistic, start, end, first_row, last_row, n_requests, value, n,
-        n_missing, n_non_finite``. ``n`` counts finite values; with none there is no value (NaN). Times are UTC, or NaT."""
+        n_missing, n_non_finite``. ``n`` counts finite values; with none there is no value (NaN). Times: UTC or NaT."""
         import pandas as pd
 
         names = list(statistics) if statistics is not None else [item.name for item in self.statistics]
