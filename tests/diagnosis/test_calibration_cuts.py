@@ -52,6 +52,7 @@ def test_a_perfect_score_on_few_labels_is_not_certain() -> None:
 labels_and_scores = st.lists(st.tuples(st.booleans(), st.integers(0, 100)), min_size=2, max_size=60)
 
 
+@settings(deadline=None)
 @given(labels_and_scores)
 def test_the_interval_holds_the_area_and_turning_the_score_mirrors_it(rows) -> None:
     right, score = np.array([a for a, _ in rows]), np.array([b / 100 for _, b in rows])
@@ -64,7 +65,7 @@ def test_the_interval_holds_the_area_and_turning_the_score_mirrors_it(rows) -> N
     assert auroc(right, -score) == pytest.approx(1 - area)
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(labels_and_scores)
 def test_kappa_over_the_cuts_is_that_of_agreement(rows) -> None:
     right, score = np.array([a for a, _ in rows]), np.array([b / 100 for _, b in rows])
@@ -86,7 +87,7 @@ def test_the_cut_is_in_the_middle_of_those_that_agree_equally_well() -> None:
     found = best_cut(right, (score[:, None] >= GRID).astype(float))
     assert found.value == pytest.approx(0.5)  # every cut from 0.21 to 0.80 separates them
     assert found.kappa == 1
-    assert found.low <= found.value <= found.high
+    assert (found.low, found.high) == (0.21, 0.8)  # whichever labels are drawn, these are as good as any
     assert math.isnan(best_cut(np.ones(30, bool), np.ones((30, len(GRID)))).value)
 
 

@@ -24,9 +24,11 @@ CUT_DRAWS = 1000
 
 
 class Cut(NamedTuple):
-    """The cut that agrees best with people: in the middle of those that agree equally well; 95 % bootstrap interval.
+    """The cut that agrees best with people: in the middle of those that agree equally well.
 
-    ``kappa`` is what it reaches on the labels it was chosen on, so a little flattering. NaN without both classes.
+    ``low, high``: 95 % bootstrap interval, from the lowest to the highest cut that is as good as any; the labels do not
+    tell cuts within it apart. ``kappa`` is what it reaches on the labels it was chosen on, so a little flattering. NaN
+    without both classes.
     """
 
     value: float
@@ -135,19 +137,20 @@ def best_cut(right: NDArray[np.bool_], judged: Floats, grid: Floats = GRID) -> C
         return NO_CUT
     draws = _stratified(right)
     again = kappas(right, judged, draws)
-    cuts = [_middle(row, grid) for row in again if np.isfinite(row).any()]
-    low, high = np.quantile(cuts, [0.025, 0.975])
-    value = _middle(own, grid)
-    return Cut(value, float(min(low, value)), float(max(high, value)), float(np.nanmax(own)))
+    first, last = np.array([_best_run(row) for row in again if np.isfinite(row).any()]).T
+    low, high = np.quantile(first, 0.025, method="lower"), np.quantile(last, 0.975, method="higher")
+    start, end = _best_run(own)
+    value, ends = float(grid[(start + end) // 2]), (int(min(low, start)), int(max(high, end)))
+    return Cut(value, float(grid[ends[0]]), float(grid[ends[1]]), float(np.nanmax(own)))
 
 
-def _middle(kappa: Floats, grid: Floats) -> float:
-    """The middle of the longest run of cuts with the highest kappa."""
+def _best_run(kappa: Floats) -> tuple[int, int]:
+    """First and last place of the longest run of cuts with the highest kappa."""
     best = np.isfinite(kappa) & (kappa >= np.nanmax(kappa) - 1e-9)
     places = np.flatnonzero(best)
     runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
     longest = max(runs, key=len)
-    return float(grid[longest[(len(longest) - 1) // 2]])
+    return int(longest[0]), int(longest[-1])
 
 
 def _stratified(right: NDArray[np.bool_]) -> Floats:
