@@ -144,6 +144,42 @@ def test_what_is_no_log_is_one_clear_line(source, options, says):
         wb.load_log(source, **options)
 
 
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.just(10**400)
+    | st.just("\ud800"),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=3,
+)
+FIELDS = st.sampled_from(
+    ["time", "latency_ms", "latency_s", "refused", "error", "status", "success", "score", "\x1b[2J"]
+)
+
+
+@given(st.lists(st.dictionaries(FIELDS, ANYTHING, max_size=4), max_size=6))
+def test_whatever_stands_in_a_log_each_row_is_kept_or_rejected(records):
+    try:
+        log = wb.load_log([*records, {"latency_ms": 1, "time": 1748822400}])
+    except InputError:
+        return
+    assert log.n_read == len(records) + 1 == len(log) + log.n_rejected
+    said = [*log.columns, *log.ignored, *(str(part) for rejection in log.rejections for part in rejection)]
+    assert all(text.isprintable() for text in said)
+    json.dumps(watch_log(log, BASE, window=1, rules=[]).to_dict(), allow_nan=False)
+
+
+@given(st.dictionaries(st.sampled_from(["latency_ms", "refused", "error", "time", "score"]), ANYTHING, max_size=5))
+def test_whatever_a_service_records_nothing_raises(fields):
+    collector = wb.Collector(baseline=BASE, window=1)
+    collector.record(**fields)
+    collector.record(refused=True)
+    assert collector.snapshot()["refusal_rate"]["value"] == 1
+
+
 def test_a_frame_with_missing_values():
     log = wb.load_log(pd.DataFrame({"time": pd.to_datetime(["2025-06-02"]), "latency_ms": [3.0], "score": [np.nan]}))
     assert log.times.tolist() == [1748822400.0] and "score" not in log.columns

@@ -225,6 +225,11 @@ _NEVER = re.compile(
 )
 
 
+def _printable(text: str) -> str:
+    """Without control characters and lone surrogates, which a terminal or a file would trip over."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
 @dataclass
 class _Reader:
     """Columns as they grow; one value a kept row in each."""
@@ -253,10 +258,10 @@ class _Reader:
             return
         values: dict[str, float] = {}
         for column, value in record.items():
-            name = str(column)
+            name = column if isinstance(column, str) and column.isprintable() else _printable(str(column))
             try:
                 self._read(name, value, values)
-            except (read.UnreadableError, ValueError) as error:
+            except ValueError as error:
                 self.reject(number, name, str(error), value)
                 return
         self._append(number, values)
@@ -265,7 +270,7 @@ class _Reader:
         """Count a row left out; the first thousand with their reason."""
         self.n_rejected += 1
         if len(self.rejections) < KEPT_REJECTIONS:
-            self.rejections.append((number, name, reason, str(value)[:80]))
+            self.rejections.append((number, _printable(name), reason, _printable(str(value)[:80])))
 
     def _read(self, name: str, value: Any, values: dict[str, float]) -> None:
         if name not in self.known:

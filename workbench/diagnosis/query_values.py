@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 _TRUE, _FALSE = {"true", "yes", "1", "1.0", "是", "y"}, {"false", "no", "0", "0.0", "否", "n"}
+#: Seconds since 1970 of the years 1900 and 2200.
+_EARLIEST, _LATEST = -2_208_988_800.0, 7_258_118_400.0
 
 
 class UnreadableError(ValueError):
@@ -63,21 +65,28 @@ def status(value: Any) -> float:
 
 
 def seconds_of(value: Any) -> float:
-    """A time as seconds since 1970: ISO 8601 (without an offset it is UTC), or seconds, ms or µs since 1970; NaN when
-    missing. Raises ``ValueError``."""
+    """A time as seconds since 1970: ISO 8601 (without an offset it is UTC), or s, ms, µs or ns since 1970; NaN when
+    missing. Raises ``UnreadableError`` for anything else and for years outside 1900 to 2200."""
     if value is None or value == "" or value != value:
         return math.nan
-    if hasattr(value, "timestamp"):
-        return float((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
-    if isinstance(value, (int, float)) or re.fullmatch(r"\d{9,17}(\.\d+)?", str(value)):
-        number = float(value)
-        return number / next((unit for limit, unit in ((1e14, 1e6), (1e11, 1e3)) if abs(number) >= limit), 1.0)
-    text = str(value).strip().replace("/", "-")
     try:
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        raise UnreadableError("is no time; write it as 2025-06-10T07:00:00Z") from None
+        found = _seconds(value)
+    except (ValueError, TypeError, OverflowError):
+        found = math.inf
+    if not _EARLIEST <= found <= _LATEST:
+        raise UnreadableError("is no time; write it as 2025-06-10T07:00:00Z")
+    return found
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool):
+        raise TypeError("is no time")
+    if not hasattr(value, "timestamp"):
+        if isinstance(value, (int, float)) or re.fullmatch(r"\d{9,19}(\.\d+)?", str(value)):
+            number = float(value)
+            return number / next((unit for limit, unit in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)) if abs(number) >= limit), 1.0)
+        value = datetime.fromisoformat(str(value).strip().replace("/", "-"))
+    return float((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
 
 
 def looks_numeric(value: str) -> bool:
