@@ -84,3 +84,48 @@ class Work:
             return
         self._told = now
         self._on_progress(Progress(done, total, cached, now - self._started))
+
+
+class Newest:
+    """The newest of several pieces of work: beginning one stops the one before, whose end is then told to nobody.
+
+    Parameters
+    ----------
+    on_start
+        Called before the thread begins, when no older work can report any more.
+    on_progress, on_end
+        As for :class:`Work`.
+    """
+
+    def __init__(self, on_start: Callable[[], None], on_progress: Callable[[Progress], None],
+                 on_end: Callable[[Any, BaseException | None], None]) -> None:  # fmt: skip
+        self._on_start, self._on_progress, self._on_end = on_start, on_progress, on_end
+        self._work: Work | None = None
+
+    def start(self, function: Callable[..., Any], patience: float = 0.0) -> None:
+        """Begin ``function``; wait ``patience`` seconds for its end, then leave it to its thread."""
+        self.cancel()
+        work = Work(function, self._on_progress, lambda result, error: self._ended(work, result, error))
+        self._work = work
+        self._on_start()
+        work.start()
+        work.join(patience)
+
+    def _ended(self, work: Work, result: Any, error: BaseException | None) -> None:
+        if work is self._work:
+            self._on_end(result, error)
+
+    @property
+    def running(self) -> bool:
+        """Whether work goes on."""
+        return self._work is not None and self._work.running
+
+    def cancel(self) -> None:
+        """Ask the work to stop after what it is at."""
+        if self._work is not None:
+            self._work.cancel()
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait for the end of the work, if there is any."""
+        if self._work is not None:
+            self._work.join(timeout)

@@ -16,6 +16,7 @@ from workbench.language import text as _t
 from workbench.views.html import h, join
 from workbench.views.names import verdict_title
 from workbench.views.panels.card_parts import answer_part, contexts_part, expected_part, header_part, scores_part
+from workbench.views.plots import figure_png
 from workbench.views.session import VERDICTS
 from workbench.views.widgets import Panel, button, display, markup, row, show
 
@@ -39,18 +40,23 @@ class Card(W.VBox):
     on_pin
         Called when the pin button is pressed.
     ids
-        Gives the ids that "copy ids" offers; by default the selected one.
+        Gives the ids that "copy ids" offers and a pin is about; by default the selected one.
+    body
+        Gives the markup of a sample; by default :func:`card_html`.
     """
 
-    def __init__(self, panel: Panel, on_pin: Callable[[], Any], ids: Callable[[], list[str]] | None = None) -> None:
+    def __init__(self, panel: Panel, on_pin: Callable[[], Any], ids: Callable[[], list[str]] | None = None,
+                 body: Callable[[str], Markup] | None = None) -> None:  # fmt: skip
         assert panel.session is not None
-        self._session = panel.session
+        self._panel, self._session = panel, panel.session
+        self._markup = body or (lambda sample_id: card_html(self._session, sample_id))
         self._ids = ids or (lambda: [self._session.selection] if self._session.selection else [])
         self._quiet = False
         self.body = markup(None, "wb-card")
         self.verdict = W.ToggleButtons(
             options=[(_t("panels.card.no_verdict"), None), *((verdict_title(name), name) for name in VERDICTS)],
             value=None, description=_t("panels.card.my_verdict"), style={"button_width": "auto"},
+            layout=W.Layout(width="max-content"),
         )  # fmt: skip
         self.note = W.Text(description=_t("panels.card.note"), continuous_update=False, layout=W.Layout(width="360px"))
         self.saved = markup()
@@ -71,7 +77,7 @@ class Card(W.VBox):
         if sample_id is None:
             show(self.body, h("div", empty, cls="wb-empty"))
             return
-        show(self.body, card_html(self._session, sample_id))
+        show(self.body, self._markup(sample_id))
         self._fill(sample_id)
 
     def _fill(self, sample_id: str) -> None:
@@ -96,6 +102,18 @@ class Card(W.VBox):
     def _show_ids(self) -> None:
         self.id_box.value = "\n".join(self._ids())
         display(self.id_box, self.id_box.layout.display == "none")
+
+    def keep(self, title: str, **stated: Any) -> None:
+        """Pin the panel's picture and table with the note on the selected sample; ``stated``: further arguments of
+        :meth:`~workbench.views.session.Session.pin`."""
+        table, figure = self._panel.table(), self._panel.figure()
+        own = self._session.annotations.get(self._session.selection or "")
+        self._session.pin(
+            title, panel=self._panel.stem, note=own.note if own else "",
+            figure=None if figure is None else figure_png(figure),
+            table=table if table.index.name is None else table.reset_index(), sample_ids=self._ids(), **stated,
+        )  # fmt: skip
+        self.say(_t("panels.card.pinned", n=len(self._session.findings)))
 
     def say(self, line: str) -> None:
         """Say something beside the buttons, e.g. that a pin was saved."""

@@ -11,7 +11,6 @@ from workbench.diagnosis.comparison import TESTS, Comparison
 from workbench.evaluation import Evaluation
 from workbench.language import text as _t
 from workbench.running import open_evaluation
-from workbench.views import plots
 from workbench.views.filtering import Filter
 from workbench.views.html import Fragment, fragment, h, join
 from workbench.views.names import cause_title
@@ -28,24 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from workbench.views.session import Session
-
-
-class PairCard(Card):
-    """The card of the selected sample, showing both runs side by side."""
-
-    def __init__(self, panel: Compare) -> None:
-        self._panel = panel
-        super().__init__(panel, panel.pin, panel.ids)
-
-    def draw(self, sample_id: str | None, empty: str = "") -> None:
-        """Show a sample in both runs, or the words of ``empty``."""
-        display(self.mine, sample_id is not None)
-        display(self.id_box, False)
-        if sample_id is None:
-            show(self.body, h("div", empty, cls="wb-empty"))
-            return
-        show(self.body, self._panel.pair(sample_id))
-        self._fill(sample_id)
 
 
 class Compare(Panel):
@@ -102,7 +83,7 @@ class Compare(Panel):
         )
         self.stepper = Stepper(self, lambda at: self.session.select(self.ids()[at]))
         self.list = markup()
-        self.card = PairCard(self)
+        self.card = Card(self, self.pin, self.ids, self.pair)
         self.trend_button = button(_t("compare.panel.trend"), self.guarded(self._show_trend, "trend"))
         self.trend, self.trend_table = Picture(), markup()
         display(self.trend, False)
@@ -317,17 +298,13 @@ class Compare(Panel):
         """Keep what is shown as a finding."""
         if self._comparison is None:
             return
-        comparison, rows = self._comparison, self.table()
-        passing, own = comparison.passing, self.session.annotations.get(self.session.selection or "")
-        known, drawn = passing["n_pairs"] > 0, self.figure()
+        comparison, passing = self._comparison, self._comparison.passing
+        known = passing["n_pairs"] > 0
         title = comparison.verdict + (f" ({words})" if (words := self.session.filter.words()) else "")
-        self.session.pin(
-            title, panel="compare", note=own.note if own else "", figure=None if drawn is None else plots.figure_png(drawn),
-            table=rows.reset_index(), sample_ids=self.ids(), n_total=len(comparison),
+        self.card.keep(
+            title, snippet=self.snippet(), n_total=len(comparison), runs=(comparison.before.name, comparison.after.name),
             value=passing["delta"] if known else None, interval=(passing["low"], passing["high"]) if known else None,
-            snippet=self.snippet(), runs=(comparison.before.name, comparison.after.name),
         )  # fmt: skip
-        self.card.say(_t("panels.card.pinned", n=len(self.session.findings)))
 
     def snippet(self) -> str:
         """Lines of Python that give the same table."""

@@ -179,12 +179,8 @@ class Hallucinations(Panel):
         counts = self.counts()["n"]
         bad, total = int(counts["contradicted"] + counts["not_mentioned"]), int(counts.sum())
         found = wilson(bad, total)
-        self.session.pin(
-            self.words(), panel="hallucinations", figure=plots.figure_png(self.figure()), table=self.table(),
-            sample_ids=self._ids(), n_total=len(self.session.samples), value=bad / total if total else None,
-            interval=(found.low, found.high) if total else None, snippet=self._snippet(),
-        )  # fmt: skip
-        self.card.say(_t("panels.card.pinned", n=len(self.session.findings)))
+        self.card.keep(self.words(), snippet=self._snippet(), value=bad / total if total else None,
+                       interval=(found.low, found.high) if total else None)  # fmt: skip
 
     def _snippet(self) -> str:
         where = str(self.session.evaluation.path or self.session.evaluation.name)

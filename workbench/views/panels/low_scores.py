@@ -264,18 +264,11 @@ class LowScores(Panel):
     def _pin(self) -> None:
         metric, cut = self.chosen
         counts = low_counts(self.session, metric, cut)
-        rows = self.table()
         title = f"{metric_title(metric)}: {count_words(metric, cut, counts)}"
         if words := self.session.filter.words():
             title += f" ({words})"
-        own = self.session.annotations.get(self.session.selection or "")
-        self.session.pin(
-            title, panel="low_scores", note=own.note if own else "", figure=plots.figure_png(self.figure()),
-            table=rows.reset_index(), sample_ids=self._ids(), n_total=counts["n_scored"],
-            value=counts["n_low"] / counts["n_scored"] if counts["n_scored"] else None,
-            interval=_interval(counts), snippet=self.snippet(),
-        )  # fmt: skip
-        self.card.say(_t("panels.card.pinned", n=len(self.session.findings)))
+        self.card.keep(title, snippet=self.snippet(), n_total=counts["n_scored"], interval=_interval(counts),
+                       value=counts["n_low"] / counts["n_scored"] if counts["n_scored"] else None)  # fmt: skip
 
     def snippet(self) -> str:
         """Lines of Python that give the same table."""

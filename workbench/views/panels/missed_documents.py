@@ -17,7 +17,7 @@ from workbench.views.panels import missed_parts as parts
 from workbench.views.panels.card import Card, card_html
 from workbench.views.panels.filters import ANY
 from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
-from workbench.views.work import Progress, Work
+from workbench.views.work import Newest, Progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,7 @@ class MissedDocuments(Panel):
         self.session: Session = session
         self._source = corpus
         self._corpus: Corpus | None = None
-        self._work: Work | None = None
+        self._work = Newest(lambda: self._busy(True), self._on_progress, self.guarded(self._end, "end"))
         self._weighted: tuple[Any, Weighted] | None = None
         self._quiet, self._waiting = False, False
         self.examined: Examined = from_stored(session.evaluation)
@@ -124,11 +124,9 @@ class MissedDocuments(Panel):
         """Rank under the chosen encoder; waits ``patience`` seconds for the end, then leaves it to the thread."""
         if self._source is None:
             return
-        self.cancel()
         evaluation, encoder = self.session.evaluation, self.encoder.value
-        works: list[Work] = []
 
-        def run(progress: Any, cancelled: Any) -> Examined:
+        def rank(progress: Any, cancelled: Any) -> Examined:
             self._corpus = as_corpus(self._source)
             first: list[int] = []
 
@@ -138,27 +136,17 @@ class MissedDocuments(Panel):
 
             return examine(evaluation, self._corpus, encoder, progress=tell, cancel=cancelled)
 
-        def on_end(result: Any, error: BaseException | None) -> None:
-            if works[0] is self._work:
-                self.guarded(self._end, "end")(result, error)
-
-        works.append(Work(run, self._on_progress, on_end))
-        self._work = works[0]
-        self._busy(True)
-        self._work.start()
-        self._work.join(patience)
+        self._work.start(rank, patience)
         if self._work.running and self.examined.found:
             self._refresh()
 
     def cancel(self) -> None:
         """Ask the encoding to stop; what was encoded is kept."""
-        if self._work is not None and self._work.running:
-            self._work.cancel()
+        self._work.cancel()
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until the ranks are there (for scripts and static results)."""
-        if self._work is not None:
-            self._work.join(timeout)
+        self._work.join(timeout)
 
     def _busy(self, busy: bool) -> None:
         self._waiting = busy
@@ -305,15 +293,7 @@ class MissedDocuments(Panel):
 
     def _pin(self) -> None:
         k, found = self.session.thresholds.k, self.found
-        own = self.session.annotations.get(self.session.selection or "")
-        figure = self.figure()
-        self.session.pin(
-            f"{parts.count_words(found, k)}: {parts.cause_words(found, k)}", panel="missed_documents",
-            note=own.note if own else "", figure=None if figure is None else plots.figure_png(figure),
-            table=self.table(),
-            sample_ids=self._ids(), snippet=self.snippet(),
-        )  # fmt: skip
-        self.card.say(_t("panels.card.pinned", n=len(self.session.findings)))
+        self.card.keep(f"{parts.count_words(found, k)}: {parts.cause_words(found, k)}", snippet=self.snippet())
 
     def snippet(self) -> str:
         """Lines of Python that give the same table."""

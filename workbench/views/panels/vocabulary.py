@@ -22,7 +22,7 @@ from workbench.views.html import Fragment, Markup, fragment, h, join, picture
 from workbench.views.panels import vocabulary_parts as parts
 from workbench.views.panels.card import Card, card_html
 from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
-from workbench.views.work import Progress, Work
+from workbench.views.work import Newest, Progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ class VocabularyPanel(Panel):
         self._encoder = "auto" if encoder is None else encoder
         self._folder = Path(folder)
         self._quiet = False
-        self._work: Work | None = None
+        self._work = Newest(self._begin, self._on_progress, self.guarded(self._end, "end"))
         self._vectors: TermVectors | None = None
         self._known: dict[int, Mapping[str, Sequence[Candidate]]] = {}
         self.gaps: list[Gap] = []
@@ -147,33 +147,22 @@ class VocabularyPanel(Panel):
             return
         gaps, corpus, encoder = list(self.gaps), self._corpus, self._encoder
 
-        def run(progress: Any, cancelled: Any) -> TermVectors | None:
-            shelf = Shelf(corpus, encoder, progress=lambda done, total: progress(done, total), cancel=cancelled)
-            return term_vectors(gaps, shelf, MOST_WORDS)
+        def encode(progress: Any, cancelled: Any) -> TermVectors | None:
+            return term_vectors(gaps, Shelf(corpus, encoder, progress=progress, cancel=cancelled), MOST_WORDS)
 
-        self.cancel()
-        works: list[Work] = []
+        self._work.start(encode, PATIENCE)
 
-        def on_end(result: Any, error: BaseException | None) -> None:
-            if works[0] is self._work:
-                self.guarded(self._end, "end")(result, error)
-
-        works.append(Work(run, self._on_progress, on_end))
-        self._work = works[0]
+    def _begin(self) -> None:
         display(self.cancel_button, True)
         self._say(_t("vocabulary.working"))
-        self._work.start()
-        self._work.join(PATIENCE)
 
     def cancel(self) -> None:
         """Ask the encoding of words to stop; what was encoded is kept."""
-        if self._work is not None and self._work.running:
-            self._work.cancel()
+        self._work.cancel()
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until candidates by meaning are there (for scripts and static results)."""
-        if self._work is not None:
-            self._work.join(timeout)
+        self._work.join(timeout)
 
     def _on_progress(self, progress: Progress) -> None:
         self._say(_t("vocabulary.progress", done=f"{progress.done:,}", total=f"{progress.total:,}"))
@@ -363,15 +352,9 @@ class VocabularyPanel(Panel):
             self.picture.draw(*drawn)
 
     def _pin(self) -> None:
-        own = self.session.annotations.get(self.session.selection or "")
-        figure = self.figure()
-        self.session.pin(
-            parts.count_words(self.gaps, self.cut.value), panel="vocabulary", note=own.note if own else "",
-            figure=None if figure is None else plots.figure_png(figure), table=self.table(), sample_ids=self._ids(),
-            value=len(parts.below(self.gaps, self.cut.value)) / len(self.gaps) if self.gaps else None,
-            snippet=self.snippet(),
-        )  # fmt: skip
-        self.card.say(_t("panels.card.pinned", n=len(self.session.findings)))
+        low = len(parts.below(self.gaps, self.cut.value))
+        self.card.keep(parts.count_words(self.gaps, self.cut.value), snippet=self.snippet(),
+                       value=low / len(self.gaps) if self.gaps else None)  # fmt: skip
 
     def snippet(self) -> str:
         """Lines of Python that give the same table."""
