@@ -105,7 +105,7 @@ def test_labels_of_one_person_or_of_oneself(panel) -> None:
     assert "of 30" in plain(panel.count)
     panel.labels.value = ("own",)
     assert "nothing to compare" in plain(panel.count)
-    assert "It takes 20 with at least 5 of each: 20 labels, 5 right ones among them" in plain(panel.advice)
+    assert "It takes 20 with at least 5 of each; still missing: 20 labels, 5 right ones among them" in plain(panel.advice)
 
 
 def test_own_verdicts_on_the_card_count_at_once_and_the_list_stays(panel) -> None:
