@@ -66,7 +66,9 @@ def _sections(comparison: Comparison) -> list[tuple[str, str]]:
         "p_adjusted",
         "smallest_detectable",
     ]
-    tests = comparison.tests()[columns]
+    tests = comparison.tests()[columns].round(3)
+    numbers = tests.select_dtypes("float").columns
+    tests[numbers] += 0.0  # no minus before a zero
     ledger = comparison.ledger()
     moved = ledger.loc[
         ledger["cause_before"] != ledger["cause_after"], ["cause_before", "cause_after", "n", "sample_ids"]
@@ -81,7 +83,7 @@ def _sections(comparison: Comparison) -> list[tuple[str, str]]:
         (_t("compare.section.ledger"), printable(moved) if len(moved) else "–"),
         (_t("compare.section.layers"), printable(comparison.layers())),
         (_t("compare.section.tests", method=comparison.correction),
-         printable(tests[tests["n_pairs"] > 0].round(3).reset_index(drop=True))),
+         printable(tests[tests["n_pairs"] > 0].reset_index(drop=True))),
         (_t("compare.section.flips", shown=min(PRINTED, len(shown)), total=len(shown)),
          printable(shown.head(PRINTED).reset_index(drop=True)) if len(shown) else "–"),
     ]  # fmt: skip

@@ -147,6 +147,10 @@ class SampleSet:
     def __len__(self) -> int:
         return len(self.frame)
 
+    def __repr__(self) -> str:
+        rejected = self.rejected["row"].nunique()
+        return f"SampleSet({self.name!r}: {self.n_read:,} rows read = {len(self):,} kept + {rejected:,} rejected)"
+
     def samples(self) -> list[Sample]:
         """The rows as :class:`Sample` objects, in order."""
         return list(iter_samples(self.frame))
@@ -163,6 +167,9 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.frame)
+
+    def __repr__(self) -> str:
+        return f"Corpus({self.name!r}: {len(self):,} documents of {self.n_read:,} rows read)"
 
 
 def iter_samples(frame: pd.DataFrame) -> Iterator[Sample]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.diagnosis.attribution import CAUSES, Causes, unchecked
 from workbench.diagnosis.failing import LOW_FAILS, serious
-from workbench.language import text
+from workbench.language import listed, text
 from workbench.scoring.facts import Claims
 from workbench.scoring.groups.answer import cited_support
 from workbench.scoring.metric import View
@@ -312,13 +312,18 @@ def _format(e: Explainer, code: int) -> Found:
 def _unexplained(e: Explainer, code: int) -> Found:
     """The tests that the sample fails."""
     low = [
-        f"{name} {values[code]:.2f} < {cut:.2f}"
+        f"{_title(name)} {values[code]:.2f} < {cut:.2f}"
         for name in (*LOW_FAILS, f"recall@{e.view.t.k}")
         for values, cut in [(score(e.view, name).values, e.view.t.low_cut(name))]
         if values[code] < cut
     ]
-    wrong = ["end_to_end_correct 0"] if score(e.view, "end_to_end_correct").values[code] == 0 else []
-    return {"tests": ", ".join([*wrong, *low]) or "–"}
+    wrong = [f"{_title('end_to_end_correct')} 0"] if score(e.view, "end_to_end_correct").values[code] == 0 else []
+    return {"tests": listed([*wrong, *low]) or "–"}
+
+
+def _title(metric: str) -> str:
+    base, at, depth = metric.partition("@")
+    return text(f"metrics.{base}.name") + at + depth
 
 
 _EVIDENCE: dict[str, Callable[[Explainer, int], Found]] = {

@@ -13,7 +13,7 @@ without one of its languages, is an error: a reader never meets a bare key.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
@@ -83,6 +83,16 @@ def text(key: str, /, language: str | None = None, **values: Any) -> str:
     area, _, name = key.partition(".")
     template = _entry(area, name)[language or _current]
     return template.format(**values) if values else template
+
+
+def listed(parts: Iterable[object]) -> str:
+    """Words joined as an enumeration in the language in force."""
+    return ("、" if _current == "zh" else ", ").join(str(part) for part in parts)
+
+
+def labelled(name: object, value: object) -> str:
+    """``name: value`` with the colon of the language in force."""
+    return f"{name}：{value}" if _current == "zh" else f"{name}: {value}"
 
 
 def has_text(key: str) -> bool:

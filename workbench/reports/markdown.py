@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.data.files import write_bytes, write_text
-from workbench.language import speaking
+from workbench.language import labelled, speaking
 from workbench.language import text as _t
 from workbench.reports import extracts, phrases, pictures, words
 from workbench.reports.report import Action, Breakdown, CauseBlock, Changes, Example, Measure, Moved, Report
@@ -273,7 +273,7 @@ def _facts(finding: Finding) -> str:
     facts = [("ids", _ids(finding.sample_ids))] if finding.sample_ids else []
     facts += [("filter", md(phrases.filter_words(finding))), ("thresholds", md(phrases.values(finding.thresholds))),
               ("runs", _ids(finding.runs)), ("made", md(finding.created))]  # fmt: skip
-    return "\n".join(f"- {_t(f'report.findings.{name}')}: {value}" for name, value in facts)
+    return "\n".join("- " + labelled(_t(f"report.findings.{name}"), value) for name, value in facts)
 
 
 def _code(snippet: str) -> str:
@@ -281,7 +281,8 @@ def _code(snippet: str) -> str:
     if not snippet:
         return ""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", snippet)), default=0))
-    return f"{_t('report.findings.reproduce')}:\n\n{fence}python\n{_DIRECTION.sub('', clean(snippet))}\n{fence}"
+    head = labelled(_t("report.findings.reproduce"), "").strip()
+    return f"{head}\n\n{fence}python\n{_DIRECTION.sub('', clean(snippet))}\n{fence}"
 
 
 def _next(report: Report) -> list[str]:
@@ -292,13 +293,14 @@ def _next(report: Report) -> list[str]:
         touches = _t("report.next.touches", n=words.count(action.n), n_failing=words.count(action.n_failing))
         red = f" · ⚠ {_t('report.next.red_line')}" if action.red_line else ""
         causes = " · ".join(f"{md(name)} {n}" for name, n in action.causes)
-        parts += [f"### {at}. {md(action.title)}: {touches}{red}", causes, "\n".join(f"- {md(a)}" for a in action.advice)]
+        head = f"### {at}. {labelled(md(action.title), touches)}{red}"
+        parts += [head, causes, "\n".join(f"- {md(a)}" for a in action.advice)]
     return [_heading(6, "next"), *parts, phrases.coverage(report)]
 
 
 def _measured(report: Report) -> list[str]:
     own = report.measured
-    facts = "\n".join(f"- {md(name)}: {md(value)}" for name, value in own.facts)
+    facts = "\n".join("- " + labelled(md(name), md(value)) for name, value in own.facts)
     heads = [_t(f"report.measured.{key}") for key in ("lacking", "samples", "unlocks")]
     lacking = [[md(what), _of(n, own.n_total), md(unlocks)] for what, n, unlocks in own.unchecked]
     trust = _table([md(name) for name in own.trust_table[0]], [[md(v) for v in row] for row in own.trust_table[1:]]) if (

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from workbench.language import get_language
+from workbench.language import listed as listed
 
 #: Between a number and its sign, so that a line never breaks there.
 _THIN = "\u00a0"
@@ -61,11 +62,6 @@ def chance(value: Any) -> str:
     if missing(value):
         return "–"
     return "< 0.001" if value < 0.001 else f"{float(value):.3f}" if value < 0.1 else f"{float(value):.2f}"
-
-
-def listed(parts: Any) -> str:
-    """Words joined as an enumeration in the language in force."""
-    return ("、" if get_language() == "zh" else ", ").join(str(part) for part in parts)
 
 
 def sentences(parts: Any) -> str:

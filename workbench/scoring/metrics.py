@@ -79,9 +79,23 @@ def score(view: View, name: str) -> Scored:
 
 
 def metrics_table(language: str | None = None) -> pd.DataFrame:
-    """Every metric: ``metric, title, group, formula, range, higher_is_better, needs, undefined_when, source, default``.
+    """Every metric, the user's own last: its definition, what it needs, and when it is undefined.
 
-    ``title`` and the reading are in ``language`` (``"en"`` or ``"zh"``, default: the one in force).
+    Parameters
+    ----------
+    language
+        Of ``title`` and ``reading``, ``"en"`` or ``"zh"``; default: the one in force.
+
+    Returns
+    -------
+    DataFrame, index ``metric``: ``title``; ``reading``: one sentence on what it says and which way is better; ``group``;
+    ``formula``; ``range``; ``higher_is_better`` (None: neither); ``needs``: fields without which it is not applicable;
+    ``undefined_when``; ``source``; ``default``: whether it is computed unless others are asked for.
+
+    Symbols of the formulas, for one sample: the answer has n claims, the reference m, and T contexts were recorded.
+    S: claims of the answer that the contexts support; R: those that the reference supports; X: claims of the reference
+    that the contexts support; A: those that the answer makes. D = n without the unsure claims. v_t is 1 where context t
+    is relevant, else 0.
     """
     import pandas as pd
 

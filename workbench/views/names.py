@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.language import has_text
+from workbench.language import get_language, has_text
 from workbench.language import text as _t
 
 
@@ -52,11 +52,16 @@ def score_text(value: Any) -> str:
 
 def rate_text(value: Any) -> str:
     """A rate in whole per cents, an en dash where there is none."""
-    return "–" if value is None or value != value else f"{value:.0%}".replace("%", " %")
+    return "–" if value is None or value != value else f"{value * 100:.0f}{_per_cent()}"
 
 
 def interval_text(low: Any, high: Any, *, rate: bool = False) -> str:
     """An interval with an en dash; empty where there is none."""
     if low is None or high is None or low != low or high != high:
         return ""
-    return f"{low * 100:.0f} – {high * 100:.0f} %" if rate else f"{low:.2f} – {high:.2f}"
+    return f"{low * 100:.0f} – {high * 100:.0f}{_per_cent()}" if rate else f"{low:.2f} – {high:.2f}"
+
+
+def _per_cent() -> str:
+    """The sign with the space that English typography puts before it here, and Chinese does not."""
+    return "%" if get_language() == "zh" else " %"

@@ -146,7 +146,7 @@ def quadrant(
     with drawing(9.6, 4.2, theme) as (figure, axes):
         figure.subplots_adjust(left=0.07, right=0.75, top=0.91, bottom=0.12)
         limit = max(n_documents, k + 1) * 1.3
-        axes.set(xscale="log", yscale="log", xlim=(0.8, limit), ylim=(0.8, limit))
+        axes.set(xscale="log", yscale="log", xlim=(0.8, limit), ylim=(0.45, limit * 1.8))  # room for the words
         axes.axvline(k + 0.5, color=GREY, lw=1)
         axes.axhline(k + 0.5, color=GREY, lw=1)
         for cause, (color, marker) in MARKS.items():
@@ -174,7 +174,8 @@ def _quadrant_words(axes: Axes) -> None:
         (0.01, 0.99, "meaning_only"),
         (0.99, 0.99, "none"),
     ):
-        axes.annotate(drawable(_t(f"missed.quadrant.{key}")), (x, y), xycoords="axes fraction", fontsize=8, alpha=0.75,
+        words = drawable(_t(f"missed.quadrant.{key}")).replace(": ", ":\n").replace("：", "：\n")
+        axes.annotate(words, (x, y), xycoords="axes fraction", fontsize=8, alpha=0.75,
                       ha="left" if x < 0.5 else "right", va="bottom" if y < 0.5 else "top")  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from workbench.data.schema import SampleSet, none_if_missing
 from workbench.errors import InputError
+from workbench.language import labelled, listed
 from workbench.language import text as _t
 from workbench.views.chosen import remember
 from workbench.views.filtering import facets
@@ -216,7 +217,7 @@ def _mix_words(samples: SampleSet) -> str:
     for name in ("language", "type"):
         counts = known[name].dropna().value_counts().head(8)
         if len(counts):
-            words.append(f"{_t('panels.columns.' + name)}: " + ", ".join(f"{key} {n:,}" for key, n in counts.items()))
+            words.append(labelled(_t(f"panels.columns.{name}"), listed(f"{key} {n:,}" for key, n in counts.items())))
     return " · ".join(words)
 
 

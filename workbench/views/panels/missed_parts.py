@@ -73,7 +73,7 @@ def sentence(item: Found, examined: Examined, k: int) -> Markup:
         body: list[str] = [_t("missed.sentence.missing")]
         where = label_title(NOT_INDEXED)
     else:
-        where = ", ".join(_rank_words(item, k))
+        where = _t("missed.sentence.comma").join(_rank_words(item, k))
         body = _remarks(item, examined, k)
     head = _t("missed.sentence.head", question=item.miss.question[:160], doc=item.miss.doc_id, ranks=where)
     cause = h("span", label_title(label(item, k)), cls="wb-cause wb-fail")

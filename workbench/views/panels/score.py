@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from workbench.errors import CancelledError, WorkbenchError
 from workbench.evidence.actuals import generator_of, tell_generator
+from workbench.language import listed
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.html import Fragment, fragment, h, join, safe, table
@@ -120,7 +121,7 @@ def _targets(rows: Mapping[str, Any]) -> str:
     if not judged:
         return ""
     key = "targets" if missed else "targets_all"
-    return _t(f"panels.score.{key}", met=len(judged) - len(missed), n=len(judged), missed=", ".join(missed))
+    return _t(f"panels.score.{key}", met=len(judged) - len(missed), n=len(judged), missed=listed(missed))
 
 
 def _widest(rows: Mapping[str, Any]) -> str:
