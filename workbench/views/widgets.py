@@ -243,6 +243,15 @@ class PagedTable(W.VBox):
         display(self._bar, n > self._size)
 
 
+def cut_slider(description: str, value: float, width: str = "330px") -> W.FloatSlider:
+    """A slider for a cut in [0, 1], which tells its value when it is let go."""
+    slider = W.FloatSlider(min=0, max=1, step=0.01, value=value, continuous_update=False, readout_format=".2f",
+                           description=description, style={"description_width": "initial"},
+                           layout=W.Layout(width=width))  # fmt: skip
+    slider.add_class("wb-threshold")
+    return slider
+
+
 class Stepper(W.HBox):
     """Previous and next with the position, as buttons and as a slider (lists would lose their keys to JupyterLab)."""
 

@@ -20,7 +20,8 @@ from workbench.views.panels.compare_gate import GateRow
 from workbench.views.panels.compare_list import COLUMNS, SHOWN, SORTS, changed_samples, found_runs, free_name
 from workbench.views.panels.compare_pair import Side, pair_html
 from workbench.views.panels.filters import FilterBar
-from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
+from workbench.views.panels.listing import ListPanel
+from workbench.views.widgets import Picture, Stepper, button, cut_slider, display, dropdown, markup, row, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from workbench.views.session import Session
 
 
-class Compare(Panel):
+class Compare(ListPanel):
     """Two runs: verdict, flow of causes, and the samples that changed, side by side.
 
     The session's evaluation is the run *after*; its thresholds, filter, selection, verdicts and pins are shared with the
@@ -48,8 +49,6 @@ class Compare(Panel):
 
     def __init__(self, session: Session, before: Any = None, gate: Any = None) -> None:
         super().__init__(session)
-        self.session: Session = session
-        self._quiet = False
         self.gate = GateRow(self, gate)
         self._runs = found_runs(session, before)
         self._own = free_name(session.evaluation.name, self._runs)
@@ -66,10 +65,7 @@ class Compare(Panel):
         self.after = dropdown(_t("compare.panel.after"), [], None)
         self._offer_runs(next(iter(self._runs), None))
         self.head, self.count, self.lines = markup(), markup(None, "wb-count"), markup()
-        self.cut = W.FloatSlider(min=0, max=1, step=0.01, value=self.session.thresholds.support, continuous_update=False,
-                                 readout_format=".2f", description=_t("compare.panel.support"), layout=W.Layout(width="330px"),
-                                 style={"description_width": "initial"})  # fmt: skip
-        self.cut.add_class("wb-threshold")
+        self.cut = cut_slider(_t("compare.panel.support"), self.session.thresholds.support)
         self.picture, self.chart = Picture("wb-figure"), Picture()
         self.by_metric = W.ToggleButton(description=_t("compare.panel.by_metric"), layout=W.Layout(width="auto"))
         self.tests_box = markup()
@@ -81,7 +77,7 @@ class Compare(Panel):
         self.sort = dropdown(
             _t("panels.low_scores.sort"), [(_t(f"compare.sort.{name}"), name) for name in SORTS], "worst"
         )
-        self.stepper = Stepper(self, lambda at: self.session.select(self.ids()[at]))
+        self.stepper = Stepper(self, self.go)
         self.list = markup()
         self.card = Card(self, self.pin, self.ids, self.pair)
         self.trend_button = button(_t("compare.panel.trend"), self.guarded(self._show_trend, "trend"))
@@ -169,7 +165,7 @@ class Compare(Panel):
         if names & {"filter", "thresholds"}:
             self._refresh_list()
         elif "selection" in names:
-            self._draw_card()
+            self.draw_card()
 
     def _put_together(self) -> None:
         """Compare the chosen runs under the thresholds in force, and show what does not depend on the list."""
@@ -232,27 +228,30 @@ class Compare(Panel):
             return
         self._rows = changed_samples(self.session, self._comparison, shown=self.shown.value, cause=self.cause.value or None,
                                      sort=self.sort.value)  # fmt: skip
-        ids = self.ids()
-        if self.session.selection in ids or not ids:
-            self._draw_card()
-        else:
-            self.session.select(ids[0])
+        self.settle()
 
     def ids(self) -> list[str]:
         """Ids of the list, in its order."""
         return [] if self._rows is None else [str(name) for name in self._rows.index]
 
-    def _draw_card(self) -> None:
+    def draw_card(self) -> None:
+        """Show the selected sample in both runs, its place, and the rows of the list around it."""
+        super().draw_card()
+        assert self._rows is not None
         ids, selected = self.ids(), self.session.selection
         at = ids.index(selected) if selected in ids else 0
-        self.stepper.set(at, len(ids), _position(at, ids))
-        self.card.draw(ids[at] if ids else None, self._empty_words())
-        assert self._rows is not None
         first = max(0, min(at - 4, len(ids) - 10))
         page = self._rows.iloc[first : first + 10]
         show(self.list, parts.listed_table(page, len(ids), ids[at] if ids else None) if ids else h("span"))
 
-    def _empty_words(self) -> str:
+    def position(self, at: int, ids: Sequence[str]) -> str:
+        """ "3 of 41" and the id."""
+        if not ids:
+            return _t("panels.low_scores.none")
+        return f"{_t('panels.low_scores.position', at=at + 1, n=len(ids))}   {ids[at][:60]}"
+
+    def empty_words(self) -> str:
+        """Why nothing is listed: the filter, or what is to be shown."""
         filtered = self.session.filter.words()
         what = _t(f"compare.shown.{self.shown.value}")
         return _t("compare.panel.empty_filter" if filtered else "compare.panel.empty", shown=what, filter=filtered)
@@ -352,9 +351,3 @@ class Compare(Panel):
             parts.listed_table(listed.head(rows), len(listed), selected), card,
             parts.slices_markup(comparison) if len(comparison) else None, parts.tests_table(comparison),
         )  # fmt: skip
-
-
-def _position(at: int, ids: Sequence[str]) -> str:
-    if not ids:
-        return _t("panels.low_scores.none")
-    return f"{_t('panels.low_scores.position', at=at + 1, n=len(ids))}   {ids[at][:60]}"

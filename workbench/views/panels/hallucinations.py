@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
@@ -21,8 +22,19 @@ from workbench.views.html import Fragment, Markup, excerpt, fragment, h, table
 from workbench.views.names import rate_text, score_text, verdict_title
 from workbench.views.panels.card import Card, card_html
 from workbench.views.panels.filters import FilterBar
+from workbench.views.panels.listing import ListPanel
 from workbench.views.plots_claims import verdict_bars
-from workbench.views.widgets import PagedTable, Panel, Picture, Stepper, display, dropdown, markup, row, show
+from workbench.views.widgets import (
+    PagedTable,
+    Picture,
+    Stepper,
+    cut_slider,
+    display,
+    dropdown,
+    markup,
+    row,
+    show,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,15 +45,13 @@ if TYPE_CHECKING:
 _ANY = ""
 
 
-class Hallucinations(Panel):
+class Hallucinations(ListPanel):
     """Cut of support, verdict and severity, the list of claims, citations and signs, and the evidence card."""
 
     stem = "hallucinations"
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.session: Session = session
-        self._quiet = False
         self._claims = self._rows = None
         if not len(session.evaluation.claims()):
             self.compose(markup(h("div", _t("hallucinations.no_claims"), cls="wb-empty")))
@@ -51,11 +61,7 @@ class Hallucinations(Panel):
         self._follow(frozenset(("filter", "thresholds")))
 
     def _build(self) -> None:
-        self.cut = W.FloatSlider(
-            min=0, max=1, step=0.01, value=self.session.thresholds.support, continuous_update=False, readout_format=".2f",
-            description=_t("hallucinations.support"), style={"description_width": "initial"}, layout=W.Layout(width="330px"),
-        )  # fmt: skip
-        self.cut.add_class("wb-threshold")
+        self.cut = cut_slider(_t("hallucinations.support"), self.session.thresholds.support)
         self.count = markup(None, "wb-count")
         self.picture = Picture("wb-figure")
         self.filters = FilterBar(self)
@@ -63,12 +69,12 @@ class Hallucinations(Panel):
         levels = [(_t(f"hallucinations.severity.{name}"), name) for name in SEVERITIES]
         self.verdict = dropdown(_t("hallucinations.verdict"), [(_t("panels.filters.any"), _ANY), *verdicts], _ANY)
         self.severity = dropdown(_t("hallucinations.level"), [(_t("panels.filters.any"), _ANY), *levels], _ANY)
-        self.stepper = Stepper(self, self._go)
+        self.stepper = Stepper(self, self.go)
         self.list, self.citations, self.signs = PagedTable(self, 10), PagedTable(self, 10), PagedTable(self, 10)
         self.leaks = markup()
         self.tabs = W.Tab([self.list, self.citations, self.signs])
         self.tabs.titles = tuple(_t(f"hallucinations.tab_{name}") for name in ("claims", "citations", "signs"))
-        self.card = Card(self, self._pin, self._ids)
+        self.card = Card(self, self._pin, self.ids)
         self.on(self.cut, self._cut_moved)
         for widget in (self.verdict, self.severity):
             self.on(widget, lambda _: self._list())
@@ -87,7 +93,7 @@ class Hallucinations(Panel):
         if names & {"filter", "thresholds"}:
             self._refresh()
         elif "selection" in names:
-            self._draw_card()
+            self.draw_card()
 
     def _refresh(self) -> None:
         self._quiet = True
@@ -118,25 +124,23 @@ class Hallucinations(Panel):
         self._rows = rows.reset_index(drop=True)
         shown = _readable(self._rows)
         self.list.set(shown, headings=_headings(shown))
-        ids = self._ids()
-        if ids and self.session.selection not in ids:
-            self.session.select(ids[0])
-        self._draw_card()
+        display(self.stepper, bool(self.ids()))
+        self.settle()
 
-    def _go(self, at: int) -> None:
-        self.session.select(self._ids()[at])
+    def position(self, at: int, ids: Sequence[str]) -> str:
+        """ "3 of 41" and the id."""
+        if not ids:
+            return _t("panels.low_scores.none")
+        return f"{_t('panels.low_scores.position', at=at + 1, n=len(ids))} — {ids[at][:60]}"
 
-    def _draw_card(self) -> None:
-        ids, selected = self._ids(), self.session.selection
-        at = ids.index(selected) if selected in ids else 0
-        label = _t("panels.low_scores.position", at=at + 1, n=len(ids)) if ids else _t("panels.low_scores.none")
-        self.stepper.set(at, len(ids), f"{label} — {ids[at][:60]}" if ids else label)
-        display(self.stepper, bool(ids))
-        self.card.draw(ids[at] if ids else None, _t("hallucinations.empty"))
+    def empty_words(self) -> str:
+        """That no claim is listed."""
+        return _t("hallucinations.empty")
 
     # -- what is shown ----------------------------------------------------------------------------------------------
 
-    def _ids(self) -> list[str]:
+    def ids(self) -> list[str]:
+        """Samples with a listed claim, in the order of the list."""
         return [] if self._rows is None else list(dict.fromkeys(self._rows["sample_id"].astype(str)))
 
     def counts(self) -> pd.DataFrame:
@@ -172,7 +176,7 @@ class Hallucinations(Panel):
         shown = _readable(self._rows.head(rows))
         listed = table(shown, headings=_headings(shown), total=len(self._rows))
         selected = self.session.selection
-        card = card_html(self.session, selected) if selected in self._ids() else None
+        card = card_html(self.session, selected) if selected in self.ids() else None
         return fragment(picture(plots.figure_png(self.figure()), self.words()), listed, card)
 
     def _pin(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import ipywidgets as W
 import numpy as np
 
 from workbench.diagnosis.statistics import wilson
@@ -16,8 +15,9 @@ from workbench.views.html import Fragment, Markup, fragment, h, table
 from workbench.views.names import cause_title, metric_reading, metric_title, score_text, verdict_title
 from workbench.views.panels.card import Card, card_html
 from workbench.views.panels.filters import FilterBar
+from workbench.views.panels.listing import ListPanel
 from workbench.views.ranges import beyond, first_choice, low_is_bad, offered
-from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
+from workbench.views.widgets import Picture, Stepper, button, cut_slider, display, dropdown, markup, row, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +105,7 @@ def count_words(metric: str, cut: float, counts: dict[str, int]) -> str:
     )
 
 
-class LowScores(Panel):
+class LowScores(ListPanel):
     """Metric, cut, filters, position and the evidence card.
 
     Parameters
@@ -118,8 +118,6 @@ class LowScores(Panel):
 
     def __init__(self, session: Session, metric: str | None = None) -> None:
         super().__init__(session)
-        self.session: Session = session
-        self._quiet = False
         self._rows: pd.DataFrame | None = None
         metrics = offered(session.scores)
         if not metrics:
@@ -133,9 +131,7 @@ class LowScores(Panel):
     def _build(self, metrics: Sequence[str], metric: str | None) -> None:
         names = [(metric_title(name), name) for name in metrics]
         self.metric = dropdown(_t("panels.low_scores.metric"), names, metric)
-        self.cut = W.FloatSlider(min=0, max=1, step=0.01, value=0.5, continuous_update=False, readout_format=".2f",
-                                 layout=W.Layout(width="290px"), style={"description_width": "initial"})  # fmt: skip
-        self.cut.add_class("wb-threshold")
+        self.cut = cut_slider("", 0.5, "290px")
         self.count = markup(None, "wb-count")
         self.shown = dropdown("", [(_t(f"panels.low_scores.shown_{name}"), name) for name in SHOWN], "beyond")
         self.sort = dropdown(
@@ -146,9 +142,9 @@ class LowScores(Panel):
         )
         self.picture = Picture("wb-figure")
         self.filters = FilterBar(self)
-        self.stepper = Stepper(self, self._go)
+        self.stepper = Stepper(self, self.go)
         self.reading = markup()
-        self.card = Card(self, self._pin, lambda: self._ids())
+        self.card = Card(self, self._pin, self.ids)
         for widget in (self.metric, self.shown, self.sort):
             self.on(widget, lambda _: self._changed())
         self.on(self.cut, self._cut_moved)
@@ -166,7 +162,8 @@ class LowScores(Panel):
         assert self.metric is not None
         return self.metric.value, self.session.thresholds.low_cut(self.metric.value)
 
-    def _ids(self) -> list[str]:
+    def ids(self) -> list[str]:
+        """Ids of the list, in its order."""
         return [] if self._rows is None else [str(name) for name in self._rows.index]
 
     def _cut_moved(self, value: float) -> None:
@@ -180,9 +177,6 @@ class LowScores(Panel):
     def _show(self, shown: str) -> None:
         self.shown.value = shown
 
-    def _go(self, at: int) -> None:
-        self.session.select(self._ids()[at])
-
     # ------------------------------------------------------------ following the session
 
     def _follow(self, names: frozenset[str]) -> None:
@@ -192,7 +186,7 @@ class LowScores(Panel):
         if names & {"filter", "thresholds"}:
             self._refresh()
         elif "selection" in names:
-            self._draw_card()
+            self.draw_card()
 
     def _open_click_through(self) -> None:
         """Samples chosen elsewhere are shown whatever their score is."""
@@ -224,11 +218,7 @@ class LowScores(Panel):
         display(self.without, counts["n_without"] > 0)
         self.picture.draw(low_figure(self.session, metric, cut, theme="screen"), _t("panels.low_scores.caption"))
         show(self.reading, h("p", metric_reading(metric), cls="wb-quiet"))
-        ids = self._ids()
-        if self.session.selection in ids or not ids:
-            self._draw_card()
-        else:
-            self.session.select(ids[0])
+        self.settle()
 
     def _set_slider(self, metric: str, cut: float) -> None:
         values = self.session.scores[metric].to_numpy(dtype=float)
@@ -238,20 +228,16 @@ class LowScores(Panel):
         self.cut.description = _t(f"panels.low_scores.{'cut_below' if low_is_bad(metric) else 'cut_above'}")
         self._quiet = False
 
-    def _draw_card(self) -> None:
-        ids, selected = self._ids(), self.session.selection
-        at = ids.index(selected) if selected in ids else 0
-        self.stepper.set(at, len(ids), self._position(at, ids))
-        self.card.draw(ids[at] if ids else None, self._empty_words())
-
-    def _position(self, at: int, ids: Sequence[str]) -> str:
+    def position(self, at: int, ids: Sequence[str]) -> str:
+        """ "3 of 41", the id, its type and language."""
         if not ids:
             return _t("panels.low_scores.none")
         known = self.session.facets.loc[ids[at]]
         parts = [ids[at][:60], *(str(known[name]) for name in ("type", "language") if known[name])]
         return f"{_t('panels.low_scores.position', at=at + 1, n=len(ids))} — {' · '.join(parts)}"
 
-    def _empty_words(self) -> str:
+    def empty_words(self) -> str:
+        """Why nothing is listed: the filter, the cut, or samples without a score."""
         metric, cut = self.chosen
         counts = low_counts(self.session, metric, cut)
         if counts["n_all"] == 0:

@@ -18,6 +18,7 @@ from workbench.views import plots
 from workbench.views.html import Fragment, Markup, fragment, h, join, picture
 from workbench.views.names import cause_title, interval_text, rate_text
 from workbench.views.panels.card import Card, card_html
+from workbench.views.panels.listing import ListPanel
 from workbench.views.panels.query_parts import (
     breakdown_figure,
     breakdown_table,
@@ -28,7 +29,7 @@ from workbench.views.panels.query_parts import (
     terms_table,
 )
 from workbench.views.plots_slices import MOST_BARS, cut_words
-from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
+from workbench.views.widgets import Picture, Stepper, button, display, dropdown, markup, row, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +43,7 @@ AT_ONCE = 20_000
 TERMS = 8
 
 
-class QueryTypes(Panel):
+class QueryTypes(ListPanel):
     """Dimensions, bars or grid, worst slices, words; a choice filters the session and the card shows its samples.
 
     Parameters
@@ -57,8 +58,6 @@ class QueryTypes(Panel):
 
     def __init__(self, session: Session, by: str | None = None, other: str | None = None, min_n: int = 5) -> None:
         super().__init__(session)
-        self.session: Session = session
-        self._quiet = False
         self._rows: list[Group] = []
         self._frame: pd.DataFrame | None = None
         self._slices: pd.DataFrame | None = None
@@ -97,8 +96,8 @@ class QueryTypes(Panel):
         self.terms = markup()
         self.note = markup()
         self.everything = button(say("show_all"), self.guarded(self._show_everything, "show all"))
-        self.stepper = Stepper(self, self._go)
-        self.card = Card(self, self._pin, lambda: self._listed)
+        self.stepper = Stepper(self, self.go)
+        self.card = Card(self, self._pin, self.ids)
         for widget in (self.by, self.other, self.min_n):
             self.on(widget, lambda _: self._regroup())
         self.on(self.only_failing, lambda _: self._choose_again())
@@ -252,7 +251,7 @@ class QueryTypes(Panel):
         elif "filter" in names:
             self._list()
         elif "selection" in names:
-            self._draw_card()
+            self.draw_card()
 
     def _list(self) -> None:
         """The samples of the session's filter, failing ones first."""
@@ -263,26 +262,23 @@ class QueryTypes(Panel):
         label = self.session.filter.words()
         show(self.note, h("p", _t("panels.filters.only", label=label), cls="wb-note") if label else Markup())
         display(self.everything, bool(label))
-        if self.session.selection in set(self._listed) or not self._listed:
-            self._draw_card()
-        else:
-            self.session.select(self._listed[0])
+        self.settle()
 
-    def _go(self, at: int) -> None:
-        self.session.select(self._listed[at])
+    def ids(self) -> list[str]:
+        """The samples of the session's filter, failing ones first."""
+        return self._listed
 
-    def _draw_card(self) -> None:
-        ids, selected = self._listed, self.session.selection
-        at = ids.index(selected) if selected in ids else 0
-        self.stepper.set(at, len(ids), self._position(at))
-        self.card.draw(ids[at] if ids else None, say("empty"))
+    def empty_words(self) -> str:
+        """That no sample is listed."""
+        return say("empty")
 
-    def _position(self, at: int) -> str:
-        if not self._listed:
+    def position(self, at: int, ids: Sequence[str]) -> str:
+        """ "3 of 41", the id and its cause."""
+        if not ids:
             return say("none")
-        name = self._listed[at]
+        name = ids[at]
         cause = cause_title(self.outcomes.causes[self.session.samples.index.get_loc(name)])
-        place = _t("panels.low_scores.position", at=at + 1, n=len(self._listed))
+        place = _t("panels.low_scores.position", at=at + 1, n=len(ids))
         return f"{place} — {say('position', id=name[:60], cause=cause)}"
 
     # ------------------------------------------------------------ handing over

@@ -21,7 +21,7 @@ from workbench.views import plots
 from workbench.views.html import Fragment, Markup, fragment, h, join, picture
 from workbench.views.panels import vocabulary_parts as parts
 from workbench.views.panels.card import Card, card_html
-from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
+from workbench.views.widgets import Panel, Picture, Stepper, button, cut_slider, display, dropdown, markup, row, show
 from workbench.views.work import Newest, Progress
 
 if TYPE_CHECKING:
@@ -85,10 +85,7 @@ class VocabularyPanel(Panel):
     # ------------------------------------------------------------ widgets
 
     def _build(self) -> None:
-        self.cut = W.FloatSlider(min=0, max=1, step=0.01, value=GAP, continuous_update=False, readout_format=".2f",
-                                 description=_t("vocabulary.cut"), layout=W.Layout(width="330px"),
-                                 style={"description_width": "initial"})  # fmt: skip
-        self.cut.add_class("wb-threshold")
+        self.cut = cut_slider(_t("vocabulary.cut"), GAP)
         self.count = markup(None, "wb-count")
         names = [(_t(f"vocabulary.shown_{name}"), name) for name in ("below", "all")]
         self.shown = dropdown(_t("vocabulary.shown"), names, "below")
