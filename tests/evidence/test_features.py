@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.data.quantities import quantities
+from workbench.data.quantities import contains_quantity, quantities, same_quantity
 from workbench.evidence.analysis import NAME, NEGATION, NUMBER, RAREST, TERM, analyse, fold, is_han, rarity
 from workbench.evidence.features import LEXICAL, lexical_features, sentence_cover
-from workbench.evidence.grid import Grid, claim_words, holds_quantity, in_windows, presence, windows
+from workbench.evidence.grid import Grid, Numbers, claim_words, holds_quantity, in_windows, presence, windows
 
 
 def features(claim: str, evidence: str) -> dict[str, float]:
@@ -71,6 +71,39 @@ def test_another_number_is_a_missing_number_though_its_digits_are_alike(claim, c
 def test_a_number_is_held_by_the_same_number_or_a_fuller_one(claimed, evidence, held):
     mine, theirs = quantities(claimed)[0], quantities(evidence)[0]
     assert holds_quantity(theirs, mine) is held
+
+
+WRITTEN = st.sampled_from(
+    ["5", "5.0", "1.5", "1.50", "v1.5", "1.5.2", "1.5千", "1500", "1,500", "一千五百", "0", "-5", "19", "800", "0800年",
+     "2014", "2014年", "2014年5月", "2014-05-01", "5月1日", "June 19", "3个月", "90天", "24小时", "1天", "3到5天", "最多5天",
+     "500MB", "0.5GB", "512MB", "5%", "百分之五", "第三", "third", "3:30", "$5", "5美元", "50美分"]
+)  # fmt: skip
+
+
+@given(st.lists(WRITTEN, max_size=12), WRITTEN)
+def test_a_look_up_finds_what_comparing_with_each_number_finds(texts, wanted):
+    theirs = [q for text in texts for q in quantities(text)]
+    numbers = Numbers((q, 0) for q in theirs)
+    for mine in quantities(wanted):
+        assert any(holds_quantity(other, mine) for other in theirs) is bool(numbers.holding(mine))
+        assert any(holds_quantity(mine, other) for other in theirs) is bool(numbers.held_by(mine))
+        assert contains_quantity(theirs, mine) is contains_quantity(numbers.near(mine), mine)
+
+
+@pytest.mark.parametrize("text", ["年假五天" * 10_000, "1. " * 10_000, " ".join(map(str, range(10_000)))])
+def test_few_numbers_are_compared_however_many_there_are(text, monkeypatch):
+    compared = 0
+
+    def counted(a, b):
+        nonlocal compared
+        compared += 1
+        return same_quantity(a, b)
+
+    monkeypatch.setattr("workbench.evidence.grid.same_quantity", counted)
+    found = quantities(text)
+    numbers = Numbers((q, 0) for q in found)
+    assert all(numbers.holding(q) for q in list(numbers.places))
+    assert compared < 4 * len(found)
 
 
 def test_a_date_may_stand_in_two_parts():

@@ -7,13 +7,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from workbench.data.entities import Entity, entities
 from workbench.data.measures import Quantity, quantities
 from workbench.data.numerals import chinese_number
 
-__all__ = ["Entity", "Quantity", "chinese_number", "contains_quantity", "entities", "quantities", "same_quantity"]
+__all__ = [
+    "Entity", "Quantity", "chinese_number", "contains_quantity", "entities", "quantities", "same_quantity", "traits",
+]  # fmt: skip
 
 _EXACT_UNITS = {
     "millisecond": ("second", 0.001), "second": ("second", 1.0), "minute": ("second", 60.0), "hour": ("second", 3600.0),
@@ -89,6 +92,45 @@ def _same_bounds(a: Quantity, b: Quantity, factor: float) -> bool:
 
 def _close(a: float, b: float) -> bool:
     return a == b or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def traits(quantity: Quantity) -> frozenset[tuple[str, Any]]:
+    """What a quantity can be looked up by: two that say the same, or have an end in common, share a trait.
+
+    The converse does not hold: what shares a trait is then compared. Ends are rounded to one part in a million, each
+    filed under two neighbours so that no pair parts at the edge.
+    """
+    if quantity.kind == "version":
+        return frozenset([("version", quantity.unit)])
+    if quantity.kind == "date":
+        return frozenset(_date_traits(int(quantity.value or 0), quantity.unit or ""))
+    ends = {end for end in (quantity.value, quantity.low, quantity.high) if end is not None and math.isfinite(end)}
+    found = {trait for end in ends for size in _sizes(quantity.unit) for trait in _rounded(end * size)}
+    if quantity.unit is None and quantity.value is not None:
+        found |= {("version", quantity.text.strip()), ("y", int(quantity.value))}
+    return frozenset(found)
+
+
+def _date_traits(digits: int, parts: str) -> Iterator[tuple[str, Any]]:
+    for part in reversed(parts):
+        digits, value = (digits, digits) if part == "y" else divmod(digits, 100)
+        yield part, value
+
+
+def _sizes(unit: str | None) -> set[float]:
+    """One unit in itself and in the units that it converts to."""
+    if unit in _BYTE_STEPS:
+        return {1.0, 1000.0 ** _BYTE_STEPS[unit], 1024.0 ** _BYTE_STEPS[unit]}
+    return {1.0, _EXACT_UNITS[unit][1]} if unit in _EXACT_UNITS else {1.0}
+
+
+def _rounded(value: float) -> Iterator[tuple[str, Any]]:
+    if abs(value) < 1e-6:
+        yield "zero", 0
+    if value:
+        step = math.floor(math.log(abs(value)) * 1e6)
+        yield "end", step
+        yield "end", step + 1
 
 
 def contains_quantity(text_quantities: Iterable[Quantity], quantity: Quantity) -> bool:

@@ -10,22 +10,25 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.quantities import Entity, Quantity
-from workbench.evidence.analysis import FUNCTION, NUMBER, Analysis, word_id
+from workbench.evidence.analysis import FUNCTION, NUMBER, Analysis, analyse, word_id
 from workbench.evidence.features import claim_negations
-from workbench.evidence.grid import ClaimWords, Grid, date_parts, holds_quantity, names_of, quantities_of
+from workbench.evidence.grid import ClaimWords, Grid, Ints, Numbers, date_parts, names_of, quantities_of
 
 #: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
 REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.8, "antonym": 0.7}
 #: Words on each side that make the slot of a number or name.
 _SLOT = 3
+#: Numbers of a claim, and of a sentence, that are looked at as slots: more of them are a list, where no slot is like another.
+_MANY = 100
 #: A sentence below this cover is not looked at.
 _CANDIDATE = 0.4
 
@@ -165,9 +168,27 @@ class _Sentence:
         self.ids = text.ids[self.words]
         self.weight = text.weight[self.words]
         self.id_set = frozenset(self.ids.tolist())
-        self.quantities = [q for q, at in zip(text.quantities, text.quantity_sentence, strict=True) if at == number]
-        self.known = self.quantities if alone else list(text.quantities)
-        self.names = [n for n, at in zip(text.names, text.name_sentence, strict=True) if at == number]
+        self.quantities = text.quantities[_run(text.quantity_sentence, number)]
+        self.names = text.names[_run(text.name_sentence, number)]
+        self.alone = alone
+
+    @property
+    def known(self) -> Numbers:
+        """The numbers that are no contradiction: those of the sentence, or of its whole text."""
+        return _numbers_of(self.text.text, self.number if self.alone else None)
+
+
+def _run(sentences: Ints, number: int) -> slice:
+    """Where ``number`` stands in a sorted array."""
+    low, high = np.searchsorted(sentences, [number, number + 1]).tolist()
+    return slice(low, high)
+
+
+@lru_cache(maxsize=256)
+def _numbers_of(text: str, sentence: int | None) -> Numbers:
+    found = analyse(text)
+    inside = slice(None) if sentence is None else _run(found.quantity_sentence, sentence)
+    return Numbers((quantity, 0) for quantity in found.quantities[inside])
 
 
 def _rest(claim: ClaimWords, present: Any, left_out: slice) -> float:
@@ -186,9 +207,10 @@ def _inside(claim: ClaimWords, start: int, end: int) -> slice:
 def _slot(text: Analysis, start: int, end: int, low: int, high: int) -> frozenset[int]:
     """Ids of the content words next to ``[start, end)``, within the words ``[low, high)``."""
     inside = text.words_between(start, end)
-    before = [at for at in range(low, inside.start) if text.kind[at] != FUNCTION][-_SLOT:]
-    after = [at for at in range(max(inside.stop, inside.start), high) if text.kind[at] != FUNCTION][:_SLOT]
-    return frozenset(int(text.ids[at]) for at in [*before, *after] if text.kind[at] != NUMBER)
+    before = (at for at in range(inside.start - 1, low - 1, -1) if text.kind[at] != FUNCTION)
+    after = (at for at in range(max(inside.stop, inside.start), high) if text.kind[at] != FUNCTION)
+    near = (*islice(before, _SLOT), *islice(after, _SLOT))
+    return frozenset(int(text.ids[at]) for at in near if text.kind[at] != NUMBER)
 
 
 def _same_slot(claim: ClaimWords, mine: Quantity | Entity, words: _Sentence, other: Quantity | Entity) -> float:
@@ -202,14 +224,17 @@ def _same_slot(claim: ClaimWords, mine: Quantity | Entity, words: _Sentence, oth
 
 def _numbers(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
     mine = quantities_of(claim)
-    for quantity in mine:
-        if any(holds_quantity(other, quantity) for other in words.known):
-            continue
+    if not mine or not words.quantities:
+        return
+    claimed = Numbers((quantity, 0) for quantity in mine)
+    open_slots = [other for other in words.quantities if not claimed.held_by(other)][:_MANY]
+    unheld = (quantity for quantity in mine if not words.known.holding(quantity))
+    for quantity in islice(unheld, _MANY if open_slots else 0):
         rest = _rest(claim, present, _inside(claim, quantity.start, quantity.end))
         if rest < REST["number"]:
             continue
-        for other in words.quantities:
-            if not _comparable(quantity, other) or any(holds_quantity(other, q) for q in mine):
+        for other in open_slots:
+            if not _comparable(quantity, other):
                 continue
             slot = _same_slot(claim, quantity, words, other)
             if slot >= 0.5:

@@ -49,7 +49,16 @@ def lexical_features(grid: Grid, spans: Windows) -> Floats:
 
 def best_sentences(cover: Floats, spans: Windows) -> Ints:
     """(w,) the first sentence with the highest value of ``cover`` (s,) in each window."""
-    return np.array([f + int(np.argmax(cover[f:t])) for f, t in zip(spans.first, spans.last, strict=True)], np.int64)
+    widest = int((spans.last - spans.first).max(initial=0))
+    if len(spans) <= widest:
+        return np.array(
+            [f + int(np.argmax(cover[f:t])) for f, t in zip(spans.first, spans.last, strict=True)], np.int64
+        )
+    best = spans.first.copy()
+    for step in range(1, widest):
+        at = np.minimum(spans.first + step, spans.last - 1)
+        best = np.where(cover[at] > cover[best], at, best)
+    return best
 
 
 def sentence_cover(grid: Grid, number: int) -> Floats:
@@ -157,10 +166,9 @@ def _antonyms(grid: Grid, number: int, best: Ints) -> Floats:
 
     found = np.zeros(len(best), dtype=np.float32)
     claim, rows = grid.claims[number], grid.rows[number]
-    pairs = opposites(claim)
-    for at, others in pairs:
+    for at, others in opposites(claim):
         row = rows.start + at - claim.words.start
-        for place, sentence in enumerate(best):
-            if not grid.exact[row, sentence] and others & grid.sentence_ids(int(sentence)):
-                found[place] = 1.0
+        opposed = np.zeros(grid.n_sentences, dtype=bool)
+        opposed[grid.word_sentence[np.isin(grid.word_ids, list(others))]] = True
+        found[opposed[best] & ~grid.exact[row, best]] = 1.0
     return found

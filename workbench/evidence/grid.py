@@ -6,19 +6,22 @@ is then a matter of sums and maxima.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.quantities import Entity, Quantity, same_quantity
+from workbench.data.quantities import Entity, Quantity, same_quantity, traits
 from workbench.evidence.analysis import FUNCTION, Analysis
 
 Floats = NDArray[Any]
 Bools = NDArray[np.bool_]
 Ints = NDArray[Any]
+_Span = TypeVar("_Span", Quantity, Entity)
 
 #: Words whose spelling is found to this share count in part.
 _NEARLY = 0.6
@@ -191,30 +194,90 @@ class Grid:
 
     def _quantity_presence(self) -> list[tuple[slice, Bools, str]]:
         """For each number of a claim its rows on the word axis, the sentences (s,) that hold it, and its text."""
-        theirs = [
+        theirs = Numbers(
             (quantity, int(at + offset))
             for text, offset in zip(self.texts, self.offsets, strict=False)
             for quantity, at in zip(text.quantities, text.quantity_sentence, strict=True)
-        ]
+        )
         known: dict[Quantity, Bools] = {}
         result = []
         for claim, rows in zip(self.claims, self.rows, strict=True):
             for quantity in quantities_of(claim):
-                if quantity not in known:
-                    known[quantity] = _sentences_with(quantity, theirs, self.n_sentences)
+                said = _said(quantity)
+                if said not in known:
+                    known[said] = _sentences_with(said, theirs, self.n_sentences)
                 where = word_rows(claim, rows, quantity.start, quantity.end)
-                result.append((where, known[quantity], quantity.text.lower()))
+                result.append((where, known[said], quantity.text.lower()))
         return result
+
+
+class Numbers:
+    """The distinct numbers and dates of texts and where they stand; a look-up compares with the few that come close.
+
+    Attributes
+    ----------
+    places
+        Each distinct number with the sentences that it stands in, some of them repeatedly.
+    """
+
+    def __init__(self, found: Iterable[tuple[Quantity, int]]) -> None:
+        self.places: dict[Quantity, list[int]] = {}
+        for quantity, place in found:
+            self.places.setdefault(_said(quantity), []).append(place)
+        self._near: dict[Any, list[Quantity]] = {}
+        for quantity in self.places:
+            for trait in traits(quantity):
+                self._near.setdefault(trait, []).append(quantity)
+
+    def near(self, quantity: Quantity) -> list[Quantity]:
+        """The distinct numbers that could hold ``quantity`` or be held by it."""
+        return list(dict.fromkeys(other for trait in traits(quantity) for other in self._near.get(trait, ())))
+
+    def holding(self, claimed: Quantity) -> list[Quantity]:
+        """The distinct numbers that hold ``claimed``, see :func:`holds_quantity`."""
+        return [other for other in self.near(claimed) if holds_quantity(other, claimed)]
+
+    def held_by(self, evidence: Quantity) -> list[Quantity]:
+        """The distinct numbers that ``evidence`` holds."""
+        return [claimed for claimed in self.near(evidence) if holds_quantity(evidence, claimed)]
+
+    @cached_property
+    def years(self) -> dict[int, set[int]]:
+        """The years named in each sentence that names one."""
+        found: dict[int, set[int]] = {}
+        for quantity, places in self.places.items():
+            if "y" in (parts := date_parts(quantity)):
+                for place in places:
+                    found.setdefault(place, set()).add(parts["y"])
+        return found
+
+    def on_day(self, month: int, day: int) -> list[int]:
+        """The sentences that name a day without its year."""
+        near = self._near.get(("d", day), ())
+        return [at for other in near if date_parts(other) == {"m": month, "d": day} for at in self.places[other]]
+
+
+def _said(quantity: Quantity) -> Quantity:
+    """A number apart from where it stands and, unless a version could be written so, how it is written."""
+    text = quantity.text.strip() if quantity.kind == "number" and quantity.unit is None else ""
+    return replace(quantity, start=0, end=0, text=text)
 
 
 def quantities_of(claim: ClaimWords) -> list[Quantity]:
     """The numbers and dates that stand inside a claim."""
-    return [q for q in claim.source.quantities if q.start >= claim.start and q.end <= claim.end]
+    return _inside(claim, claim.source.quantities)
 
 
 def names_of(claim: ClaimWords) -> list[Entity]:
     """The names, titles, quoted terms and identifiers that stand inside a claim."""
-    return [n for n in claim.source.names if n.start >= claim.start and n.end <= claim.end]
+    return _inside(claim, claim.source.names)
+
+
+def _inside(claim: ClaimWords, found: Sequence[_Span]) -> list[_Span]:
+    """Those of ``found``, which stand in order of their starts, that lie inside the claim."""
+    first = bisect_left(found, claim.start, key=lambda span: span.start)
+    last = bisect_left(found, claim.end, key=lambda span: span.start, lo=first)
+    return [span for span in found[first:last] if span.end <= claim.end]
 
 
 def holds_quantity(evidence: Quantity, claimed: Quantity) -> bool:
@@ -252,21 +315,18 @@ def date_parts(date: Quantity) -> dict[str, int]:
     return parts
 
 
-def _sentences_with(quantity: Quantity, theirs: Sequence[tuple[Quantity, int]], n: int) -> Bools:
+def _sentences_with(quantity: Quantity, theirs: Numbers, n: int) -> Bools:
     """(n,) the sentences that hold a number.
 
     A date is also held where its day stands without a year and the sentence names no other year (June 19 , 2009).
     """
     found = np.zeros(n, dtype=bool)
-    found[[at for other, at in theirs if holds_quantity(other, quantity)]] = True
+    for other in theirs.holding(quantity):
+        found[theirs.places[other]] = True
     mine = date_parts(quantity) if quantity.kind == "date" else {}
     if {"y", "m", "d"} <= mine.keys():
-        years = [(at, date_parts(other)["y"]) for other, at in theirs if "y" in date_parts(other)]
-        for other, at in theirs:
-            same_day = date_parts(other) == {"m": mine["m"], "d": mine["d"]}
-            here = [year for place, year in years if place == at]
-            if same_day and (not here or mine["y"] in here):
-                found[at] = True
+        for at in theirs.on_day(mine["m"], mine["d"]):
+            found[at] |= mine["y"] in theirs.years.get(at, {mine["y"]})
     return found
 
 
@@ -292,9 +352,14 @@ def in_windows(flags: NDArray[Any], spans: Windows) -> Floats:
     """Highest value in each window: (m, s) → (m, w). Windows hold at least one sentence."""
     if flags.shape[0] == 0 or len(spans) == 0:
         return np.zeros((flags.shape[0], len(spans)), dtype=np.float32)
-    padded = np.concatenate([flags.astype(np.float32), np.full((len(flags), 1), -np.inf, np.float32)], axis=1)
-    edges = np.stack([spans.first, spans.last], axis=1).ravel()
-    return np.maximum.reduceat(padded, edges, axis=1)[:, ::2]
+    level = np.log2(np.maximum(spans.last - spans.first, 1)).astype(np.int64)
+    result = np.empty((flags.shape[0], len(spans)), dtype=np.float32)
+    runs = flags.astype(np.float32)  # highest of 1, then 2, 4, 8 … sentences: two of them cover any window
+    for step in range(int(level.max()) + 1):
+        at = np.flatnonzero(level == step)
+        result[:, at] = np.maximum(runs[:, spans.first[at]], runs[:, spans.last[at] - 2**step])
+        runs = np.maximum(runs[:, : -(2**step)], runs[:, 2**step :])
+    return result
 
 
 def _slices(lengths: Sequence[int]) -> list[slice]:

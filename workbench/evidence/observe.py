@@ -20,6 +20,7 @@ from workbench.data.sentences import CITATION_MARK, sentences
 from workbench.data.text import tokens
 from workbench.evidence.copying import Copies
 from workbench.evidence.formats import format_sign
+from workbench.evidence.grid import Numbers
 
 
 @dataclass(slots=True)
@@ -216,9 +217,9 @@ def _answer_facts(sample: Sample, row: Mapping[str, Any]) -> dict[str, Any]:
     bare = without_citations(answer)
     declined = refusal(bare, sample.refusal_phrases)
     stated = quantities(bare)
-    asked = quantities(sample.question)
-    new = [q for q in stated if not contains_quantity(asked, q)]
-    shown = [q for c in contexts if c.prompted for q in quantities(c.text)]
+    asked = Numbers((q, 0) for q in quantities(sample.question))
+    new = [q for q in stated if not contains_quantity(asked.near(q), q)]
+    shown = Numbers((q, 0) for c in contexts if c.prompted for q in quantities(c.text))
     return {
         "text_declines": declined.declining,
         "text_residual": declined.left,
@@ -226,7 +227,7 @@ def _answer_facts(sample: Sample, row: Mapping[str, Any]) -> dict[str, Any]:
         "text_hedges": len(hedges(answer)),
         "text_absolutes": len(absolutes(answer)),
         "text_numbers": len(new),
-        "text_numbers_found": sum(contains_quantity(shown, q) for q in new),
+        "text_numbers_found": sum(contains_quantity(shown.near(q), q) for q in new),
         **_disagreeing(bare),
         **_entity_facts("text_answer_entities", bare, contexts),
         "text_format": format_sign(sample, row),
