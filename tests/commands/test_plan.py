@@ -121,6 +121,12 @@ def test_what_a_judge_lacks_is_one_line(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_judge_that_cannot_ask_warns_of_nothing_before_it_says_so(recording: Path, tmp_path: Path) -> None:
+    done = workbench("score", recording, "--judge", "llm:gpt-x", "--generator", "gpt-y", "--encoder", "none",
+                     "--out", tmp_path / "out", WORKBENCH_CACHE=str(tmp_path / "cache"))  # fmt: skip
+    assert done.returncode == 2 and done.stderr.strip().count("\n") == 0 and "OPENAI_API_KEY" in done.stderr
+
+
 def test_a_plan_needs_no_key_and_no_model_for_other_judges(recording: Path, tmp_path: Path) -> None:
     cache = {"WORKBENCH_CACHE": str(tmp_path / "cache")}
     assert "8 calls" in workbench("plan", recording, "--judge", "llm:gpt-4.1-mini", **cache).stdout

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import JudgeError
+
 if TYPE_CHECKING:
     from workbench.data.schema import SampleSet
 
@@ -54,11 +56,22 @@ def language_model(judge: Any) -> Any | None:
 
 
 def tell_generator(judge: Any, name: str | None) -> list[str]:
-    """Tell a judge who wrote the answers, unless its options did; return what it warns of."""
+    """Tell a judge who wrote the answers, unless its options did; return what it warns of.
+
+    A judge that cannot ask at all warns of nothing: its error, when something is to be asked, says enough.
+    """
     model = language_model(judge)
     if model is not None and hasattr(model, "know_generator"):
         model.know_generator(name)
-    return list(getattr(model, "warnings", []))
+    return list(getattr(model, "warnings", [])) if _ready(model) else []
+
+
+def _ready(model: Any) -> bool:
+    try:
+        getattr(model, "check_ready", list)()
+    except JudgeError:
+        return False
+    return True
 
 
 def spent_so_far(judge: Any) -> str:
