@@ -6,9 +6,13 @@ import argparse
 import dataclasses
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.commands.shared import data_arguments, judge_arguments, load, note, positive, say
+
+if TYPE_CHECKING:
+    from workbench.data.schema import SampleSet
+    from workbench.evaluation import Evaluation
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,10 +54,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _report(result: object, folder: str, samples: object) -> None:
-    from workbench.evaluation import Evaluation
-
-    assert isinstance(result, Evaluation)
+def _report(result: Evaluation, folder: str, samples: SampleSet) -> None:
     summary = result.summary(intervals=False)
     for name, row in summary[summary["n_ok"] > 0].iterrows():
         say(f"{name:34} {row['mean']:8.3f}   n {row['n_ok']} of {row['n_total']}")
@@ -62,7 +63,7 @@ def _report(result: object, folder: str, samples: object) -> None:
     judged = result.manifest.get("judged", {})
     say(f"{judged.get('asked', 0):,} samples judged now, {judged.get('from_cache', 0):,} known from before")
     _spent(result.manifest)
-    rejected = samples.rejected["row"].nunique()  # type: ignore[attr-defined]
+    rejected = samples.rejected["row"].nunique()
     if rejected:
         note(f"{rejected:,} rows of the recording were rejected; see rejected.parquet or run check")
     say(f"saved to {folder}")

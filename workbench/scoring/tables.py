@@ -97,10 +97,7 @@ def context_rows(view: View) -> pd.DataFrame:
         "sample_id": frame["sample_id"].astype("str"), "rank": frame["rank"], "doc_id": frame["doc_id"],
         "relevance": frame["relevance"], "similarity": frame["similarity"],
     })  # fmt: skip
-    found = facts.matches(view.t.match)
-    expected = np.zeros(len(frame), dtype=bool)
-    expected[found.loc[found["grade"] >= 1, "context"].to_numpy(dtype=np.int64)] = True
-    marks = {"expected": expected, "leaked": facts.contexts.foreign, "used": used, "state": frame["state"]}
+    marks = {"expected": view.expected, "leaked": facts.contexts.foreign, "used": used, "state": frame["state"]}
     rest = frame[["text", "title", "score", "tenant", "source", "position", "prompted", "reason"]]
     return pd.concat([front.assign(**marks), rest], axis=1)
 

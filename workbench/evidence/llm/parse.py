@@ -249,7 +249,8 @@ def _read_conflicts(reader: _Reader) -> None:
     for value in found:
         try:
             item = ConflictItem.model_validate(value)
-        except ValidationError:
+        except ValidationError as error:
+            reader.reply.notes.append(f"the conflicts were ignored: {_explained(error, 'conflicts')[1]}")
             return
         if item.claim == item.other_claim or max(item.claim, item.other_claim) > n_claims:
             reader.reply.notes.append(f"a conflict between claims {item.claim} and {item.other_claim} was ignored")
