@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+import threading
 import warnings
 
 import matplotlib
@@ -33,6 +34,35 @@ def test_the_failing_side_is_coloured_and_moves_with_the_cut():
     assert share(high, plots.VERMILLION) > 2 * share(low, plots.VERMILLION) > 0
     turned = plots.histogram(values, 0.2, low_is_bad=False)
     assert share(turned, plots.VERMILLION) > 2 * share(low, plots.VERMILLION)
+
+
+def test_threads_that_draw_at_once_do_not_take_each_others_settings():
+    before = dict(matplotlib.rcParams)
+    inside, leave, gone = threading.Event(), threading.Event(), threading.Event()
+    titles = []
+
+    def first():
+        with plots.drawing(2, 1):
+            inside.set()
+            leave.wait(5)
+        gone.set()
+
+    def second():
+        with plots.drawing(2, 1) as (_, axes):
+            gone.wait(5)
+            axes.set_title("left")
+            titles.append(axes.get_title("left"))
+
+    threads = [threading.Thread(target=first), threading.Thread(target=second)]
+    threads[0].start()
+    assert inside.wait(5)
+    threads[1].start()
+    threads[1].join(0.2)
+    leave.set()
+    for thread in threads:
+        thread.join(10)
+    assert titles == ["left"]
+    assert dict(matplotlib.rcParams) == before
 
 
 def test_the_failing_side_is_hatched_too():

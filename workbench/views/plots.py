@@ -7,6 +7,7 @@ on a light and on a dark page; ``"print"`` is dark on white.
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 _INK = {"screen": "#7d7d7d", "print": "#333333"}
 _DPI = 110
+#: Settings of matplotlib belong to the whole process: two threads that draw at once would take each other's.
+_ONE_AT_A_TIME = threading.RLock()
 
 
 @contextmanager
@@ -40,7 +43,7 @@ def drawing(width: float, height: float, theme: str = "print") -> Iterator[tuple
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with rc_context(_settings(theme)):
+    with _ONE_AT_A_TIME, rc_context(_settings(theme)):
         figure = Figure(figsize=(width, height), dpi=_DPI)
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
@@ -65,7 +68,7 @@ def figure_png(figure: Figure) -> bytes:
     from matplotlib import rc_context
 
     buffer = io.BytesIO()
-    with rc_context({"font.family": list(families()), "text.parse_math": False}):
+    with _ONE_AT_A_TIME, rc_context({"font.family": list(families()), "text.parse_math": False}):
         figure.savefig(buffer, format="png", dpi=_DPI, facecolor=figure.get_facecolor())
     return buffer.getvalue()
 
