@@ -66,6 +66,7 @@ class Comparison:
         self.before, self.after = before, after
         self.correction = correction
         self.pairing = pair(before.evidence, after.evidence) if pairing is None else pairing
+        self._tests: dict[tuple[str, ...] | None, pd.DataFrame] = {}
 
     def __len__(self) -> int:
         """How many samples are matched."""
@@ -245,10 +246,6 @@ class Comparison:
         if key not in self._tests:
             self._tests[key] = self._tested(key)
         return self._tests[key].copy()
-
-    @cached_property
-    def _tests(self) -> dict[tuple[str, ...] | None, pd.DataFrame]:
-        return {}
 
     def _tested(self, chosen: tuple[str, ...] | None) -> pd.DataFrame:
         names = [name for name in self.known if (name in self.metrics if chosen is None else name in chosen)]

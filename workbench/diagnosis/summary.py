@@ -25,7 +25,6 @@ _READ = (
     "sampled_consistency",
 )  # fmt: skip
 
-
 #: Metrics that divide by all relevant documents: with more of them than k, 1 is out of reach.
 _BY_RELEVANT = ("recall@", "average_precision@")
 

@@ -198,7 +198,7 @@ class Picture(W.VBox):
 class PagedTable(W.VBox):
     """A frame, one page at a time, with "1–20 of 6,337" and buttons to turn pages.
 
-    ``options`` go to :func:`workbench.views.ht.table`.
+    ``options`` go to :func:`workbench.views.html.table`.
     """
 
     def __init__(self, panel: Panel, page: int = PAGE) -> None:
@@ -217,14 +217,6 @@ class PagedTable(W.VBox):
     def set(self, frame: pd.DataFrame, **options: Any) -> None:
         """Show the first page of ``frame``."""
         self._frame, self._options, self._at = frame, options, 0
-        self._draw()
-
-    def reveal(self, label: Any) -> None:
-        """Turn to the page with the row ``label`` and point it out."""
-        if self._frame is None or label not in self._frame.index:
-            return
-        self._options["current"] = label
-        self._at = self._frame.index.tolist().index(label) // self._size * self._size
         self._draw()
 
     def _turn(self, step: int) -> None:

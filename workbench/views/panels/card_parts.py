@@ -228,12 +228,13 @@ def contexts_part(session: Session, sample_id: str) -> Markup:
 def _context(rank: int, item: Mapping[str, Any], facts: Any, support: pd.DataFrame, words: frozenset[str],
              thresholds: Any) -> Markup:  # fmt: skip
     marks = [*_support_marks(support, rank, thresholds), *word_marks(item["text"], words)]
-    head = h("summary", f"{rank} ", _document(item, facts), *_facts(item, facts))
+    head = h("summary", f"{rank} ", document_name(item, facts), *_facts(item, facts))
     opened = facts is not None and bool(facts.get("used"))
     return h("details", head, h("div", marked(item["text"], marks), cls="wb-body"), open=opened)
 
 
-def _document(item: Mapping[str, Any], facts: Any) -> Markup:
+def document_name(item: Mapping[str, Any], facts: Any) -> Markup:
+    """The id of a context, or how it begins, with a sign where it leaked or was expected."""
     name = none_if_missing(item.get("doc_id")) or excerpt(item["text"], 40)
     if facts is not None and facts.get("leaked") is True:
         return h("span", f"⚠ {name}", cls="wb-leaked", title=_t("panels.card.leaked"))

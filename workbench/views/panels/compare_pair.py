@@ -16,7 +16,7 @@ from workbench.language import text as _t
 from workbench.views.causes import NOT_FAILING, explained
 from workbench.views.html import Mark, excerpt, h, join, marked
 from workbench.views.names import cause_title, metric_title, score_text, verdict_title
-from workbench.views.panels.card_parts import claim_marks
+from workbench.views.panels.card_parts import claim_marks, document_name
 from workbench.views.panels.compare_parts import gain_class
 from workbench.views.slices import Slices
 
@@ -120,7 +120,7 @@ def _contexts(side: Side, sample_id: str, rows: Sequence[Mapping[str, Any]], pla
         altered = known and others[_key(item)] != item["text"]
         sign, kind = ("~", "wb-altered") if altered else ("=", "wb-quiet") if known else ("+−"[1 - place], _ONLY[place])
         marks = text_differences(item["text"], others[_key(item)], "new" if place else "gone") if altered else []
-        name = _document(item, facts.loc[rank] if rank in facts.index else None)
+        name = document_name(item, facts.loc[rank] if rank in facts.index else None)
         head = h("summary", h("span", f"{sign} ", cls=kind), f"{rank} ", name)
         lines.append(h("details", head, h("div", marked(item["text"], marks), cls="wb-body")))
     return h("div", h("h4", _t("panels.card.contexts")), *(lines or [h("em", _t("panels.card.empty_contexts"))]))
@@ -132,15 +132,6 @@ _ONLY = ("wb-bad", "wb-good")
 
 def _key(item: Mapping[str, Any]) -> str:
     return str(none_if_missing(item.get("doc_id")) or item["text"])
-
-
-def _document(item: Mapping[str, Any], facts: Any) -> Markup:
-    name = none_if_missing(item.get("doc_id")) or excerpt(item["text"], 40)
-    if facts is not None and facts.get("leaked") is True:
-        return h("span", f"⚠ {name}", cls="wb-leaked", title=_t("panels.card.leaked"))
-    if facts is not None and bool(none_if_missing(facts.get("expected"))):
-        return h("span", f"★ {name}", cls="wb-expected", title=_t("panels.card.expected"))
-    return h("span", name)
 
 
 def _reference(rows: Sequence[Mapping[str, Any]]) -> Markup | None:
