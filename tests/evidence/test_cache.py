@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.errors import InputError
 from workbench.evidence.cache import Cache, cache_folder, content_key
 
 
@@ -29,6 +30,11 @@ def cache(tmp_path):
     with_cache = Cache(tmp_path / "cache")
     yield with_cache
     with_cache.close()
+
+
+def test_a_folder_that_no_file_system_can_name():
+    with pytest.raises(InputError, match=r"'a\\x00b' holds a NUL"):
+        Cache("a\0b")
 
 
 # -- keys ----------------------------------------------------------------------------------------------------

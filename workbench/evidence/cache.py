@@ -26,6 +26,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from workbench.errors import InputError
+
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
@@ -127,10 +129,17 @@ class Cache:
         Default :func:`cache_folder`.
     name
         File name inside ``folder``.
+
+    Raises
+    ------
+    InputError
+        For a folder that no file system can name.
     """
 
     def __init__(self, folder: str | Path | None = None, name: str = "cache.sqlite") -> None:
         self.folder = Path(folder) if folder is not None else cache_folder()
+        if "\0" in str(self.folder):
+            raise InputError(f"cache folder {str(self.folder)!r} holds a NUL character; name another folder")
         self.path = self.folder / name
         self._local = threading.local()
         self._lock = threading.RLock()
