@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import workbench as wb
 from workbench.data.schema import Context, Sample
+from workbench.errors import EncoderError
 from workbench.evidence.examination import chunk_place, claims_of, joints
 from workbench.evidence.judge import MAX_CLAIMS, Judge
 from workbench.evidence.offline import OfflineJudge
@@ -249,3 +251,36 @@ def test_the_similarity_of_answer_and_reference_is_a_percentile_for_any_encoder(
         assert same.answer_similarity == 1.0
         assert other.answer_similarity < 1.0
     assert math.isnan(judged(Sample("c", "q", reference, (), reference)).answer_similarity)
+
+
+class Bad:
+    """An encoder of a user that returns what ``make`` makes of the number of texts."""
+
+    name, dimension = "bad", 3
+
+    def __init__(self, make):
+        self.make = make
+
+    def encode(self, texts, kind="passage"):
+        return self.make(len(texts))
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda n: np.ones((n, 4)), r"shape \(\d, 4\) for \d texts, expected \(\d, 3\)"),
+        (lambda n: np.ones(n), r"expected \(\d, 3\)"),
+        (lambda n: np.ones((n + 1, 3)), "expected"),
+        (lambda n: np.full((n, 3), np.nan), "NaN or infinite"),
+        (lambda n: np.full((n, 3), 1e300), "NaN or infinite"),
+        (lambda n: np.ones((n, 3)) * 1j, "complex numbers"),
+        (lambda n: [["a"] * 3] * n, "no table of real numbers"),
+        (lambda n: [[1.0] * (i + 1) for i in range(n)], "no table of real numbers|expected"),
+        (lambda n: None, "no table of real numbers|expected"),
+    ],
+)
+def test_an_encoder_that_returns_no_vectors_is_one_error(make, says, tmp_path):
+    rows = [{"question": "How long?", "answer": "It takes 5 days.", "contexts": ["It takes 5 days.", "Two weeks."]}]
+    with pytest.raises(EncoderError, match=f"encoder bad returned .*({says})") as caught:
+        wb.evaluate(wb.load_samples(rows), encoder=Bad(make), progress=False, cache_dir=tmp_path)
+    assert "\n" not in str(caught.value)

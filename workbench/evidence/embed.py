@@ -280,15 +280,26 @@ def checked_vectors(vectors: Any, n: int, dimension: int, name: str) -> np.ndarr
     Raises
     ------
     EncoderError
-        For another shape, or numbers that are not finite.
+        For another shape, values that are no real numbers, or numbers that are not finite.
     """
-    rows = np.asarray(vectors, dtype=np.float32)
+    rows = _real_numbers(vectors, name)
     if rows.shape != (n, dimension):
         raise EncoderError(f"encoder {name} returned shape {rows.shape} for {n} texts, expected {(n, dimension)}")
     if not np.isfinite(rows).all():
         bad = int((~np.isfinite(rows).all(axis=1)).sum())
         raise EncoderError(f"encoder {name} returned {bad} of {n} vectors with NaN or infinite numbers")
     return unit_rows(rows)
+
+
+def _real_numbers(vectors: Any, name: str) -> np.ndarray:
+    try:
+        found = np.asarray(vectors)
+        if np.iscomplexobj(found):
+            raise TypeError("complex numbers")
+        with np.errstate(over="ignore"):  # what is too large is infinite, and said to be
+            return found.astype(np.float32)
+    except (TypeError, ValueError) as error:
+        raise EncoderError(f"encoder {name} returned no table of real numbers ({error})") from error
 
 
 def unit_rows(rows: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.evidence.alignment import blocks, word_vectors
 from workbench.evidence.analysis import Analysis, analyse
-from workbench.evidence.embed import Encoder, length_batches
+from workbench.evidence.embed import Encoder, checked_vectors, length_batches
 
 Floats = NDArray[Any]
 Kind = Literal["query", "passage"]
@@ -51,7 +51,13 @@ class VectorStore:
         self._bytes = 0
 
     def get(self, texts: Iterable[str], kind: Kind) -> dict[str, TextVectors]:
-        """The vectors of ``texts``, each distinct one encoded once."""
+        """The vectors of ``texts``, each distinct one encoded once.
+
+        Raises
+        ------
+        EncoderError
+            When the encoder, which may be anyone's, returns what are no unit rows of its dimension.
+        """
         wanted = list(dict.fromkeys(texts))
         found = {text: self._kept[text, kind] for text in wanted if (text, kind) in self._kept}
         for text in found:
@@ -72,7 +78,7 @@ class VectorStore:
 
     def _encode(self, texts: Sequence[str], kind: Kind) -> dict[str, TextVectors]:
         if not self.tokens:
-            rows = self.encoder.encode(texts, kind)
+            rows = _encode(self.encoder, texts, kind)
             return {text: TextVectors(row, None) for text, row in zip(texts, rows, strict=True)}
         cut = [(text, start, end) for text in texts for start, end in blocks(analyse(text))]
         rows, pieces = _encode_with_tokens(self.encoder, [text[start:end] for text, start, end in cut], kind)
@@ -83,15 +89,20 @@ class VectorStore:
         whole = {text: row for (text, start, end), row in zip(cut, rows, strict=True) if end - start == len(text)}
         long = [text for text in texts if text not in whole]
         if long:
-            whole |= zip(long, self.encoder.encode(long, kind), strict=True)
+            whole |= zip(long, _encode(self.encoder, long, kind), strict=True)
         return {text: TextVectors(whole[text], words[text]) for text in texts}
 
 
 def _encode_with_tokens(encoder: Any, texts: Sequence[str], kind: Kind) -> tuple[Floats, list[tuple[Floats, Any]]]:
     """Text and token vectors in one pass where the encoder offers that, else in two."""
     if hasattr(encoder, "encode_with_tokens"):
-        return encoder.encode_with_tokens(texts, kind)
-    return encoder.encode(texts, kind), encoder.token_vectors(texts, kind)
+        rows, pieces = encoder.encode_with_tokens(texts, kind)
+        return checked_vectors(rows, len(texts), encoder.dimension, encoder.name), pieces
+    return _encode(encoder, texts, kind), encoder.token_vectors(texts, kind)
+
+
+def _encode(encoder: Encoder, texts: Sequence[str], kind: Kind) -> Floats:
+    return checked_vectors(encoder.encode(texts, kind), len(texts), encoder.dimension, encoder.name)
 
 
 def sentence_vectors(analysed: Analysis, words: Floats) -> Floats:
