@@ -81,6 +81,23 @@ def test_a_nested_column_that_is_no_json(folder: Path, column: str) -> None:
     assert f"column {column} holds no JSON" in refused(folder)
 
 
+@pytest.mark.parametrize("spans", ["{bad", "5", "[5]", '[{"start": 1}]', "[" * 100_000])
+def test_spans_that_are_no_list_of_parts(folder: Path, spans: str) -> None:
+    path = folder / "claims.parquet"
+    pd.read_parquet(path).assign(spans=spans).to_parquet(path, index=False)
+    assert "claims.parquet: column spans" in refused(folder)
+
+
+@pytest.mark.parametrize(("column", "value"), [("judge_method", 5), ("judge_method", ["a"]), ("text_format", "sideways"),
+                                               ("text_format", 1.5)])  # fmt: skip
+def test_a_word_that_is_none_of_those_known(folder: Path, column: str, value: object) -> None:
+    path = folder / "samples.parquet"
+    rows = pd.read_parquet(path)
+    rows[column] = [value] * len(rows)
+    rows.to_parquet(path, index=False)
+    assert f"samples.parquet: column {column}" in refused(folder)
+
+
 @pytest.mark.parametrize("manifest", ["[]", "{", "null", '{"layout": "x"}', '{"layout": 99}', '{"metrics": ["nope"]}',
                                       '{"metrics": 5}'])  # fmt: skip
 def test_a_damaged_manifest(folder: Path, manifest: str) -> None:

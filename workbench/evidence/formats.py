@@ -18,6 +18,9 @@ _OPEN_END = re.compile(
 _LAST_WORD = re.compile(r"\w$")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _WORD = re.compile(r"(?<![\w-])[A-Za-z]{2,}(?![\w-])")
+#: What :func:`format_sign` can say.
+SIGNS = ("cut_off", "raw_json", "tool_call", "prompt_echo", "wrong_language")
+
 _CUT_REASONS = ("length", "max_tokens", "max_output_tokens", "token_limit")
 
 

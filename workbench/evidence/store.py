@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError
+from workbench.evidence.formats import SIGNS
 from workbench.evidence.frames import COLUMNS, FRAMES, Evidence, conform
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def read_frames(folder: str | Path) -> Evidence:
     if samples["sample_id"].duplicated().any():
         twice = samples.loc[samples["sample_id"].duplicated(), "sample_id"].iloc[0]
         raise InputError(f"{path}/samples.parquet: sample_id {twice!r} stands twice; each must be unique")
+    _check_words(path, samples)
     frames["samples"] = samples.astype({"sample_id": "str"}).set_index("sample_id")
     evidence = Evidence(manifest=manifest, **{name: frames[name] for name in FRAMES})
     for name in ("contexts", "claims", "support", "questions"):
@@ -80,6 +82,17 @@ def _manifest(path: Path) -> dict[str, Any]:
     if layout > LAYOUT:
         raise InputError(f"{path}: written by a later version (layout {manifest['layout']}); update the workbench")
     return manifest
+
+
+def _check_words(path: Path, samples: pd.DataFrame) -> None:
+    """Raise for a column of samples that holds other than the words that it is for."""
+    for column, known in (("judge_method", None), ("text_format", SIGNS)):
+        for value in samples[column].dropna().tolist() if column in samples else ():
+            if not isinstance(value, str) or (known and value not in known):
+                wanted = f"none of {', '.join(known)}" if known else "no text"
+                raise InputError(
+                    f"{path}/samples.parquet: column {column} holds {str(value)[:40]!r}, {wanted}; score the recording again"
+                )
 
 
 def _read(path: Path, name: str) -> pd.DataFrame:

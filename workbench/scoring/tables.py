@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.errors import InputError
 from workbench.evidence.frames import Evidence
 from workbench.scoring.facts import Claims
 from workbench.scoring.metric import View
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIDES = ("answer", "reference")
+_SPAN = ("start", "end", "text", "kind", "support")
 
 
 def claim_rows(view: View) -> pd.DataFrame:
@@ -112,19 +114,31 @@ def support_rows(view: View) -> pd.DataFrame:
 
 
 def span_rows(view: View) -> pd.DataFrame:
-    """``sample_id, side, claim_id, start, end, text, kind, support``."""
+    """``sample_id, side, claim_id, start, end, text, kind, support``.
+
+    Raises
+    ------
+    InputError
+        When the column ``spans`` of a saved evaluation is damaged.
+    """
     import pandas as pd
 
     frame = view.facts.evidence.claims
     chosen = frame[frame["side"].isin(SIDES) & frame["spans"].notna()]
-    names = ("start", "end", "text", "kind", "support")
     columns = (chosen["sample_id"].astype("str"), chosen["side"].astype("str"), chosen["claim_id"], chosen["spans"])
     rows = [
-        (sample_id, side, claim_id, *(span[name] for name in names))
+        (sample_id, side, claim_id, *span)
         for sample_id, side, claim_id, spans in zip(*(column.tolist() for column in columns), strict=True)
-        for span in json.loads(spans)
+        for span in _spans_of(spans)
     ]
-    return pd.DataFrame(rows, columns=["sample_id", "side", "claim_id", *names])
+    return pd.DataFrame(rows, columns=["sample_id", "side", "claim_id", *_SPAN])
+
+
+def _spans_of(text: str) -> list[tuple[Any, ...]]:
+    try:
+        return [tuple(span[name] for name in _SPAN) for span in json.loads(text)]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InputError(f"claims.parquet: column spans is damaged ({error}); score the recording again") from error
 
 
 def error_rows(evidence: Evidence) -> pd.DataFrame:
