@@ -87,8 +87,7 @@ def _top(report: Report) -> list[str]:
 
 
 def _step(action: Action) -> str:
-    touches = _t("report.next.touches", n=words.count(action.n), n_failing=words.count(action.n_failing))
-    return f"**{'⚠ ' if action.red_line else ''}{md(action.title)}** · {touches} · {md(action.advice[0])}"
+    return f"**{'⚠ ' if action.red_line else ''}{md(action.title)}** · {phrases.touches(action)} · {md(action.advice[0])}"
 
 
 def _states(measure: Measure) -> str:
@@ -290,10 +289,9 @@ def _next(report: Report) -> list[str]:
         return [_heading(6, "next"), phrases.nothing(report, "next")]
     parts = []
     for at, action in enumerate(report.actions, 1):
-        touches = _t("report.next.touches", n=words.count(action.n), n_failing=words.count(action.n_failing))
         red = f" · ⚠ {_t('report.next.red_line')}" if action.red_line else ""
         causes = " · ".join(f"{md(name)} {n}" for name, n in action.causes)
-        head = f"### {at}. {labelled(md(action.title), touches)}{red}"
+        head = f"### {at}. {labelled(md(action.title), phrases.touches(action))}{red}"
         parts += [head, causes, "\n".join(f"- {md(a)}" for a in action.advice)]
     return [_heading(6, "next"), *parts, phrases.coverage(report)]
 

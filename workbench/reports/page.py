@@ -82,11 +82,10 @@ def plain(text: str) -> str:
 
 def step(action: Action) -> Markup:
     """An action in one line, for page one."""
-    touches = _t("report.next.touches", n=words.count(action.n), n_failing=words.count(action.n_failing))
     causes = words.listed(f"{name} {n}" for name, n in action.causes[:CAUSES])
     first = h("b", "⚠ " if action.red_line else "", action.title, cls="bad" if action.red_line else "")
     more = "…" if len(action.causes) > CAUSES else ""
-    return join([first, h("span", f" · {touches} ({causes}{more}) · ", cls="quiet"), action.advice[0]])
+    return join([first, h("span", f" · {phrases.touches(action)} ({causes}{more}) · ", cls="quiet"), action.advice[0]])
 
 
 def bar(rate: float, low: float | None, high: float | None, label: str, scale: float = 1.0) -> Markup:

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.language import has_text
 from workbench.language import text as _t
 from workbench.reports import words
-from workbench.reports.report import Changes, Report
+from workbench.reports.report import Action, Changes, Report
 from workbench.views.filtering import Filter
 from workbench.views.finding import Finding
 from workbench.views.names import cause_title, metric_title
@@ -73,6 +73,11 @@ def changes_counts(changes: Changes) -> str:
     if any(changes.red_lines.values()):
         told.append(_t("report.changes.red_lines", **dict[str, Any](changes.red_lines)))
     return words.sentences(told)
+
+
+def touches(action: Action) -> str:
+    """How many of the failing samples an action touches."""
+    return _t("report.next.touches", n=words.count(action.n), n_failing=words.count(action.n_failing))
 
 
 def coverage(report: Report) -> str:

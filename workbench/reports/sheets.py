@@ -49,8 +49,8 @@ def _report(report: Report) -> Sheet:
     if not report.actions:
         rows.append([phrases.nothing(report, "next")])
     for action in report.actions:
-        touches = _t("report.next.touches", n=action.n, n_failing=action.n_failing)
-        rows.append([f"{'⚠ ' if action.red_line else ''}{action.title}: {touches}. {' '.join(action.advice)}"])
+        title = f"{'⚠ ' if action.red_line else ''}{action.title}"
+        rows.append([f"{title}: {phrases.touches(action)}. {' '.join(action.advice)}"])
     notes = [[line] for line in ([] if report.findings else [_t("report.findings.none")])]
     notes += [[line] for line in ([] if report.changes else [_t("report.changes.none")])]
     return Sheet(_name("report"), [report.title], [*rows, [""], *notes], (110,), table=False)

@@ -449,6 +449,6 @@ def test_whatever_the_server_does_no_number_is_made_up(make_judge, model):
     bad = [e for e in found if e.state == "judge_error"]
     assert len(bad) == len(texts) and all(e.entail is None and e.relevance is None for e in bad)
     assert judge.spending.requests <= 3 * len(found)
-    frame = judge.outcome_frame()
+    frame = judge.outcomes.frame()
     assert frame["n"].sum() == len(found) and frame.iloc[0]["outcome"] == "ok"
     assert sorted(judge.outcomes.ids()) == sorted(e.sample_id for e in bad)

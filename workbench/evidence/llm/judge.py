@@ -35,8 +35,6 @@ from workbench.evidence.llm.relevancy import QuestionComparer
 from workbench.evidence.llm.settings import Settings
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from workbench.evidence.embed import Encoder
 
 
@@ -225,10 +223,6 @@ class LLMJudge:
     def status(self) -> str:
         """Progress in one line: samples done, rate, calls, cost so far."""
         return self.outcomes.line(self.spending)
-
-    def outcome_frame(self) -> pd.DataFrame:
-        """How the samples of all runs ended: ``outcome, n, sample_ids, meaning``, the most frequent first."""
-        return self.outcomes.frame()
 
 
 class _Flag:

@@ -172,7 +172,7 @@ def ended(judge: Any, manifest: Mapping[str, Any]) -> Markup:
             "judging.saved", asked=cascade["n_asked"], samples=cascade["n_samples"], saved=cascade["calls_saved"],
             full=cascade["calls_full"], disagreed=cascade["n_disagreed"], compared=cascade["n_compared"],
         )))  # fmt: skip
-    frame = model.outcome_frame()
+    frame = model.outcomes.frame()
     if len(frame):
         shown = frame.assign(sample_ids=[_named(ids) for ids in frame["sample_ids"]])
         shown = shown[["meaning", "n", "sample_ids", "outcome"]]
