@@ -209,6 +209,17 @@ def test_each_text_is_encoded_once_in_a_batch():
     assert sorted(encoder.texts) == sorted({SUPPORTED.question, SUPPORTED.answer, TOWER})
 
 
+@pytest.mark.parametrize("reference", ["…", "。。。", "---", "!", "“ ”；…"])
+def test_punctuation_is_no_statement(reference):
+    assert claims_of(reference, "reference") == claims_of(reference, "answer") == ([], False)
+
+
+def test_a_reference_of_punctuation_expects_nothing(tmp_path):
+    row = {"question": "How long?", "answer": "It takes 5 days.", "reference": "…", "contexts": ["It takes 5 days."]}
+    result = wb.evaluate(wb.load_samples([row]), encoder="none", progress=False, cache_dir=tmp_path)
+    assert "retrieval_miss" not in result.failures()["causes"].iloc[0]
+
+
 def test_bare_values_of_a_reference():
     texts = {
         "1000; 2000": ["1000", "2000"],

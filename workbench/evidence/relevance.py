@@ -8,6 +8,7 @@ coefficients come from :mod:`workbench.evidence.support`.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -184,13 +185,14 @@ def bare_values(reference: str) -> tuple[tuple[int, int], ...]:
     """Offsets of the values of a reference that is a bare value or values parted by ``; ； 、 ,``; empty otherwise.
 
     A value is a short phrase: a number with its unit, a name, a date; what has a verb or a full stop is a statement.
+    Punctuation alone is neither.
     """
     spans = []
     at = 0
     for match in [*_VALUES.finditer(reference), None]:
         end = match.start() if match else len(reference)
         piece = reference[at:end].strip()
-        if piece:
+        if piece and not all(unicodedata.category(character)[0] in "PZC" for character in piece):
             start = reference.index(piece, at)
             spans.append((start, start + len(piece)))
         at = match.end() if match else end
