@@ -155,6 +155,23 @@ def test_encodings(tmp_path):
     assert samples.frame["question"].tolist() == ["caf\ufffd"] and "line 2" in samples.warnings["reason"].iloc[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding", "name"),
+    [
+        ("問題,回答\n什麼是特別休假？,員工每年享有五天，請於系統中申請。\n", "big5", "Big5"),
+        ("問題,回答\n年假幾天,五天\n", "big5", "Big5"),
+        ("問題,回答\n什麼是特別休假？,員工每年享有五天，請於系統中申請。\n", "gb18030", "GB 18030"),
+        ("问题,回答\n什么是年假？,员工每年享有五天带薪休假。\n", "gb18030", "GB 18030"),
+        ("问题,回答\n年假几天,五天\n", "gb18030", "GB 18030"),
+    ],
+)
+def test_the_chinese_encoding_is_the_one_that_gives_common_characters(tmp_path, text, encoding, name):
+    samples = load_samples(save(tmp_path / "x.csv", text, encoding))
+    question, answer = text.splitlines()[1].split(",")
+    assert samples.frame[["question", "answer"]].values.tolist() == [[question, answer]]
+    assert f"read as {name}" in samples.warnings["reason"].iloc[0]
+
+
 def test_repeated_and_empty_column_names(tmp_path):
     frame = load_samples(save(tmp_path / "x.csv", ",question,question,\n0,a,b,c\n")).frame
     assert frame["question"].tolist() == ["a"] and frame["question (2)"].tolist() == ["b"]

@@ -74,7 +74,7 @@ def _gunzip(shown: str, content: bytes) -> bytes:
 def decode(content: bytes) -> tuple[str, list[Remark]]:
     """The text of ``content`` and warnings about how it was decoded.
 
-    A byte order mark decides; else UTF-8; else GB 18030 (a warning); else UTF-8 with U+FFFD for what is broken (a
+    A byte order mark decides; else UTF-8; else GB 18030 or Big5 (a warning); else UTF-8 with U+FFFD for what is broken (a
     warning that names the first line).
     """
     for mark, encoding in _MARKS:
@@ -86,19 +86,32 @@ def decode(content: bytes) -> tuple[str, list[Remark]]:
         line = content.count(b"\n", 0, error.start) + 1
     chinese = _as_chinese(content)
     if chinese is not None:
-        reason = "is not UTF-8; read as GB 18030. Save it as UTF-8 if text looks wrong"
-        return chinese, [Remark(WHOLE_FILE, "", reason)]
+        text, encoding = chinese
+        reason = f"is not UTF-8; read as {encoding}. Save it as UTF-8 if text looks wrong"
+        return text, [Remark(WHOLE_FILE, "", reason)]
     reason = f"is not UTF-8 (first at line {line}); the broken characters became U+FFFD. Save it as UTF-8"
     return content.decode("utf-8", "replace"), [Remark(WHOLE_FILE, "", reason)]
 
 
-def _as_chinese(content: bytes) -> str | None:
-    """``content`` read as GB 18030; None when it is not valid or does not look Chinese."""
-    try:
-        text = content.decode("gb18030")
-    except UnicodeDecodeError:
-        return None
-    return text if _looks_chinese(text) else None
+#: Name, codec, and the codes between which the standard has its common characters (GB 2312 level 1, Big5 level 1).
+_CHINESE = (("GB 18030", "gb18030", b"\xb0\xa1", b"\xd7\xf9"), ("Big5", "cp950", b"\xa4\x40", b"\xc6\x7e"))
+
+
+def _as_chinese(content: bytes) -> tuple[str, str] | None:
+    """``content`` read in the encoding in which more of it is common characters, and that encoding's name.
+
+    None when it is valid in neither or does not look Chinese.
+    """
+    found = []
+    for name, codec, low, high in _CHINESE:
+        try:
+            text = content.decode(codec)
+        except UnicodeDecodeError:
+            continue
+        codes = [c.encode(codec) for c in text[:100_000] if c > "\x7f"]
+        found.append((sum(low <= code <= high for code in codes), text, name))
+    _, text, name = max(found, key=lambda item: item[0], default=(0, "", ""))
+    return (text, name) if text and _looks_chinese(text) else None
 
 
 def _looks_chinese(text: str) -> bool:
