@@ -27,7 +27,7 @@ from workbench.evidence.grid import ClaimWords, Grid, Ints, Numbers, date_parts,
 REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.8, "antonym": 0.7}
 #: Words on each side that make the slot of a number or name.
 _SLOT = 3
-#: Numbers of a claim, and of a sentence, that are looked at as slots: more of them are a list, where no slot is like another.
+#: Numbers of a claim, and of a sentence, that are looked at as slots; more of them are a list, without slots.
 _MANY = 100
 #: A sentence below this cover is not looked at.
 _CANDIDATE = 0.4

@@ -90,9 +90,8 @@ def _check_words(path: Path, samples: pd.DataFrame) -> None:
         for value in samples[column].dropna().tolist() if column in samples else ():
             if not isinstance(value, str) or (known and value not in known):
                 wanted = f"none of {', '.join(known)}" if known else "no text"
-                raise InputError(
-                    f"{path}/samples.parquet: column {column} holds {str(value)[:40]!r}, {wanted}; score the recording again"
-                )
+                shown = f"column {column} holds {str(value)[:40]!r}, {wanted}"
+                raise InputError(f"{path}/samples.parquet: {shown}; score the recording again")
 
 
 def _read(path: Path, name: str) -> pd.DataFrame:
