@@ -16,7 +16,9 @@ KANA = "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
 HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 
 HAN_CHARACTER = re.compile(f"[{HAN}]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+HAN_RUN = re.compile(f"[{HAN}]+")
+#: Half of a character, which no file, frame or tokenizer takes.
+SURROGATE = re.compile("[\ud800-\udfff]")
 _CLUSTER = re.compile("[^\u0300-\u036f\u3099\u309a][\u0300-\u036f\u3099\u309a]+|.", re.DOTALL)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
@@ -194,6 +196,6 @@ def _character_table() -> dict[int, str]:
 
 def fold_surrogates(text: str) -> tuple[str, bool]:
     """``text`` with each lone surrogate replaced by U+FFFD, and whether there was one."""
-    if text.isascii() or not _SURROGATE.search(text):
+    if text.isascii() or not SURROGATE.search(text):
         return text, False
-    return _SURROGATE.sub("\ufffd", text), True
+    return SURROGATE.sub("\ufffd", text), True

@@ -10,6 +10,7 @@ from workbench.data import validate
 from workbench.data.columns import alternates, coalesce, fold, is_score, near_miss, resolve
 from workbench.data.contexts import contexts, with_parallel
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
+from workbench.data.normalising import SURROGATE
 from workbench.data.validate import Unreadable
 
 #: How each field of the contract is read.
@@ -105,7 +106,7 @@ def _read_field(fields: Fields, records: Records, name: str, column: str) -> Non
 def has_surrogate(value: Any) -> bool:
     """Whether any text in ``value`` holds a lone surrogate."""
     if isinstance(value, str):
-        return not value.isascii() and validate.SURROGATES.search(value) is not None
+        return not value.isascii() and SURROGATE.search(value) is not None
     if isinstance(value, dict):
         return any(has_surrogate(key) or has_surrogate(part) for key, part in value.items())
     return isinstance(value, (list, tuple)) and any(map(has_surrogate, value))

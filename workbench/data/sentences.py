@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workbench.data.text import HAN, Span, word_list
+from workbench.data.normalising import HAN_CHARACTER
+from workbench.data.text import Span, word_list
 from workbench.data.wrapping import spoken
 
 MAX_CLAIMS = 200
@@ -111,13 +112,10 @@ def _ellipsis_ends(sign: str, following: str) -> bool:
 def _glued_stop_ends(text: str, match: re.Match[str], following: str) -> bool:
     """A stop without a space after it ends a sentence only next to Chinese, and not in a list number (``1.价格``)."""
     previous = text[match.start() - 1 : match.start()]
-    if _HAN_START.match(following):
+    if HAN_CHARACTER.match(following):
         before = text[max(0, match.start() - 40) : match.start()]
         return not _LIST_NUMBER.search(before)
-    return _HAN_START.match(previous) is not None
-
-
-_HAN_START = re.compile(f"[{HAN}]")
+    return HAN_CHARACTER.match(previous) is not None
 
 
 def _is_abbreviation(before: str, following: str) -> bool:

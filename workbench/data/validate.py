@@ -13,9 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.data.formats.literals import looks_structured, parse_literal
+from workbench.data.normalising import SURROGATE
 from workbench.data.schema import none_if_missing
-
-SURROGATES = re.compile("[\ud800-\udfff]")
 
 _TRUE = {"true", "yes", "y", "1", "t", "是", "对", "真", "需要", "应", "应拒答", "拒答", "已拒答", "1.0", "√", "有"}
 _FALSE = {
@@ -84,7 +83,7 @@ def jsonable(value: Any) -> Any:
 
 def scrub(text: str) -> str:
     """``text`` with lone surrogates replaced by U+FFFD: no file and no frame can hold them."""
-    return text if text.isascii() or not SURROGATES.search(text) else SURROGATES.sub("\ufffd", text)
+    return text if text.isascii() or not SURROGATE.search(text) else SURROGATE.sub("\ufffd", text)
 
 
 # ---------------------------------------------------------------- flat values

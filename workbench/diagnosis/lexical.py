@@ -6,7 +6,6 @@ the pairs of characters inside them as well, so that words which the segmenter c
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -15,19 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.text import HAN, content_words, stem, words
+from workbench.data.normalising import HAN_RUN
+from workbench.data.text import content_words, stem, words
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 K1, B = 1.2, 0.75
-_HAN_WORD = re.compile(f"[{HAN}]+")
 
 
 @lru_cache(maxsize=65536)
 def word_terms(word: str) -> tuple[str, ...]:
     """The index terms of one normalised word."""
-    if _HAN_WORD.fullmatch(word) and len(word) > 2:
+    if HAN_RUN.fullmatch(word) and len(word) > 2:
         return (word, *(word[i : i + 2] for i in range(len(word) - 1)))
     return (stem(word),)
 

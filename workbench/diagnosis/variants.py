@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from workbench.data.text import HAN, char_ngrams, content_words, stem
+from workbench.data.normalising import HAN_RUN
+from workbench.data.text import char_ngrams, content_words, stem
 
-_HAN_TERM = re.compile(f"[{HAN}]+")
 _IDENTIFIER_PART = re.compile(r"[a-z]+|\d+")
 #: Smallest Dice coefficient of character pairs (single characters for Chinese) that makes a candidate.
 SHARED = 0.5
@@ -37,7 +37,7 @@ def _join(run: Sequence[str]) -> str:
     """Chinese words without, others with a space between."""
     joined = run[0]
     for before, word in pairwise(run):
-        space = "" if _HAN_TERM.fullmatch(before[-1]) and _HAN_TERM.fullmatch(word[0]) else " "
+        space = "" if HAN_RUN.fullmatch(before[-1]) and HAN_RUN.fullmatch(word[0]) else " "
         joined += space + word
     return joined
 
@@ -69,7 +69,7 @@ def _parts(term: str) -> list[str]:
 
 def _abbreviates(short: str, long: str) -> bool:
     """Initials of the words of ``long``; or, for Chinese, its first character and others of it in order."""
-    if _HAN_TERM.fullmatch(short) and _HAN_TERM.fullmatch(long):
+    if HAN_RUN.fullmatch(short) and HAN_RUN.fullmatch(long):
         return 2 <= len(short) <= 4 and len(long) >= 2 * len(short) - 1 and _in_order(short, long)
     words = re.split(r"[\s-]+", long)
     return len(words) > 1 and short.isascii() and short == "".join(word[:1] for word in words)
@@ -84,10 +84,10 @@ def _in_order(short: str, long: str) -> bool:
 
 def _shared(term: str, option: str) -> float:
     """Dice coefficient of character pairs, of single characters where a term is Chinese."""
-    if bool(_HAN_TERM.fullmatch(term)) != bool(_HAN_TERM.fullmatch(option)):
+    if bool(HAN_RUN.fullmatch(term)) != bool(HAN_RUN.fullmatch(option)):
         return 0.0
     if any(character.isdigit() for character in term + option):
         return 0.0
-    size = 1 if _HAN_TERM.fullmatch(term) else 2
+    size = 1 if HAN_RUN.fullmatch(term) else 2
     mine, other = set(char_ngrams(term, size)), set(char_ngrams(option, size))
     return 2 * len(mine & other) / max(len(mine) + len(other), 1)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.data.normalising import HAN, normalise
+from workbench.data.normalising import HAN_RUN, normalise
 from workbench.data.text import content_words, words
 from workbench.diagnosis.missed import as_corpus, with_ids
 from workbench.diagnosis.misses import Miss, find_misses
@@ -34,7 +34,6 @@ GAP = 0.4
 #: Candidates that are named for one missing term.
 CANDIDATES = 3
 
-_HAN_TERM = re.compile(f"[{HAN}]+")
 #: A number on its own names nothing.
 _NUMBER = re.compile(r"(?:^|\s)[\d.,%]+(?:\s|$)")
 
@@ -114,7 +113,7 @@ class Vocabulary:
     def count(self, term: str) -> int:
         """In how many documents a term stands."""
         if term not in self._counts:
-            chinese = _HAN_TERM.fullmatch(term) is not None
+            chinese = HAN_RUN.fullmatch(term) is not None
             found = sum(term in text for text in self._texts) if chinese else self._by_word.get(term, 0)
             self._counts[term] = found
         return self._counts[term]
@@ -127,7 +126,7 @@ class Vocabulary:
 
 def stands(term: str, found: frozenset[str], text: str) -> bool:
     """Whether ``term`` is one of the words ``found`` of a document, or a stretch of its normalised Chinese ``text``."""
-    return term in found or (_HAN_TERM.fullmatch(term) is not None and term in text)
+    return term in found or (HAN_RUN.fullmatch(term) is not None and term in text)
 
 
 def find_gaps(misses: Sequence[Miss], vocabulary: Vocabulary, k: int, match: str = "chunk") -> list[Gap]:

@@ -8,13 +8,14 @@ or percentiles of :mod:`workbench.evidence.background`.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from workbench.data.normalising import HAN_CHARACTER
+from workbench.data.validate import scrub
 from workbench.errors import CancelledError, EncoderError
 from workbench.evidence.cache import Cache, content_key
 
@@ -29,9 +30,6 @@ TokenVectors = tuple[np.ndarray, np.ndarray]
 #: One batch is committed together: at most so many texts, and so many characters.
 BATCH_TEXTS = 256
 BATCH_CHARACTERS = 32_768
-
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @runtime_checkable
@@ -147,11 +145,6 @@ def encoder_identity(encoder: Encoder) -> str:
     return f"{encoder.name}#{fingerprint}" if fingerprint else encoder.name
 
 
-def clean_text(text: str) -> str:
-    """``text`` with lone surrogates, which no tokenizer accepts, replaced one for one."""
-    return _SURROGATE.sub("\ufffd", text)
-
-
 class CachedEncoder:
     """An encoder that encodes each text once, ever.
 
@@ -219,7 +212,7 @@ class CachedEncoder:
         EncoderError
             When the encoder returns another shape or numbers that are not finite.
         """
-        keys = {text: self._key(text, kind) for text in dict.fromkeys(map(clean_text, texts))}
+        keys = {text: self._key(text, kind) for text in dict.fromkeys(map(scrub, texts))}
         rows = self.cache.get_vectors("vectors", keys.values())
         missing = [text for text, key in keys.items() if key not in rows]
         self._warn_of_language(missing)
@@ -233,7 +226,7 @@ class CachedEncoder:
             _tell(progress, done, total)
         if not keys:
             return np.empty((0, self.dimension), dtype=np.float32)
-        return np.stack([rows[keys[clean_text(text)]] for text in texts]).astype(np.float32, copy=False)
+        return np.stack([rows[keys[scrub(text)]] for text in texts]).astype(np.float32, copy=False)
 
     def _encode_batch(self, batch: list[str], keys: dict[str, str], kind: Kind) -> dict[str, np.ndarray]:
         vectors = checked_vectors(self.inner.encode(batch, kind), len(batch), self.inner.dimension, self.name)
@@ -249,7 +242,7 @@ class CachedEncoder:
         """Say once that an English-only model met Chinese: its similarities there are noise."""
         if self._warned or getattr(self.inner, "reads_chinese", True):
             return
-        if any(_HAN.search(text) for text in texts):
+        if any(HAN_CHARACTER.search(text) for text in texts):
             self._warned = True
             logger.warning(
                 "encoder %s does not know Chinese, yet there are Chinese texts: their similarities mean nothing."

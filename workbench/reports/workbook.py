@@ -135,5 +135,3 @@ def _units(text: str) -> int:
 def _within(text: str, limit: int) -> str:
     """``text`` cut to ``limit`` UTF-16 code units, ending in an ellipsis."""
     return text.encode("utf-16-le")[: 2 * (limit - 1)].decode("utf-16-le", "ignore") + "…"
-
-

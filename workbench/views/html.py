@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from workbench.data.normalising import SURROGATE
 from workbench.data.schema import none_if_missing
 from workbench.language import text as _t
 
@@ -43,7 +44,6 @@ _ATTRIBUTES = _words(
 )
 #: Everything below space but tab and newline, DEL, the C1 block, lone surrogates and non-characters.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\ufffe\uffff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _ADDRESS = re.compile(r"#|data:image/png;base64,")
 
@@ -61,7 +61,7 @@ class Mark:
 
 def clean(text: Any) -> str:
     """``text`` without control characters (tab and newline stay); lone surrogates become U+FFFD."""
-    return _SURROGATE.sub("\ufffd", _CONTROL.sub("", str(text)))
+    return SURROGATE.sub("\ufffd", _CONTROL.sub("", str(text)))
 
 
 def safe(text: Any) -> Markup:

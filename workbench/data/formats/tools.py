@@ -14,7 +14,8 @@ from workbench.data.columns import resolve
 from workbench.data.formats import phoenix, promptfoo
 from workbench.data.formats.literals import looks_structured, parse_literal
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark
-from workbench.data.validate import SURROGATES, plain, scrub
+from workbench.data.normalising import SURROGATE
+from workbench.data.validate import plain, scrub
 
 Row = dict[str, Any]
 
@@ -38,7 +39,7 @@ _EXAMPLE_ONLY = {
 
 def unpack(records: Records) -> Records:
     """``records`` with nested parts of known tools as columns of their own, and names without lone surrogates."""
-    if any(SURROGATES.search(name) for name in records.columns):
+    if any(SURROGATE.search(name) for name in records.columns):
         records = mapped(records, lambda row: {scrub(name): value for name, value in row.items()})
     for recognises, convert in _TOOLS:
         if recognises(set(records.columns), records):

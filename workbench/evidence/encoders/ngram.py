@@ -15,7 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workbench.evidence.embed import Kind, clean_text, unit_rows
+from workbench.data.validate import scrub
+from workbench.evidence.embed import Kind, unit_rows
 
 #: Radicals, kana, Hangul and ideographs, the rare planes included.
 _CJK = (
@@ -64,7 +65,7 @@ class NgramEncoder:
 
 def _grams(text: str) -> np.ndarray:
     """Hashes (uint64) of all grams of ``text``, at least one."""
-    folded = unicodedata.normalize("NFKC", clean_text(text)).casefold()
+    folded = unicodedata.normalize("NFKC", scrub(text)).casefold()
     words = _NO_WORD.sub(" ", folded)
     if words.strip():
         parted = " " + _CJK_RUN.sub(r" \1 ", words) + " "

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from workbench.data.validate import scrub
 from workbench.errors import EncoderError
-from workbench.evidence.embed import Kind, checked_vectors, clean_text
+from workbench.evidence.embed import Kind, checked_vectors
 
 #: Texts in one request.
 REQUEST_TEXTS = 64
@@ -65,7 +66,7 @@ class OpenAIEncoder:
         """
         prompt = self.prompts.get(kind, "")
         # An empty input is refused by most endpoints.
-        inputs = [prompt + (clean_text(text) or " ") for text in texts]
+        inputs = [prompt + (scrub(text) or " ") for text in texts]
         rows: list[list[float]] = []
         for start in range(0, len(inputs), REQUEST_TEXTS):
             rows += self._request(inputs[start : start + REQUEST_TEXTS])

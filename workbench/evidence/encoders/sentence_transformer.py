@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from workbench.data.validate import scrub
 from workbench.errors import EncoderError
-from workbench.evidence.embed import Kind, TokenVectors, clean_text, is_folder, unit_rows
+from workbench.evidence.embed import Kind, TokenVectors, is_folder, unit_rows
 from workbench.evidence.encoders.hub import has_local_copy, require_reachable
 
 logger = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ class SentenceTransformerEncoder:
         if self._plain:
             return self._run(texts, kind, want_tokens=False)[0]
         rows = self.model.encode(
-            [clean_text(text) for text in texts],
+            [scrub(text) for text in texts],
             prompt=self.prompts[kind] or None,
             convert_to_numpy=True,
             show_progress_bar=False,
@@ -144,7 +145,7 @@ class SentenceTransformerEncoder:
         limit = window * CHARACTERS_PER_TOKEN if window else None
         with self._tokenizing:
             encoded = self.model.tokenizer(
-                [prompt + clean_text(text)[:limit] for text in texts],
+                [prompt + scrub(text)[:limit] for text in texts],
                 truncation=window is not None,
                 max_length=window,
                 return_offsets_mapping=True,

