@@ -173,6 +173,16 @@ class Slow:
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+def test_without_expectations_and_without_a_corpus_nothing_is_called_found(tmp_path):
+    cases = [{"question": f"q{n}", "contexts": [{"doc_id": "d", "text": "a text"}], "answer": "a"} for n in range(3)]
+    result = wb.evaluate(wb.load_samples(cases), judge=None, encoder="none", progress=False)
+    panel = MissedDocuments(Session(result, tmp_path / "none"), None, "none")
+    for shown in (panel.sentence.value, str(panel.html())):
+        assert "Add expected_docs" in shown
+        assert "Every expected document" not in shown
+    assert "missing from the first" not in panel.count.value
+
+
 def test_it_opens_while_vectors_are_being_made_and_can_be_cancelled(session, corpus, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.05)
     slow = Slow()

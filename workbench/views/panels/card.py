@@ -75,7 +75,7 @@ class Card(W.VBox):
         display(self.mine, sample_id is not None)
         display(self.id_box, False)
         if sample_id is None:
-            show(self.body, h("div", empty, cls="wb-empty"))
+            show(self.body, h("div", empty, cls="wb-empty") if empty else Markup())
             return
         show(self.body, self._markup(sample_id))
         self._fill(sample_id)

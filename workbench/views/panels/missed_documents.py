@@ -229,7 +229,7 @@ class MissedDocuments(Panel):
         self.cause.value = chosen
         self._quiet = False
         found = self.found
-        show(self.count, h("span", parts.count_words(found, k)))
+        show(self.count, h("span", self._count_words()))
         show(self.causes, h("span", parts.cause_words(found, k), cls="wb-quiet"))
         if found and self.session.selection not in {item.miss.sample_id for item in found}:
             # One that is in the corpus has more to say than one that is not.
@@ -259,9 +259,17 @@ class MissedDocuments(Panel):
     def _empty_words(self) -> str:
         if self.cause.value != ANY:
             return _t("missed.empty_cause")
-        if self._source is not None and not self.examined.found and not self._waiting:
+        if self._nothing_expected() or (self._source is not None and not self.examined.found and not self._waiting):
             return _t("missed.nothing_expected")
         return _t("missed.empty", k=self.session.thresholds.k)
+
+    def _count_words(self) -> str:
+        """How many are missed; nothing where no sample expects a document, which is not the same as none missed."""
+        return "" if self._nothing_expected() else parts.count_words(self.found, self.session.thresholds.k)
+
+    def _nothing_expected(self) -> bool:
+        scores, recall = self.session.scores, f"recall@{self.session.thresholds.k}"
+        return not self.found and recall in scores and bool(scores[recall].isna().all())
 
     def _draw_picture(self) -> None:
         display(self.focus, self.view.value == "map")
@@ -323,7 +331,7 @@ class MissedDocuments(Panel):
         """Counts, every picture that can be drawn, the sentence of the document looked at, the table and the card."""
         self.join()
         k, found = self.session.thresholds.k, self.found
-        head = h("p", h("strong", parts.count_words(found, k)), " ", parts.cause_words(found, k))
+        head = h("p", h("strong", self._count_words()), " ", parts.cause_words(found, k))
         if not found:
             return fragment(head, h("div", self._empty_words(), cls="wb-empty"))
         item = found[self.at]
