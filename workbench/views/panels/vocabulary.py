@@ -261,7 +261,9 @@ class VocabularyPanel(Panel):
         if self.vocabulary is None:
             return _t("vocabulary.no_corpus")
         if not self.gaps:
-            return _t("vocabulary.no_misses", k=self.session.thresholds.k)
+            scores, k = self.session.scores, self.session.thresholds.k
+            nothing_expected = f"recall@{k}" in scores and bool(scores[f"recall@{k}"].isna().all())
+            return _t("missed.nothing_expected") if nothing_expected else _t("vocabulary.no_misses", k=k)
         return _t("vocabulary.empty", cut=f"{self.cut.value:.2f}")
 
     def _draw_terms(self) -> None:
