@@ -54,6 +54,7 @@ def from_function(call: Callable[..., Any], timeout: float) -> Ask:
     """
 
     async def asked(case: Mapping[str, Any]) -> Any:
+        """What ``call`` gives for a case, however long it takes."""
         arguments = _arguments(call, case)
         waits = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
 
@@ -104,6 +105,7 @@ async def in_thread(work: Callable[[], Any]) -> Any:
             set_result(value)
 
     def work_and_tell() -> None:
+        """Work in this thread, and hand the outcome to the loop that waits."""
         try:
             outcome: tuple[Callable[[Any], None], Any] = (future.set_result, work())
         except Exception as error:  # noqa: BLE001 - raised again where the result is awaited

@@ -207,5 +207,3 @@ def _broken(evaluation: Any, before: Any) -> tuple[Masks, Masks]:
     new = frame["answer"].to_numpy(dtype=object) if "answer" in frame else np.full(len(frame), None)
     same = np.array([isinstance(a, str) and a == b for a, b in zip(new, old, strict=True)], dtype=bool)
     return now.failed & at_risk & ~same, at_risk
-
-

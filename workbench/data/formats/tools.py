@@ -85,6 +85,7 @@ def _nest_dots(records: Records) -> Records:
     """``inputs.question`` as ``{"inputs": {"question": …}}``."""
 
     def nest(row: Row) -> Row:
+        """A record with its dotted columns as objects."""
         nested: Row = {}
         for name, value in row.items():
             head = _prefix(name)
@@ -113,6 +114,7 @@ def _lift_scores(records: Records) -> Records:
     names: set[str] = set(records.score_columns)
 
     def lift(row: Row) -> Row:
+        """A record with each score as a column, and ``names`` told of it."""
         for key in _SCORE_KEYS:
             found = _scores(opened(row.get(key)))
             if found:
@@ -162,6 +164,7 @@ def _lift_inputs(records: Records) -> Records:
         warnings.append(Remark(WHOLE_FILE, "outputs", reason))
 
     def lift(row: Row) -> Row:
+        """A record with the parts of inputs, outputs and references as columns."""
         done = {name: value for name, value in row.items() if name not in (*_INPUTS, *_OUTPUTS, reference_key)}
         parts = [(_INPUTS, "question"), (_OUTPUTS, "reference" if is_examples else "answer")]
         parts += [((reference_key,), "reference")] if reference_key else []
@@ -228,6 +231,7 @@ def _from_trulens(records: Records) -> Records:
     apps = {row["app_id"] for row in records.rows if isinstance(row.get("app_id"), str)}
 
     def lift(row: Row) -> Row:
+        """A record with its contexts, latency and run under our names."""
         contexts = _called_contexts([opened(row.pop(name, None)) for name in calls])
         if contexts and "contexts" not in row:
             row["contexts"] = contexts

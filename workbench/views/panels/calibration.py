@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,9 @@ from workbench.views import plots
 from workbench.views.html import Fragment, Markup, fragment, h, join, picture
 from workbench.views.panels import calibration_parts as parts
 from workbench.views.panels.card import Card, card_html
+from workbench.views.panels.listing import ListPanel
 from workbench.views.plots_calibration import calibration_figure
-from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
+from workbench.views.widgets import Picture, Stepper, button, cut_slider, display, dropdown, markup, row, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,7 @@ EVERYBODY, OWN = ("everybody",), ("own",)
 _ORDER_SEED = 8
 
 
-class CalibrationPanel(Panel):
+class CalibrationPanel(ListPanel):
     """Score and labels to choose, cut with live counts, ROC, tables, the samples behind them, freezing to a gate file.
 
     Parameters
@@ -53,8 +54,7 @@ class CalibrationPanel(Panel):
         self, session: Session, labels: Any = None, freeze: Callable[[str, Thresholds], Path] | None = None
     ) -> None:
         super().__init__(session)
-        self.session: Session = session
-        self._quiet, self._freezer = False, freeze
+        self._freezer = freeze
         self._ids: list[str] = []
         self._given = self._read(labels)
         self._sweeps: dict[Any, Calibration] = {}
@@ -77,11 +77,7 @@ class CalibrationPanel(Panel):
     def _build(self, names: list[str]) -> None:
         self.score = dropdown(_t("calibration.score"), parts.offered(names), (PASSED, "support"))
         self.labels = dropdown(_t("calibration.labels"), self._choices(), EVERYBODY)
-        self.cut = W.FloatSlider(
-            min=0, max=1, step=0.01, value=0.5, continuous_update=False, readout_format=".2f",
-            style={"description_width": "initial"}, layout=W.Layout(width="360px"),
-        )  # fmt: skip
-        self.cut.add_class("wb-threshold")
+        self.cut = cut_slider("", 0.5, "360px")
         self.use = button(_t("calibration.use"), self.guarded(self._use, "use"), "wb-use")
         self.count, self.advice, self.labelling = markup(None, "wb-count"), markup(None, "wb-advice"), markup()
         self.picture = Picture("wb-figure")
@@ -89,9 +85,9 @@ class CalibrationPanel(Panel):
         self.tabs = W.Tab(list(self.pages.values()))
         self.tabs.titles = tuple(_t(f"calibration.tabs.{name}") for name in TABS)
         self.shown = dropdown(_t("calibration.shown"), [(_t(f"calibration.lists.{n}"), n) for n in LISTS], LISTS[0])
-        self.stepper = Stepper(self, lambda at: self.session.select(self._ids[at]))
+        self.stepper = Stepper(self, self.go)
         self.people = markup(None, "wb-people")
-        self.card = Card(self, self._pin, lambda: self._ids)
+        self.card = Card(self, self._pin, self.ids)
         self._watch()
         gate = self._gate_row()
         self.compose(row(self.score, self.labels), row(self.cut, self.use), self.count, self.advice, self.labelling,
@@ -157,7 +153,7 @@ class CalibrationPanel(Panel):
         if "thresholds" in names:
             self._list()
         elif names & {"selection", "annotations"}:
-            self._draw_card()
+            self.draw_card()
 
     def _relabel(self) -> None:
         """The numbers of verdicts in the choice of labels, without choosing anew."""
@@ -241,18 +237,27 @@ class CalibrationPanel(Panel):
             self.shown.value = "unlabelled"
             return
         self._ids = self.listed(self.shown.value)
-        if self._ids and self.session.selection not in self._ids:
-            self.session.select(self._ids[0])
-        self._draw_card()
+        self.settle()
 
-    def _draw_card(self) -> None:
+    def ids(self) -> list[str]:
+        """Ids of the chosen one of :data:`LISTS`."""
+        return self._ids
+
+    def position(self, at: int, ids: Sequence[str]) -> str:
+        """ "3 of 41" and the id."""
+        return f"{_t('calibration.position', at=at + 1, n=len(ids))} — {ids[at][:60]}" if ids else _t("calibration.none")
+
+    def empty_words(self) -> str:
+        """Why the chosen list is empty."""
+        return _t(f"calibration.empty.{self.shown.value}")
+
+    def draw_card(self) -> None:
+        """Show the selected sample, its place, and what people said of it."""
+        super().draw_card()
         ids, selected = self._ids, self.session.selection
-        at = ids.index(selected) if selected in ids else 0
-        label = _t("calibration.position", at=at + 1, n=len(ids)) if ids else _t("calibration.none")
-        self.stepper.set(at, len(ids), f"{label} — {ids[at][:60]}" if ids else label)
-        words = parts.people_words(self.found, self.verdicts(), ids[at]) if ids else ""
+        shown = selected if selected in ids else next(iter(ids), None)
+        words = "" if shown is None else parts.people_words(self.found, self.verdicts(), shown)
         show(self.people, h("p", words, cls="wb-note") if words else Markup())
-        self.card.draw(ids[at] if ids else None, _t(f"calibration.empty.{self.shown.value}"))
 
     # -- handing over -----------------------------------------------------------------------------------------------
 

@@ -220,6 +220,7 @@ class Score(Panel):
         function = self._evaluator(wanted)
 
         def run(**reports: Any) -> Any:
+            """Evaluate, and save where asked to."""
             samples = wanted.of(self._samples(wanted))
             self.choice.warn(tell_generator(judge, generator_of(samples)))
             result = function(samples, **options, **reports)
