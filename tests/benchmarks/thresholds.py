@@ -29,7 +29,8 @@ def measure(n: int) -> None:
         times.append(time.perf_counter() - began)
     began = time.perf_counter()
     moved.failures()
-    print(f"{n:>8,} samples: threshold change {min(times) * 1000:.0f} ms, table of failures {time.perf_counter() - began:.2f} s")
+    taken = time.perf_counter() - began
+    print(f"{n:>8,} samples: threshold change {min(times) * 1000:.0f} ms, table of failures {taken:.2f} s")
 
 
 if __name__ == "__main__":

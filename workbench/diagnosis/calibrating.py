@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.data.text import language
-from workbench.diagnosis.calibration import agreement
+from workbench.diagnosis.agreement import agreement
 from workbench.diagnosis.calibration_labels import RIGHT, WRONG, consensus, load_verdicts
 from workbench.diagnosis.corrected import judge_corrected_mean
 from workbench.diagnosis.failing import failing

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.data.formats.detect import read_source
-from workbench.diagnosis.calibration import agreement
+from workbench.diagnosis.agreement import agreement
 from workbench.diagnosis.statistics import DRAWS, SEED
 from workbench.errors import InputError
 

@@ -10,6 +10,8 @@ from typing import Any
 _TRUE, _FALSE = {"true", "yes", "1", "1.0", "是", "y"}, {"false", "no", "0", "0.0", "否", "n"}
 #: Seconds since 1970 of the years 1900 and 2200.
 _EARLIEST, _LATEST = -2_208_988_800.0, 7_258_118_400.0
+#: Numbers since 1970 from the first on are nano-, micro- or milliseconds; smaller ones are seconds.
+_EPOCH_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 
 
 class UnreadableError(ValueError):
@@ -84,7 +86,7 @@ def _seconds(value: Any) -> float:
     if not hasattr(value, "timestamp"):
         if isinstance(value, (int, float)) or re.fullmatch(r"\d{9,19}(\.\d+)?", str(value)):
             number = float(value)
-            return number / next((unit for limit, unit in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)) if abs(number) >= limit), 1.0)
+            return number / next((unit for least, unit in _EPOCH_UNITS if abs(number) >= least), 1.0)
         value = datetime.fromisoformat(str(value).strip().replace("/", "-"))
     return float((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
 

@@ -187,11 +187,6 @@ class Grid:
         start, end = text.bounds[at]
         return text.folded[start:end]
 
-    def sentence_ids(self, number: int) -> frozenset[int]:
-        """The ids of the words of sentence ``number``."""
-        low, high = np.searchsorted(self.word_sentence, [number, number + 1])
-        return frozenset(self.word_ids[low:high].tolist())
-
     def _quantity_presence(self) -> list[tuple[slice, Bools, str]]:
         """For each number of a claim its rows on the word axis, the sentences (s,) that hold it, and its text."""
         theirs = Numbers(
