@@ -295,3 +295,13 @@ def test_an_encoder_that_returns_no_vectors_is_one_error(make, says, tmp_path):
     with pytest.raises(EncoderError, match=f"encoder bad returned .*({says})") as caught:
         wb.evaluate(wb.load_samples(rows), encoder=Bad(make), progress=False, cache_dir=tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_an_outdated_page_beside_the_right_one_is_a_conflict_between_contexts():
+    contexts = (Context("商务版每席位每月 86 元，按年付费。", "now"), Context("商务版每席位每月 78 元，按年付费。", "2022"))
+    sample = Sample("1", "商务版多少钱？", "商务版每席位每月 86 元，按年付费。", contexts=contexts)
+    found = next(OfflineJudge("none").examine([sample]))
+    assert found.entail[0, 0] >= found.contradict[0].max() >= 0.5
+    alone = Sample("1", "商务版多少钱？", "商务版每席位每月 86 元，按年付费。", contexts=contexts[1:])
+    found = next(OfflineJudge("none").examine([alone]))
+    assert found.contradict[0, 0] > found.entail[0, 0]

@@ -36,7 +36,10 @@ Floats = NDArray[Any]
 #: Samples whose texts are encoded together.
 BATCH = 64
 #: Raised when a change of code changes verdicts.
-VERSION = "2"
+VERSION = "3"
+
+#: Support from which a claim stands in a context almost word for word.
+STATED = 0.85
 
 
 class OfflineJudge:
@@ -119,8 +122,10 @@ class OfflineJudge:
         evidence = SampleEvidence(sample_id=seen.sample.sample_id, method=self.method)
         entail, contradict = self._support(seen)
         t = seen.n_contexts
-        evidence.entail, evidence.contradict = entail[:, :t].copy(), contradict[:, :t].copy()
-        evidence.stitched_entail, evidence.stitched_contradict = _stitched(seen, entail, contradict)
+        evidence.entail = entail[:, :t].copy()
+        evidence.contradict = _conflicting(evidence.entail, contradict[:, :t])
+        evidence.stitched_entail, across = _stitched(seen, entail, contradict)
+        evidence.stitched_contradict = None if across is None else _conflicting(evidence.entail, across)
         evidence.spans = seen.evidence_spans()
         evidence.claims = self._claims(seen, entail, contradict)
         self._relevance(seen, evidence)
@@ -240,6 +245,18 @@ def _passages(sample: Sample, tokens: bool) -> list[str]:
     contexts = sample.contexts or ()
     found = [context.text for context in contexts] + [text for text in (sample.answer, sample.reference) if text]
     return found + ([joint.text for joint in joints(contexts)] if tokens else [])
+
+
+def _conflicting(entail: Floats, contradict: Floats) -> Floats:
+    """``contradict`` (n, T; NaN stays), no higher than the best support of a claim that a context states almost in its words.
+
+    Another context that says otherwise is then a conflict between contexts (an outdated page, say): the claim does
+    not contradict what the generator was given, though it may be the wrong one of the two to follow.
+    """
+    if not entail.shape[1]:
+        return contradict.copy()
+    best = np.nanmax(entail, axis=1, keepdims=True)
+    return np.where(best >= STATED, np.minimum(contradict, best), contradict).astype(np.float32)
 
 
 def _stitched(seen: Examination, entail: Floats, contradict: Floats) -> tuple[Floats, Floats]:
