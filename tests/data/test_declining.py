@@ -24,7 +24,9 @@ STYLES = Path(__file__).parent / "declining"
         "Sorry, the knowledge base says nothing about who leads Norviq.",
         "There is nothing on this in the pages I have.", "I'm not allowed to discuss that.",
         "手头的资料里没有这一项。", "这不在我的服务范围内，请咨询财务。", "文档没有说明门口的指纹机能否接入。",
-        "抱歉，您沒有權限查看這份文件。", "没查到相关规定，无从得知。",
+        "抱歉，您沒有權限查看這份文件。", "没查到相关规定，无从得知。", "資料中没有旧版打卡小程序停止服务的日期。",
+        "唔好意思，我手頭上嘅資料搵唔到保留日數。", "请问您指的是哪一项服务呢？", "Which agreement are you referring to?",
+        "系统繁忙，暂时取不到数据，请稍后再试。", "Credentials can't be shared through this channel.",
     ],
 )  # fmt: skip
 def test_what_declines(text: str) -> None:
@@ -40,7 +42,8 @@ def test_what_declines(text: str) -> None:
         "The API does not support batch requests.", "No, you cannot export without admin rights.",
         "The contract does not mention a fee for early exit, it is free.", "I cannot recommend version 2; use 3.",
         "Passwords are not shown anywhere.", "不支持退款。", "未成年人不得参加。", "没有管理员权限就不能导出。",
-        "我们不保留护照复印件。", "30 days.",
+        "我们不保留护照复印件。", "30 days.", "匿名用户不能发表评论。", "病因尚不明确。", "No, the price has never gone up.",
+        "How about tennis, do you play?",
     ],
 )  # fmt: skip
 def test_a_product_that_lacks_something_declines_nothing(text: str) -> None:
@@ -51,6 +54,7 @@ def test_a_product_that_lacks_something_declines_nothing(text: str) -> None:
     ("text", "left"),
     [
         ("没有相关信息，但是价格为300元。", "300"),
+        ("正式迁移安排在周末进行，业务系统需要停写，但文档没有写明具体时长。", "周末"),
         ("I couldn't find the price in the documents. Typically such licences cost about $50 per month.", "$50"),
         ("The context does not say who invented it. It was most likely Edison, in 1879.", "1879"),
     ],
@@ -124,6 +128,11 @@ def test_language_of_a_clause() -> None:
     assert language_of("") == "en"
 
 
+def test_a_time_and_a_number_are_not_cut() -> None:
+    cut = [span.text for span, _ in segments("服务时间8:00-20:00，每月3,000元:面议,可开票。")]
+    assert cut == ["服务时间8:00-20:00", "每月3,000元", "面议", "可开票。"]
+
+
 def test_segments_know_their_sentence() -> None:
     cut = segments("I looked, but found nothing. Ask HR; they know.")
     assert [(span.text, number) for span, number in cut] == [
@@ -169,7 +178,7 @@ def test_a_fit_separates_what_can_be_separated() -> None:
 def test_the_collection_is_learned(language: str) -> None:
     """What the model was fitted on: no measure of new wordings, but a fit that went wrong shows here."""
     answers = [a for a in collection(STYLES) if a.language == language]
-    assert len(answers) >= 700
+    assert len(answers) >= 2500
     judged = [(refusal(a.text).probability >= 0.5, a.refusal) for a in answers]
     assert sum(said == true for said, true in judged) / len(judged) >= 0.95
 

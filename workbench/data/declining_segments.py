@@ -14,7 +14,7 @@ _ENGLISH_CUT = re.compile(
     re.IGNORECASE,
 )
 _LEADING_CLAUSE = re.compile(r"^(?:although|while|though|even though|since|because|as)\b[^,]{3,200},\s*", re.IGNORECASE)
-_CHINESE_CUT = re.compile(r"[，,；;：:]\s*")
+_CHINESE_CUT = re.compile(r"[，；;：]\s*|(?:(?<!\d)[,:]|[,:](?!\d))\s*")
 _HAN_TEXT = re.compile(f"[{HAN}]")
 _LATIN_TEXT = re.compile(r"[A-Za-z]{2}")
 

@@ -27,8 +27,8 @@ from workbench.data.declining_segments import segments
 _LOG = logging.getLogger(__name__)
 _MARKS = {"^": "declines", "~": "fills", "§": "states"}
 _KINDS = ("declines", "fills", "states")
-_NEGATIVES, _NEGATIVE_WEIGHT = 1200, 0.3
-_MIN_COUNT, _STRENGTH, _KEPT, _FOLDS = 2, 0.5, 2500, 6
+_NEGATIVES, _NEGATIVE_WEIGHT = 4000, 0.5
+_MIN_COUNT, _STRENGTH, _KEPT, _FOLDS = 2, 0.5, 3000, 6
 
 
 @dataclass(frozen=True, slots=True)

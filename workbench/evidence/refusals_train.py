@@ -32,7 +32,7 @@ from workbench.evidence.vectors import VectorStore
 
 _LOG = logging.getLogger("workbench.train")
 _KINDS = ("declines", "fills", "states")
-_PENALTY, _NEGATIVE_WEIGHT, _BATCH = 0.03, 0.3, 256
+_PENALTY, _NEGATIVE_WEIGHT, _ENCODED, _BATCH = 0.03, 0.3, 1200, 256
 
 Floats = NDArray[Any]
 
@@ -57,7 +57,7 @@ def encoded(store: VectorStore, texts: Sequence[str]) -> dict[str, Floats]:
 
 
 def vectors_of(store: VectorStore, answers: Sequence[Answer], stating: Sequence[str]) -> Vectors:
-    """What the fits need of one language."""
+    """What the fits need of one language; of ``stating`` the command encodes ``_ENCODED`` clauses."""
     rows = encoded(store, [a.text for a in answers] + list(stating))
     return Vectors(rows, np.array([rows[clause][0] for clause in stating if len(rows[clause])]))
 
@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     languages = {}
     for language in ("en", "zh"):
         own = [a for a in answers if a.language == language]
-        vectors = vectors_of(store, own, stating[language])
+        vectors = vectors_of(store, own, stating[language][:_ENCODED])
         if options.held_out:
             report_held_out(own, stating[language], vectors, options.held_out)
         lexical = words.left_out(own, stating[language])
