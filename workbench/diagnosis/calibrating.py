@@ -17,7 +17,7 @@ from workbench.data.text import language
 from workbench.diagnosis.agreement import agreement
 from workbench.diagnosis.calibration_labels import RIGHT, WRONG, consensus, load_verdicts
 from workbench.diagnosis.corrected import judge_corrected_mean
-from workbench.diagnosis.failing import failing
+from workbench.diagnosis.failing import PASSED, failing
 from workbench.diagnosis.roc import GRID, NO_CUT, Cut, auroc, auroc_interval, best_cut, kappas, rates
 from workbench.diagnosis.statistics import NONE, Interval, wilson
 from workbench.errors import InputError
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-PASSED = "passed"
 #: Thresholds that move ``passed``.
 MOVES = ("support", "contradiction", "refusal", "point_recall")
 #: Labels from which on a cut is suggested, and how many of them must be right and wrong.

@@ -11,6 +11,7 @@ import pandas as pd
 
 from workbench.diagnosis import changes, paired
 from workbench.diagnosis.attribution import CAUSES, NOT_CHECKED, PASS
+from workbench.diagnosis.failing import PASSED
 from workbench.diagnosis.layers import LAYERS, layer
 from workbench.diagnosis.pairing import Mask, Pairing, pair
 from workbench.scoring.metrics import definitions
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 #: What a pair of outcomes is called; see :meth:`Comparison.flips`.
 CHANGES = ("broken", "fixed", "still_failing", "still_passing", "not_comparable")
 BROKEN, FIXED, STILL_FAILING, STILL_PASSING, NOT_COMPARABLE = range(5)
-#: The name under which pass / fail itself is tested.
-PASSED = "passed"
 
 TESTS = (
     "metric", "n_pairs", "before", "after", "delta", "low", "high", "p_value", "p_adjusted", "smallest_detectable",

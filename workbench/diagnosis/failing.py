@@ -12,6 +12,8 @@ from workbench.scoring.metrics import score
 from workbench.scoring.scored import Mask, count
 from workbench.scoring.verdicts import CONTRADICTED, NOT_MENTIONED, severity
 
+#: The name under which pass / fail itself is compared, tested and calibrated, beside the metrics.
+PASSED = "passed"
 #: Metrics whose low scores fail a sample.
 LOW_FAILS = ("faithfulness", "answer_relevancy", "citation_validity", "citation_precision")
 

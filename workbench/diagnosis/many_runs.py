@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.diagnosis import paired
-from workbench.diagnosis.comparison import PASSED
+from workbench.diagnosis.failing import PASSED
 from workbench.diagnosis.statistics import mean_interval
 from workbench.errors import InputError
 from workbench.scoring.metrics import definitions

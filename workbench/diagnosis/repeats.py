@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.diagnosis.calibrating import PASSED, scores_of
+from workbench.diagnosis.calibrating import scores_of
+from workbench.diagnosis.failing import PASSED
 from workbench.diagnosis.pairing import pair
 from workbench.diagnosis.statistics import wilson
 from workbench.errors import InputError

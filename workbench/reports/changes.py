@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from workbench.data.schema import none_if_missing
-from workbench.diagnosis.comparison import CHANGES, PASSED, Comparison
+from workbench.diagnosis.comparison import CHANGES, Comparison
+from workbench.diagnosis.failing import PASSED
 from workbench.reports.report import Changes, Flow, Material, Moved
 from workbench.views.names import cause_title
 

@@ -9,6 +9,8 @@ from workbench.reports.report import Stretch
 
 #: Characters of an answer beside an example, and of a text in the appendix.
 EXAMPLE, APPENDIX = 420, 240
+#: Rows of the appendix, of a finding's table and of a list of ids.
+ROWS, TABLE, IDS = 2000, 20, 200
 #: Characters kept before the first wrong stretch.
 _LEAD = 120
 

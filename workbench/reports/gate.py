@@ -11,7 +11,8 @@ import numpy as np
 
 from workbench.diagnosis.attribution import CAUSES
 from workbench.diagnosis.comparing_words import p_text, points
-from workbench.diagnosis.comparison import PASSED, Comparison
+from workbench.diagnosis.comparison import Comparison
+from workbench.diagnosis.failing import PASSED
 from workbench.diagnosis.statistics import mean_interval
 from workbench.diagnosis.summary import summarise
 from workbench.errors import InputError

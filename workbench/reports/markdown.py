@@ -15,13 +15,11 @@ from workbench.data.files import write_bytes, write_text
 from workbench.language import labelled, speaking
 from workbench.language import text as _t
 from workbench.reports import extracts, phrases, pictures, words
+from workbench.reports.extracts import IDS, ROWS, TABLE
 from workbench.reports.report import Action, Breakdown, CauseBlock, Changes, Example, Measure, Moved, Report
 from workbench.reports.secrets import without_keys
 from workbench.views.finding import Finding
 from workbench.views.html import clean
-
-#: Rows of the appendix, of a finding's table and of a list of ids.
-ROWS, TABLE, IDS = 2000, 20, 200
 
 #: Characters that begin markup anywhere; an underscore only does at the edge of a word.
 _SPECIAL = re.compile(r"([\\`*\[\]|~$]|(?<!\w)_|_(?!\w))")

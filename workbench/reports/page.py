@@ -20,13 +20,12 @@ from markupsafe import Markup
 from workbench.language import speaking
 from workbench.language import text as _t
 from workbench.reports import extracts, phrases, words
+from workbench.reports.extracts import IDS, ROWS, TABLE
 from workbench.reports.report import Action, Report, Stretch
 from workbench.reports.secrets import without_keys
 from workbench.views.finding import Finding
 from workbench.views.html import Mark, clean, h, join, marked, picture, safe
 
-#: Rows of the appendix, of a finding's table and of a list of ids.
-ROWS, TABLE, IDS = 2000, 20, 200
 #: Moves from cause to cause that are shown.
 FLOWS = 12
 #: Causes named in the short line of an action.

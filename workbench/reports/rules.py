@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.data.files import write_text
 from workbench.diagnosis.attribution import CAUSES
-from workbench.diagnosis.comparison import PASSED
+from workbench.diagnosis.failing import PASSED
 from workbench.errors import InputError
 from workbench.scoring.metrics import chosen, definitions
 from workbench.scoring.thresholds import Thresholds

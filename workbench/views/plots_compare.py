@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.language import text as _t
+from workbench.views.causes import NOT_FAILING
 from workbench.views.fonts import drawable
 from workbench.views.names import cause_title
 from workbench.views.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, drawing
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 #: Height of the smallest node and of the gaps between nodes, as shares of the picture.
 _LEAST, _GAP = 0.024, 0.016
-_ENDS = ("pass", "not_checked")
 
 
 def flow(ledger: pd.DataFrame, *, names: tuple[str, str] = ("", ""), title: str = "", theme: str = "print") -> Figure:
@@ -56,7 +56,7 @@ def _nodes(ledger: pd.DataFrame, column: str) -> dict[str, tuple[float, float, i
     from workbench.diagnosis.attribution import CAUSES
 
     counts = ledger.groupby(column)["n"].sum()
-    order = [name for name in (*CAUSES, *reversed(_ENDS)) if name in counts.index]
+    order = [name for name in (*CAUSES, *reversed(NOT_FAILING)) if name in counts.index]
     total = max(int(counts.sum()), 1)
     room = 1 - 0.03 - _GAP * max(len(order) - 1, 0)
     least = min(_LEAST, room / max(len(order), 1))

@@ -122,8 +122,7 @@ class Session:
 
     def sample(self, sample_id: str) -> dict[str, Any]:
         """One sample as loaded, every field: field → value."""
-        frame = self.slices.small(sample_id).samples.frame
-        return dict(zip(frame.columns, frame.loc[sample_id].tolist(), strict=True))
+        return self.slices.sample(sample_id)
 
     @cached_property
     def scores(self) -> pd.DataFrame:

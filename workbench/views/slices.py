@@ -38,6 +38,11 @@ class Slices:
         frame = self._frames[name]
         return frame[(frame["sample_id"] == sample_id).to_numpy(dtype=bool)]
 
+    def sample(self, sample_id: str) -> dict[str, Any]:
+        """One sample as loaded, every field: field → value."""
+        frame = self.small(sample_id).samples.frame
+        return dict(zip(frame.columns, frame.loc[sample_id].tolist(), strict=True))
+
     def small(self, sample_id: str) -> Any:
         """An evaluation of this sample (and of companions that a cause asks for); the whole one where the evidence
         cannot be cut."""

@@ -11,7 +11,7 @@ import pytest
 
 from workbench.data.schema import Context, Sample
 from workbench.evidence.llm.parse import read_part, read_questions, read_rating, read_verification
-from workbench.evidence.llm.prompts import LANGUAGES, NAMES, prompt_hash, render, template
+from workbench.evidence.llm.prompts import NAMES, prompt_hash, render, template
 from workbench.evidence.llm.tasks import (
     make_task,
     part_call,
@@ -20,6 +20,7 @@ from workbench.evidence.llm.tasks import (
     rubric_call,
     verify_call,
 )
+from workbench.language import LANGUAGES
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "llm"
 SAMPLES = {

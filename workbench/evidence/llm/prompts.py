@@ -13,10 +13,11 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib import resources
 
+from workbench.language import LANGUAGES
+
 #: Raised by hand when the meaning of a prompt changes; the hash changes with every character.
 PROMPT_VERSION = "1"
 
-LANGUAGES = ("en", "zh")
 NAMES = ("part", "questions", "repair", "rubric", "verify")
 
 Message = dict[str, str]

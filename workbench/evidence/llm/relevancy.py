@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.evidence.judge import SampleEvidence
+from workbench.language import LANGUAGES
 
 if TYPE_CHECKING:
     from workbench.evidence.embed import Encoder
 
 #: Similarity of two wordings of one question.
 SAME = 0.9
-LANGUAGES = ("en", "zh")
 
 
 class QuestionComparer:

@@ -14,7 +14,7 @@ from workbench.data.redact import Secret
 from workbench.errors import InputError
 from workbench.evidence.llm.budget import Budget
 from workbench.evidence.llm.client import DEFAULT_BASE_URL, EndpointOptions
-from workbench.evidence.llm.prompts import LANGUAGES
+from workbench.language import LANGUAGES
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as W
 import numpy as np
 
-from workbench.diagnosis.calibrating import PASSED, Calibration, calibratable, calibration_table
+from workbench.diagnosis.calibrating import Calibration, calibratable, calibration_table
 from workbench.diagnosis.calibration_labels import consensus, load_verdicts, own_verdicts
+from workbench.diagnosis.failing import PASSED
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.html import Fragment, Markup, fragment, h, join, picture

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.diagnosis.calibrating import EACH, MOVES, NEEDED, PASSED, Calibration
+from workbench.diagnosis.calibrating import EACH, MOVES, NEEDED, Calibration
 from workbench.diagnosis.calibration_labels import annotator_agreement, annotator_pairs
+from workbench.diagnosis.failing import PASSED
 from workbench.diagnosis.repeats import repeat_noise
 from workbench.errors import InputError
 from workbench.evaluation import load_evaluation

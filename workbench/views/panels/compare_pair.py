@@ -37,15 +37,10 @@ class Side:
         self.thresholds = evaluation.thresholds
         self.slices = Slices(evaluation)
 
-    def sample(self, sample_id: str) -> dict[str, Any]:
-        """One sample as loaded: field → value."""
-        frame = self.slices.small(sample_id).samples.frame
-        return dict(zip(frame.columns, frame.loc[sample_id].tolist(), strict=True))
-
 
 def pair_html(comparison: Comparison, sides: tuple[Side, Side], sample_id: str) -> Markup:
     """One sample in both runs, side by side, with the differences marked in answers, contexts and claims."""
-    rows = [side.sample(sample_id) for side in sides]
+    rows = [side.slices.sample(sample_id) for side in sides]
     flip = comparison.flips().iloc[int(comparison.pairing.ids.get_indexer([sample_id])[0])]
     head = h("div", h("h3", marked(str(rows[1]["question"]), shown=600)), _outcome(flip), cls="wb-head")
     columns = [

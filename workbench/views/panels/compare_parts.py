@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from workbench.diagnosis.comparing_words import change_title, layer_title, p_text, points
-from workbench.diagnosis.comparison import PASSED, Comparison
+from workbench.diagnosis.comparison import Comparison
+from workbench.diagnosis.failing import PASSED
 from workbench.language import text as _t
 from workbench.views import plots_compare
 from workbench.views.html import Fragment, fragment, h, join, picture, safe, table
