@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,8 @@ def read_frames(folder: str | Path) -> Evidence:
         raise InputError(f"{folder}: no saved evaluation (it has no samples.parquet); give a folder that score --out wrote")
     path = Path(folder)
     manifest = _manifest(path)
-    frames = {name: _read(path, name) for name in FRAMES}
+    with ThreadPoolExecutor() as pool:  # reading and unpacking are done outside the interpreter's lock
+        frames = dict(zip(FRAMES, pool.map(lambda name: _read(path, name), FRAMES), strict=True))
     samples = frames["samples"]
     if samples["sample_id"].duplicated().any():
         twice = samples.loc[samples["sample_id"].duplicated(), "sample_id"].iloc[0]

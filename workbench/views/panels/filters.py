@@ -26,8 +26,8 @@ def choices(session: Session, name: str) -> list[tuple[str, Any]]:
     if name == "cause":
         counts.update(session.causes.counts())
     elif name in ("tag", "asked"):
-        for values in session.facets["tags" if name == "tag" else name]:
-            counts.update(set(values))
+        column = session.facets["tags" if name == "tag" else name]
+        counts.update(value for values in column if values for value in set(values))
     else:
         counts.update(value for value in session.facets[name] if value)
     any_one = (_t("panels.filters.any"), ANY)
