@@ -6,14 +6,13 @@ import argparse
 import datetime
 
 from workbench.commands.shared import say
-
-FORMATS = ("html", "md", "xlsx", "csv", "parquet", "junit")
+from workbench.reports.writing import FORMATS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
-    parser.add_argument("--format", choices=FORMATS, default="html", help="default html")
+    parser.add_argument("--format", choices=tuple(FORMATS), default="html", help="default html")
     parser.add_argument("--language", choices=("en", "zh"), help="language of the report (default: the data's)")
     parser.add_argument("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it")
     parser.add_argument("--baseline", metavar="DIR", help="an evaluation to compare with")
