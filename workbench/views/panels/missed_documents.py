@@ -127,6 +127,7 @@ class MissedDocuments(Panel):
         evaluation, encoder = self.session.evaluation, self.encoder.value
 
         def rank(progress: Any, cancelled: Any) -> Examined:
+            """Every missed document ranked; texts that the cache held already count as no work."""
             self._corpus = as_corpus(self._source)
             first: list[int] = []
 
