@@ -1,0 +1,13 @@
+"""Every test begins in English and follows its own data, whatever the test before it chose."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.language import set_language
+
+
+@pytest.fixture(autouse=True)
+def english():
+    set_language("en")
+    set_language(None)
