@@ -205,7 +205,9 @@ def test_percentiles_of_known_cosines() -> None:
     assert AnswerSimilarity(None).of(0.3) == pytest.approx(0.3)
 
 
-def test_who_wrote_the_answers(tmp_path: Path) -> None:
+def test_who_wrote_the_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")  # a judge that cannot ask says nothing else
+
     def written(*usages: Any, source: str = "") -> Any:
         found = sample_set([{"sample_id": str(i), "question": "q", "usage": usage} for i, usage in enumerate(usages)])
         return type(found)(**{**vars(found), "source": source}) if source else found
