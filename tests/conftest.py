@@ -11,3 +11,8 @@ from workbench.language import set_language
 def english():
     set_language("en")
     set_language(None)
+
+
+def pytest_collection_modifyitems(items):
+    """Browser tests come last: playwright keeps an event loop running, inside which ``asyncio.run`` is refused."""
+    items.sort(key=lambda item: "tests/browser" in item.nodeid)
