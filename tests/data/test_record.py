@@ -366,7 +366,8 @@ record([{"sample_id": f"s{n}", "question": f"q{n}"} for n in range(12)], call, o
 """
 
 
-def test_kill_9_loses_at_most_the_case_in_flight(out):
+def test_kill_9_loses_at_most_what_is_in_flight(out):
+    """The case that is asked, and the one before it whose row is being written."""
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(out)], stdout=subprocess.PIPE, text=True)
     for _ in range(4):
         process.stdout.readline()
@@ -374,7 +375,7 @@ def test_kill_9_loses_at_most_the_case_in_flight(out):
     process.wait()
     process.stdout.close()
     before = set(rows(out))
-    assert 3 <= len(before) < 12
+    assert 2 <= len(before) < 12
     asked = []
     record(
         [{"sample_id": f"s{n}", "question": f"q{n}"} for n in range(12)],
