@@ -189,7 +189,11 @@ def judged(rows: list[dict[str, Any]], corpus: Any) -> Evaluation:
 
 
 def confusion(bases: list[dict[str, Any]], per_cause: int) -> pd.DataFrame:
-    """One row an injected sample: language, true and found cause. Bases are first filtered to those that pass."""
+    """One row an injected sample: language, true and found cause. Bases are first filtered to those that pass.
+
+    The rules were tuned while looking at this draw (seed 0), so this guards against getting worse; it is no estimate of
+    how they do elsewhere. A fresh draw of CLAPnq gave .96 overall and .80 for the weakest causes.
+    """
     corpus = wb.load_corpus(faults.corpus_of(bases))
     passing = judged(bases, corpus).failures()
     kept = [b for b in bases if passing.loc[str(b["sample_id"]), "primary_cause"] == "pass"]
