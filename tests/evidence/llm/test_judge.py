@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -186,6 +187,30 @@ def test_cancel_leaves_the_rest_skipped(make_judge):
         judge.cancel()
     assert len(states) == 8 and states[0][0] == "ok"
     assert states[-1] == ("skipped", "cancelled")
+
+
+def test_cancel_breaks_off_calls_that_hang_and_keeps_what_came(make_judge, model):
+    items, freed = [sample(n) for n in range(4)], threading.Event()
+
+    def hang(asked):
+        if "套餐0" not in asked.user:
+            freed.wait(20)
+
+    model.fault = hang
+    judge = make_judge(workers=4, timeout=30)
+    found = {}
+    began = None
+    for evidence in judge.examine(items):
+        found[evidence.sample_id] = (evidence.state, evidence.reason)
+        began = began or time.monotonic()
+        judge.cancel()
+    took = time.monotonic() - began
+    freed.set()
+    assert found == {"s0": ("ok", "")} | {f"s{n}": ("skipped", "cancelled") for n in (1, 2, 3)}
+    assert took < 2
+    model.fault, before = None, len(model.requests)
+    assert [e.state for e in make_judge().examine(items)] == ["ok"] * 4
+    assert len(model.requests) - before == 6
 
 
 def test_requests_run_side_by_side_but_not_more_than_workers(make_judge, model):

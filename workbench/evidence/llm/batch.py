@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from workbench.data.runner import Put
@@ -28,6 +29,10 @@ Item = TypeVar("Item")
 
 #: So many errors in a row that every other call would meet too stop the batch.
 FATAL_IN_A_ROW = 3
+#: Seconds after a cancel in which calls that are running may still bring their reply, paid for as it is.
+GRACE_SECONDS = 0.8
+#: Seconds between two looks at the cancel flag, which is set from another thread.
+LOOK_SECONDS = 0.1
 
 _REMEDIES = {
     "authentication": "set OPENAI_API_KEY to a key that this endpoint accepts",
@@ -77,13 +82,22 @@ class Batch:
         job = _Job(iter(items), one, put, fail, _Guard(len(items), self.options))
         n_workers = min(settings.workers, max(1, len(items)))
         workers = [asyncio.create_task(self._worker(job, asker)) for _ in range(n_workers)]
+        stopper = asyncio.create_task(self._stop_when_cancelled(job))
         try:
             await asyncio.gather(*workers)
         finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            for task in (stopper, *workers):
+                task.cancel()
+            await asyncio.gather(stopper, *workers, return_exceptions=True)
             await endpoint.close()
+
+    async def _stop_when_cancelled(self, job: _Job) -> None:
+        """Once cancelled, give running calls a moment, then break them off: one that hangs would hold everything up."""
+        while not self.cancelled.is_set():
+            await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(GRACE_SECONDS)
+        for call in tuple(job.running):
+            call.cancel()
 
     async def _worker(self, job: _Job, asker: Asker) -> None:
         for item in job.waiting:
@@ -91,13 +105,31 @@ class Batch:
                 job.put(job.fail(item, "cancelled", "skipped"))
                 continue
             try:
-                job.put(await job.one(item, asker))
+                job.put(await self._unless_cancelled(job, item, asker))
                 job.guard.succeeded()
+            except _Cancelled:
+                job.put(job.fail(item, "cancelled", "skipped"))
             except BudgetSpent as spent:
                 job.put(job.fail(item, f"budget: {spent}", "skipped"))
             except CallError as error:
                 job.put(job.fail(item, str(error)))
                 job.guard.failed(error)
+
+    async def _unless_cancelled(self, job: _Job, item: Any, asker: Asker) -> Any:
+        """``job.one(item, asker)``; :class:`_Cancelled` when it was broken off, which the worker survives."""
+        task = asyncio.ensure_future(job.one(item, asker))
+        job.running.add(task)
+        try:
+            await asyncio.wait([task])
+            if task.cancelled():
+                raise _Cancelled
+            return task.result()
+        finally:
+            job.running.discard(task)
+            if not task.done():
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
 
     # ------------------------------------------------------------ one sample
 
@@ -143,6 +175,10 @@ class Batch:
         return reply.questions, {}
 
 
+class _Cancelled(Exception):
+    """A call was broken off because the user cancelled."""
+
+
 @dataclass
 class _Job:
     """What the workers share."""
@@ -152,6 +188,7 @@ class _Job:
     put: Put
     fail: Callable[..., Any]
     guard: _Guard
+    running: set[asyncio.Future[Any]] = field(default_factory=set)
 
 
 class _Guard:

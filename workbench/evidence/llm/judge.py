@@ -217,7 +217,7 @@ class LLMJudge:
         return other
 
     def cancel(self) -> None:
-        """Stop once the calls that are running are done; samples left are ``skipped``. Safe from any thread."""
+        """Stop within about a second; samples left are ``skipped``, replies that came are kept. Safe from any thread."""
         self._cancelled.set()
 
     def status(self) -> str:
