@@ -145,6 +145,13 @@ _CLAUSE_CUT = re.compile(
     re.VERBOSE,
 )
 _MIN_CLAUSE = 4
+#: A phrase of place, time or manner at the head of a sentence states nothing by itself.
+_ADVERBIAL = re.compile(
+    r"""(?:on|in|at|by|since|after|before|during|from|until|as\ of|for|with|under|despite|following)\b
+        (?!.*\b(?:i|he|she|it|we|they|you|who|there|is|are|was|were|has|have|had)\b)(?:(?:\s+|\s*,\s*(?=\d))[\w'’-]+){1,7}\s*$
+      | (?:在|于|截至|根据|按照|随着|自从?|由于|对于|关于).{1,12}$""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 def clauses(text: str) -> list[Span]:
@@ -158,7 +165,8 @@ def clauses(text: str) -> list[Span]:
 def _clauses(text: str, start: int, end: int) -> Iterator[Span]:
     at = start
     for match in _CLAUSE_CUT.finditer(text, start, end):
-        if match.start() - at >= _MIN_CLAUSE and end - match.end() >= _MIN_CLAUSE:
+        long_enough = match.start() - at >= _MIN_CLAUSE and end - match.end() >= _MIN_CLAUSE
+        if long_enough and not _ADVERBIAL.match(text[at : match.start()]):
             yield from _trimmed(text, at, match.start())
             at = match.end()
     yield from _trimmed(text, at, end)

@@ -21,16 +21,19 @@ from numpy.typing import NDArray
 from workbench.data.quantities import Entity, Quantity
 from workbench.evidence.analysis import FUNCTION, NUMBER, Analysis, analyse, word_id
 from workbench.evidence.features import claim_negations
-from workbench.evidence.grid import ClaimWords, Grid, Ints, Numbers, date_parts, names_of, quantities_of
+from workbench.evidence.grid import ClaimWords, Grid, Ints, names_of, quantities_of
+from workbench.evidence.numbers import Numbers, date_parts
 
 #: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
 REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.8, "antonym": 0.7}
+#: The same for a number whose whole slot is the same, word for word: the rest of the claim may then be told elsewhere.
+REST_IN_PLACE = 0.35
 #: Words on each side that make the slot of a number or name.
 _SLOT = 3
 #: Numbers of a claim, and of a sentence, that are looked at as slots; more of them are a list, without slots.
 _MANY = 100
 #: A sentence below this cover is not looked at.
-_CANDIDATE = 0.4
+_CANDIDATE = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,13 +234,13 @@ def _numbers(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign
     unheld = (quantity for quantity in mine if not words.known.holding(quantity))
     for quantity in islice(unheld, _MANY if open_slots else 0):
         rest = _rest(claim, present, _inside(claim, quantity.start, quantity.end))
-        if rest < REST["number"]:
+        if rest < REST_IN_PLACE:
             continue
         for other in open_slots:
             if not _comparable(quantity, other):
                 continue
             slot = _same_slot(claim, quantity, words, other)
-            if slot >= 0.5:
+            if slot >= (0.5 if rest >= REST["number"] else 0.99):
                 yield Sign(_level(rest, slot), "number", quantity.text, other.text)
 
 

@@ -6,13 +6,16 @@ and window.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.evidence.analysis import NAME, NUMBER
-from workbench.evidence.grid import ClaimWords, Grid, Windows, in_windows, names_of, word_rows
+from workbench.evidence.grid import ClaimWords, Grid, Stated, Windows, in_windows, names_of, word_rows
+from workbench.evidence.numbers import Numbers, may_be_counted, rounds
 
 Floats = NDArray[Any]
 Ints = NDArray[Any]
@@ -39,6 +42,8 @@ LEXICAL = (
 
 #: Numbers that say too little to be missed.
 _LIGHT = frozenset(["first", "one"])
+#: Numbers of a claim that are looked up one by one; more of them are a list.
+_MANY = 100
 
 
 def lexical_features(grid: Grid, spans: Windows) -> Floats:
@@ -114,14 +119,30 @@ def _mean(values: NDArray[Any], empty: float) -> Floats | float:
 
 def _numbers_missing(grid: Grid, number: int, spans: Windows) -> Floats:
     rows = grid.rows[number]
-    mine = [
-        found
-        for where, found, text in grid.quantity_present
-        if rows.start <= where.start < rows.stop and text not in _LIGHT
-    ]
+    mine = [s.sentences for s in _stated(grid, rows) if s.quantity.text.lower() not in _LIGHT]
     if not mine:
         return np.zeros(len(spans), dtype=np.float32)
     return np.minimum((1.0 - in_windows(np.stack(mine), spans)).sum(axis=0), 2.0)
+
+
+def _stated(grid: Grid, rows: slice) -> Iterator[Stated]:
+    """The numbers of the claim that has these rows."""
+    return (stated for stated in grid.stated if rows.start <= stated.rows.start < rows.stop)
+
+
+def untold(grid: Grid, number: int, asked: Numbers) -> NDArray[np.bool_]:
+    """(texts,) whether a number of the claim stands nowhere in a text, neither rounded nor to be counted there.
+
+    ``asked``: the numbers of the question, which an answer repeats without any evidence. Of a claim with more than
+    :data:`_MANY` numbers the first are looked at.
+    """
+    found = np.zeros(len(grid.texts), dtype=bool)
+    for stated in islice(_stated(grid, grid.rows[number]), _MANY):
+        if not may_be_counted(stated.quantity) and not asked.holding(stated.quantity):
+            held = np.diff(np.concatenate([[0], np.cumsum(stated.sentences)])[grid.offsets]) > 0
+            for at in np.flatnonzero(~held & ~found).tolist():
+                found[at] = not any(rounds(stated.quantity, other) for other in grid.texts[at].quantities)
+    return found
 
 
 def _names_missing(grid: Grid, number: int, present: Floats) -> Floats:

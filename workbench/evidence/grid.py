@@ -7,16 +7,16 @@ is then a matter of sums and maxima.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.quantities import Entity, Quantity, same_quantity, traits
+from workbench.data.quantities import Entity, Quantity
 from workbench.evidence.analysis import FUNCTION, Analysis
+from workbench.evidence.numbers import Numbers, said, sentences_with
 
 Floats = NDArray[Any]
 Bools = NDArray[np.bool_]
@@ -95,6 +95,15 @@ def _window_ends(lengths: Ints, limit: int) -> list[tuple[int, int]]:
     return [pair for at, pair in enumerate(ends) if at == 0 or pair[1] > ends[at - 1][1]]
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A number of a claim: its ``rows`` on the word axis, and the ``sentences`` (s,) bool that hold it."""
+
+    rows: slice
+    sentences: Bools
+    quantity: Quantity
+
+
 class Grid:
     """The words of ``c`` claims (m in all) against the ``s`` sentences of the evidence texts.
 
@@ -130,7 +139,7 @@ class Grid:
         self.word_sentence = sentence
         self.exact = presence(self.ids, self.word_ids, sentence, self.n_sentences)
         self.gram_present = self._gram_presence()
-        self.quantity_present = self._quantity_presence()
+        self.stated = self._quantity_presence()
         self.present = self._word_presence()
 
     def _gram_presence(self) -> Bools:
@@ -143,8 +152,8 @@ class Grid:
         spelt = self.spelt = self._spelling()
         present = np.where(self.exact, 1.0, np.where(spelt >= _NEARLY, spelt * 0.8, 0.0)).astype(np.float32)
         self._find_inside(present, spelt)
-        for row, found, _ in self.quantity_present:
-            present[row] = found
+        for stated in self.stated:
+            present[stated.rows] = stated.sentences
         return present
 
     def _spelling(self) -> Floats:
@@ -187,75 +196,22 @@ class Grid:
         start, end = text.bounds[at]
         return text.folded[start:end]
 
-    def _quantity_presence(self) -> list[tuple[slice, Bools, str]]:
-        """For each number of a claim its rows on the word axis, the sentences (s,) that hold it, and its text."""
+    def _quantity_presence(self) -> list[Stated]:
         theirs = Numbers(
             (quantity, int(at + offset))
             for text, offset in zip(self.texts, self.offsets, strict=False)
             for quantity, at in zip(text.quantities, text.quantity_sentence, strict=True)
         )
         known: dict[Quantity, Bools] = {}
-        result = []
+        result: list[Stated] = []
         for claim, rows in zip(self.claims, self.rows, strict=True):
             for quantity in quantities_of(claim):
-                said = _said(quantity)
-                if said not in known:
-                    known[said] = _sentences_with(said, theirs, self.n_sentences)
+                alike = said(quantity)
+                if alike not in known:
+                    known[alike] = sentences_with(alike, theirs, self.n_sentences)
                 where = word_rows(claim, rows, quantity.start, quantity.end)
-                result.append((where, known[said], quantity.text.lower()))
+                result.append(Stated(where, known[alike], quantity))
         return result
-
-
-class Numbers:
-    """The distinct numbers and dates of texts and where they stand; a look-up compares with the few that come close.
-
-    Attributes
-    ----------
-    places
-        Each distinct number with the sentences that it stands in, some of them repeatedly.
-    """
-
-    def __init__(self, found: Iterable[tuple[Quantity, int]]) -> None:
-        self.places: dict[Quantity, list[int]] = {}
-        for quantity, place in found:
-            self.places.setdefault(_said(quantity), []).append(place)
-        self._near: dict[Any, list[Quantity]] = {}
-        for quantity in self.places:
-            for trait in traits(quantity):
-                self._near.setdefault(trait, []).append(quantity)
-
-    def near(self, quantity: Quantity) -> list[Quantity]:
-        """The distinct numbers that could hold ``quantity`` or be held by it."""
-        return list(dict.fromkeys(other for trait in traits(quantity) for other in self._near.get(trait, ())))
-
-    def holding(self, claimed: Quantity) -> list[Quantity]:
-        """The distinct numbers that hold ``claimed``, see :func:`holds_quantity`."""
-        return [other for other in self.near(claimed) if holds_quantity(other, claimed)]
-
-    def held_by(self, evidence: Quantity) -> list[Quantity]:
-        """The distinct numbers that ``evidence`` holds."""
-        return [claimed for claimed in self.near(evidence) if holds_quantity(evidence, claimed)]
-
-    @cached_property
-    def years(self) -> dict[int, set[int]]:
-        """The years named in each sentence that names one."""
-        found: dict[int, set[int]] = {}
-        for quantity, places in self.places.items():
-            if "y" in (parts := date_parts(quantity)):
-                for place in places:
-                    found.setdefault(place, set()).add(parts["y"])
-        return found
-
-    def on_day(self, month: int, day: int) -> list[int]:
-        """The sentences that name a day without its year."""
-        near = self._near.get(("d", day), ())
-        return [at for other in near if date_parts(other) == {"m": month, "d": day} for at in self.places[other]]
-
-
-def _said(quantity: Quantity) -> Quantity:
-    """A number apart from where it stands and, unless a version could be written so, how it is written."""
-    text = quantity.text.strip() if quantity.kind == "number" and quantity.unit is None else ""
-    return replace(quantity, start=0, end=0, text=text)
 
 
 def quantities_of(claim: ClaimWords) -> list[Quantity]:
@@ -273,56 +229,6 @@ def _inside(claim: ClaimWords, found: Sequence[_Span]) -> list[_Span]:
     first = bisect_left(found, claim.start, key=lambda span: span.start)
     last = bisect_left(found, claim.end, key=lambda span: span.start, lo=first)
     return [span for span in found[first:last] if span.end <= claim.end]
-
-
-def holds_quantity(evidence: Quantity, claimed: Quantity) -> bool:
-    """Whether a number of the evidence says at least what the claimed one says.
-
-    The same number; a fuller date (2014-05-01 holds 2014); a range holds its two ends; a unit that only one of them has
-    does not part them (it may stand in the head of a table).
-    """
-    if same_quantity(evidence, claimed):
-        return True
-    if evidence.kind == "date" and claimed.kind in ("date", "number"):
-        return _fuller_date(evidence, claimed)
-    if {claimed.kind, evidence.kind} & {"ordinal", "version", "date", "time"}:
-        return False
-    if claimed.unit != evidence.unit and claimed.unit is not None and evidence.unit is not None:
-        return False
-    if claimed.value is None:
-        return (claimed.low, claimed.high) == (evidence.low, evidence.high)
-    return claimed.value in (evidence.value, evidence.low, evidence.high)
-
-
-def _fuller_date(evidence: Quantity, claimed: Quantity) -> bool:
-    mine, theirs = date_parts(claimed), date_parts(evidence)
-    return bool(mine) and all(theirs.get(part) == value for part, value in mine.items())
-
-
-def date_parts(date: Quantity) -> dict[str, int]:
-    """``{"y": 2014, "m": 5, "d": 1}`` of a date; a bare number that looks like a year is one, others have no parts."""
-    rest = int(date.value or 0)
-    if date.kind != "date":
-        return {"y": rest} if date.unit is None and 1000 <= rest <= 2999 else {}
-    parts: dict[str, int] = {}
-    for part in reversed(date.unit or ""):
-        rest, parts[part] = (rest, rest) if part == "y" else divmod(rest, 100)
-    return parts
-
-
-def _sentences_with(quantity: Quantity, theirs: Numbers, n: int) -> Bools:
-    """(n,) the sentences that hold a number.
-
-    A date is also held where its day stands without a year and the sentence names no other year (June 19 , 2009).
-    """
-    found = np.zeros(n, dtype=bool)
-    for other in theirs.holding(quantity):
-        found[theirs.places[other]] = True
-    mine = date_parts(quantity) if quantity.kind == "date" else {}
-    if {"y", "m", "d"} <= mine.keys():
-        for at in theirs.on_day(mine["m"], mine["d"]):
-            found[at] |= mine["y"] in theirs.years.get(at, {mine["y"]})
-    return found
 
 
 def word_rows(claim: ClaimWords, rows: slice, start: int, end: int) -> slice:

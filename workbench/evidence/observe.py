@@ -20,7 +20,7 @@ from workbench.data.sentences import CITATION_MARK, sentences
 from workbench.data.text import tokens
 from workbench.evidence.copying import Copies
 from workbench.evidence.formats import format_sign
-from workbench.evidence.grid import Numbers
+from workbench.evidence.numbers import Numbers
 
 
 @dataclass(slots=True)

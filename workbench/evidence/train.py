@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from workbench.evidence import labelled, relevance
 from workbench.evidence.embed import resolve_encoder
 from workbench.evidence.evaluate_fit import Report, calibration_plot, report
+from workbench.evidence.examination import UNTOLD
 from workbench.evidence.labelled import Example
 from workbench.evidence.support import Logistic, write_table
 from workbench.evidence.training_rows import AskedRows, Features, Table, joined, span_table, support_table
@@ -116,14 +117,14 @@ def train(folder: Path, encoder: str, out: Path, plot: Path | None = None) -> li
     ]
     table, words = support_table(examples, features)
     names = LEXICAL_SUPPORT + (() if encoder == "none" else ALIGNMENT_SUPPORT)
-    held_out = cross_validated(table, names)
+    held_out = cross_validated(table, names) * _lowered(table)
     reports = _reports(table, held_out, np.array([word_overlap(example) for example in examples]))
     features.models["support"] = fit_table(table, names)
     unseen = labelled.own_and_other(labelled.clapnq(folder))
     other_table, other_words = support_table(unseen, features)
     probabilities = features.models["support"].probability(other_table.values, other_table.names).astype(np.float64)
     floor = np.array([word_overlap(example) for example in unseen])
-    reports += _reports(other_table, probabilities, floor, "unseen ")
+    reports += _reports(other_table, probabilities * _lowered(other_table), floor, "unseen ")
     spans = span_table([*examples, *unseen], [*words, *other_words])
     features.models["span"] = fit_table(spans)
     reports += _reports(spans, cross_validated(spans), spans.values[:, 0].astype(np.float64), "words ")
@@ -135,6 +136,11 @@ def train(folder: Path, encoder: str, out: Path, plot: Path | None = None) -> li
         sources = np.unique(table.sources)
         calibration_plot(plot, [(s, table.labels[table.sources == s], held_out[table.sources == s]) for s in sources])
     return reports
+
+
+def _lowered(table: Table) -> Floats:
+    """(n,) what the judge leaves of the model's probability: less where a number of the claim stands nowhere."""
+    return np.where(table.values[:, -1] > 0, UNTOLD, 1.0)
 
 
 def _reports(table: Table, held_out: NDArray[np.float64], floor: NDArray[np.float64], prefix: str = "") -> list[Report]:

@@ -14,8 +14,10 @@ from workbench.evidence import relevance
 from workbench.evidence.analysis import FUNCTION, NUMBER, analyse
 from workbench.evidence.embed import Encoder
 from workbench.evidence.examination import Examination
+from workbench.evidence.features import untold
 from workbench.evidence.grid import claim_words
 from workbench.evidence.labelled import Asked, Example
+from workbench.evidence.numbers import Numbers
 from workbench.evidence.parts import SPAN, span_features
 from workbench.evidence.support import Coefficients, Logistic, excess
 from workbench.evidence.vectors import TextVectors, VectorStore
@@ -75,16 +77,17 @@ def _texts(sample: Sample) -> list[str]:
 def support_table(examples: Sequence[Example], features: Features) -> tuple[Table, list[Floats]]:
     """Rows for the support model, one an example, and the features of the words of each claim.
 
-    The claim is laid out as a whole reference is: as one row, read with the prompt of a passage.
+    The claim is laid out as a whole reference is: as one row, read with the prompt of a passage. The last column,
+    ``untold``, is no feature of a model: it says where the judge lowers what the model says.
     """
     samples = [Sample("", "?", contexts=(Context(e.evidence),), reference=e.claim) for e in examples]
     rows, spans = [], []
     names: tuple[str, ...] = ()
     for seen in features.examinations(samples):
-        names, row = seen.names, len(seen.rows) - 1
+        names, row = (*seen.names, "untold"), len(seen.rows) - 1
         among = np.flatnonzero(seen.windows.owner == 0)
         window = int(among[np.argmax(seen.features[row, among, seen.names.index("word_cover")])])
-        rows.append(seen.features[row, window])
+        rows.append(np.append(seen.features[row, window], untold(seen.grid, row, Numbers(()))[0]))
         spans.append(span_features(seen.grid, seen.alignment, row, seen.windows, window))
     weights = _weights([e.source for e in examples])
     return _table(names, rows, [e.supported for e in examples], examples, weights), spans
