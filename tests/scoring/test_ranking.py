@@ -341,6 +341,18 @@ def test_fingerprints_follow_the_text_alone_and_byte_order_is_exact(texts: list[
     assert [texts[i] for i in order] == sorted(texts, key=lambda t: t.encode(), reverse=True)
 
 
+@pytest.mark.parametrize("name", ["chapter{}section{}", "{}hapters{}ection", "sectio{}{}n", "a-long-prefix-{}:{}", "{}{}"])
+def test_ids_that_differ_in_single_bytes_far_apart_are_told_apart(name: str) -> None:
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+    ids = [name.format(a, b) for a in letters for b in letters]
+    for seed in range(3):
+        prints = fingerprints(pa.chunked_array([ids], pa.large_string()), seed)
+        assert len(np.unique(prints)) == len(ids)
+        assert len(np.unique(prints >> np.uint64(24))) > 0.99 * len(ids)  # the highest bits tell them apart, too
+    qrels, run = frames([("q", d, i % 3) for i, d in enumerate(ids)], [("q", d, i) for i, d in enumerate(ids)])
+    assert quiet(qrels, run, ["recall", "holes"]).iloc[0].tolist() == ["q", 1, 0, True, 0]
+
+
 def test_equal_fingerprints_never_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     qrels, run = frames([("q", "a", 1), ("q", "b", 2)], [("q", "c", 3), ("q", "b", 2), ("q", "d", 1), ("q", "d", 0)])
     expected = quiet(qrels, run, ALL)

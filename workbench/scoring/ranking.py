@@ -151,8 +151,10 @@ def _read_qrels(qrels: pd.DataFrame) -> _Judgements:
     bad = np.flatnonzero(~np.isfinite(grade))
     if len(bad):
         raise InputError(f"qrels, row {bad[0]}: 'relevance' is {grade[bad[0]]}; every judgement needs a grade")
-    queries = columns.sorted_unique(ids)
-    code, _ = ordering.query_codes(ids, queries)
+    texts, lengths = columns.runs(ids)
+    queries, code = columns.sorted_codes(texts)
+    if lengths is not None:
+        code = np.repeat(code, lengths)
     return _Judgements(queries, code, documents, grade)
 
 
@@ -162,22 +164,24 @@ def _read_run(run: pd.DataFrame, judgements: _Judgements, precision: str) -> _Ru
     scores = columns.number_column(run, "score", "run")
     if not len(scores):
         raise InputError("run has no rows; give at least one retrieved document (query_id, doc_id, score)")
-    code, by_run = ordering.query_codes(ids, judgements.queries)
     nan = np.isnan(scores)
-    n_nan = int(nan.sum())
+    n_nan = int(np.count_nonzero(nan))
     nan_queries = _examples(ids.take(pa.array(np.flatnonzero(nan)[: 100 * EXAMPLES]))) if n_nan else []
     scores = np.where(nan, -np.inf, scores) if n_nan else scores
     if precision == "float32":
         with np.errstate(over="ignore"):
             scores = scores.astype(np.float32).astype(np.float64)
+    texts, lengths = columns.runs(ids)
+    code = columns.lookup(texts, judgements.queries)
+    known = code >= 0
     unknown: list[str] = []
-    outside = code < 0
-    if outside.any():
-        unknown = pc.unique(ids.filter(pa.array(outside))).to_pylist()
-        code, scores, documents = code[~outside], scores[~outside], documents.filter(pa.array(~outside))
-        by_run = by_run[by_run >= 0] if by_run is not None else None
-    parts = ordering.segments(code, by_run, len(judgements.queries))
-    return _Run(parts, documents, scores, sorted(unknown), (n_nan, nan_queries))
+    if not known.all():
+        unknown = sorted(pc.unique(texts.filter(pa.array(~known))).to_pylist())
+        rows = known if lengths is None else np.repeat(known, lengths)
+        scores, documents = scores[rows], documents.filter(pa.array(rows))
+        code, lengths = code[known], None if lengths is None else lengths[known]
+    parts = ordering.segments(code, lengths, len(judgements.queries))
+    return _Run(parts, documents, scores, unknown, (n_nan, nan_queries))
 
 
 def _examples(values: pa.ChunkedArray) -> list[str]:
@@ -195,22 +199,27 @@ def _match(judgements: _Judgements, run: _Run) -> _Ranking:
         raise InputError("qrels: document ids that no fingerprint tells apart; please report this with the file")
     judged_keys = judged_keys[distinct]
     keys = ordering.pair_keys(run.parts.code, run.documents, n, seed)
-    judged_documents = judgements.documents.take(pa.array(distinct)).combine_chunks()
-    rows, places = ordering.judged_rows(keys, run.documents, judged_keys, judged_documents, n)
+    rows, places = ordering.judged_rows(keys, judged_keys, n)
+    judged = distinct[places]
+    same = ordering.same_text(run.documents, rows, judgements.documents, judged)
+    if not same.all():
+        rows, judged = rows[same], judged[same]
     ranked = ordering.rank_rows(run.parts, run.scores, run.documents, keys, rows)
     code = run.parts.code[rows]
     rank = ranked.rank_of(rows, code, len(keys))
-    grade = judgements.grade[distinct][places]
+    grade = judgements.grade[judged]
     order = np.argsort((code.astype(np.int64) << 32) | rank, kind="stable")
-    order = order[rank[order] > 0]
+    if len(ranked.dropped):
+        order = order[rank[order] > 0]
     repeated = len(judgements.code) - len(distinct)
     return _Ranking(ranked, code[order], rank[order], grade[order], distinct, repeated)
 
 
 def _distinct(judgements: _Judgements, keys: np.ndarray) -> np.ndarray | None:
     """Judgements sorted by key, repeated ones once; None when different documents have the same key."""
-    order = np.argsort(keys, kind="stable")
-    again = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])
+    order = np.argsort(keys)
+    keys = keys[order]
+    again = np.flatnonzero(keys[1:] == keys[:-1])
     if not len(again):
         return order
     first, second = order[again], order[again + 1]
@@ -249,35 +258,37 @@ def _hits(judgements: _Judgements, ranking: _Ranking, gain: str, level: float) -
 def _report(judgements: _Judgements, run: _Run, ranking: _Ranking, cuts: set[int]) -> dict[str, Any]:
     """Findings as plain numbers and texts, so that the frame can still be written to Parquet."""
     ranked, names = ranking.ranked, judgements.queries
+    judged = np.bincount(ranking.code[ranking.grade >= 0], minlength=len(names))
 
-    def finding(queries: np.ndarray, count: int | None = None) -> dict[str, Any]:
-        some = np.unique(queries)[:EXAMPLES]
-        return {"count": len(queries) if count is None else int(count), "examples": names.take(some).to_pylist()}
+    def per_query(which: np.ndarray) -> np.ndarray:
+        return np.bincount(judgements.code[which], minlength=len(names))
 
-    fractional = np.flatnonzero(judgements.grade != np.floor(judgements.grade))
-    unjudged = ranked.count - np.bincount(ranking.code[ranking.grade >= 0], minlength=len(names))
+    def finding(count: np.ndarray) -> dict[str, Any]:
+        some = np.flatnonzero(count)[:EXAMPLES]
+        return {"count": int(count.sum()), "examples": names.take(some).to_pylist()}
+
     return {
-        "queries_missing_from_run": finding(np.flatnonzero(ranked.count == 0)),
+        "queries_missing_from_run": finding(ranked.count == 0),
         "queries_not_judged": {"count": len(run.unknown), "examples": run.unknown[:EXAMPLES]},
-        "duplicate_documents": finding(np.flatnonzero(ranked.duplicates), ranked.duplicates.sum()),
+        "duplicate_documents": finding(ranked.duplicates),
         "duplicate_judgements": {"count": ranking.repeated_judgements, "examples": []},
         "nan_scores": {"count": run.nan[0], "examples": run.nan[1]},
-        "fractional_grades": finding(judgements.code[fractional]),
-        "negative_grades": finding(judgements.code[judgements.grade < 0]),
+        "fractional_grades": finding(per_query(judgements.grade != np.floor(judgements.grade))),
+        "negative_grades": finding(per_query(judgements.grade < 0)),
         "ties_across_the_cut": finding(_tied_at(ranked, run.scores, cuts)),
-        "unjudged_documents": finding(np.flatnonzero(unjudged), unjudged.sum()),
+        "unjudged_documents": finding(ranked.count - judged),
     }
 
 
 def _tied_at(ranked: ordering.Ranked, scores: np.ndarray, cuts: set[int]) -> np.ndarray:
-    """Queries in which rank k and rank k + 1 have the same score, for any k asked for."""
-    tied = [np.zeros(0, dtype=np.int64)]
+    """True for queries in which rank k and rank k + 1 have the same score, for any k asked for."""
+    tied = np.zeros(len(ranked.count), dtype=bool)
     for k in sorted(cuts):
         longer = np.flatnonzero(ranked.count > k)
         last = ranked.starts[longer] + k - 1
         above, below = (last, last + 1) if ranked.order is None else (ranked.order[last], ranked.order[last + 1])
-        tied.append(longer[scores[above] == scores[below]])
-    return np.unique(np.concatenate(tied))
+        tied[longer] |= scores[above] == scores[below]
+    return tied
 
 
 SAID = {

@@ -16,6 +16,9 @@ import pyarrow.compute as pc
 
 from workbench.errors import InputError
 
+MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+"""The first n bytes of a little-endian word."""
+
 BLOCK = 1 << 15
 """Rows handled at once: temporary arrays of this length stay in the processor's cache."""
 
@@ -121,24 +124,32 @@ def fingerprints(column: pa.ChunkedArray, seed: int) -> np.ndarray:
 
 
 def _fingerprint_block(part: pa.Array, factors: np.ndarray) -> np.ndarray:
+    """Σ word · odd factor over the first eight bytes, the last eight, what lies between, and the length (mod 2^64).
+
+    Two strings that differ in one word never meet; any others with a probability of at most 2^-32, whatever the
+    strings: all words but the first are folded, so that a difference in their highest byte alone reaches low bits too.
+    """
     offsets, words = _words(part)
     start, end = offsets[:-1], offsets[1:]
     length = end - start
-    mixed = _last_word(words, start, end) * factors[0] + length.astype(np.uint64) * factors[63]
+    mixed = _first_word(words, start, length)
+    mixed *= factors[0]
+    mixed += length.view(np.uint64) * factors[1]
     longest = int(length.max(initial=0))
-    for i, shift in enumerate(range(0, longest - 8, 8), start=1):
-        # The last eight bytes are in already; a long string adds its further words from the front.
+    if longest > 8:
+        last = _folded(words[np.maximum(end - 8, 0)])
+        last *= length > 8  # shorter ones are in already
+        mixed += last * factors[2]
+    for i, shift in enumerate(range(8, longest - 8, 8)):
         rows = np.flatnonzero(length > shift + 8)
-        factor = factors[i % 63] * np.uint64(2 * (i // 63) + 1)
-        if len(rows) == len(length):
-            mixed += words[start + shift] * factor
-        else:
-            mixed[rows] += words[start[rows] + shift] * factor
-    mixed ^= mixed >> np.uint64(29)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(32)
-    mixed *= np.uint64(0x94D049BB133111EB)
+        factor = factors[3 + i % 61] * np.uint64(2 * (i // 61) + 1)
+        mixed[rows] += _folded(words[start[rows] + shift]) * factor
     return mixed
+
+
+def _folded(words: np.ndarray) -> np.ndarray:
+    words ^= words >> np.uint64(32)
+    return words
 
 
 def _words(part: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -152,16 +163,13 @@ def _words(part: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     return offsets, np.ndarray((data.size - 7,), dtype="<u8", buffer=data, strides=(1,))
 
 
-def _last_word(words: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """The last eight bytes of each string, shorter strings filled with zeros."""
-    at = np.maximum(end - 8, 0)
-    value = words[at]
-    surplus = np.maximum(start - at, 0)
-    if surplus.any():
-        value = np.where(surplus < 8, value >> (8 * np.minimum(surplus, 7)).astype(np.uint64), np.uint64(0))
-    early = np.flatnonzero(end < 8)  # the first strings of a buffer: their word runs into the next string
-    length = np.maximum(end[early] - start[early], 0)
-    value[early] &= (np.uint64(1) << (8 * length).astype(np.uint64)) - np.uint64(1)
+def _first_word(words: np.ndarray, start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """The first eight bytes of each string, shorter strings filled with zeros."""
+    end_of_data = len(words) - 1
+    value = words[np.minimum(start, end_of_data)]
+    late = slice(int(np.searchsorted(start, end_of_data, side="right")), None)  # fewer than eight bytes follow
+    value[late] >>= (8 * np.minimum(start[late] - end_of_data, 7)).astype(np.uint64)
+    value &= MASKS.take(length, mode="clip")
     return value
 
 
@@ -187,7 +195,41 @@ def _descending_words(words: np.ndarray, offsets: np.ndarray) -> Iterator[np.nda
     yield -length  # only texts that end in zero bytes differ in nothing else
 
 
-def sorted_unique(column: pa.ChunkedArray) -> pa.LargeStringArray:
-    """The distinct texts in the order of their UTF-8 bytes."""
-    unique = pc.unique(column)
-    return unique.take(pc.sort_indices(unique))
+def runs(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, np.ndarray | None]:
+    """Texts of the runs of equal rows and how long each is; in shuffled rows every row is one (lengths: None)."""
+    head = column.slice(0, 4096).combine_chunks()
+    if len(_run_starts(head)) > max(64, len(head) // 2):
+        return column, None
+    starts = [_run_starts(chunk) for chunk in column.chunks]
+    texts = [chunk.take(pa.array(first)) for chunk, first in zip(column.chunks, starts, strict=True)]
+    lengths = [np.diff(first, append=len(chunk)) for chunk, first in zip(column.chunks, starts, strict=True)]
+    return pa.chunked_array(texts, column.type), np.concatenate(lengths)
+
+
+def _run_starts(chunk: pa.LargeStringArray) -> np.ndarray:
+    """First row of each run of equal texts."""
+    changes = pc.not_equal(chunk[1:], chunk[:-1]).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(np.r_[len(chunk) > 0, changes])
+
+
+def take_rows(column: pa.ChunkedArray, rows: np.ndarray) -> pa.ChunkedArray:
+    """The texts of ``rows`` (ascending), chunk by chunk: Arrow would look for each row among the chunks."""
+    edges = np.cumsum([0, *map(len, column.chunks)])
+    cuts = np.searchsorted(rows, edges)
+    parts = zip(column.chunks, edges[:-1], cuts[:-1], cuts[1:], strict=True)
+    return pa.chunked_array([chunk.take(pa.array(rows[a:b] - edge)) for chunk, edge, a, b in parts], column.type)
+
+
+def sorted_codes(texts: pa.ChunkedArray) -> tuple[pa.LargeStringArray, np.ndarray]:
+    """The distinct texts in the order of their UTF-8 bytes, and for each text its place there, int32."""
+    encoded = texts.combine_chunks().dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary)
+    place = np.empty(len(order), dtype=np.int32)
+    place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+    return encoded.dictionary.take(order), place[encoded.indices.to_numpy()]
+
+
+def lookup(texts: pa.ChunkedArray, known: pa.LargeStringArray) -> np.ndarray:
+    """The place of each text in ``known``, int32, -1 where it is not there."""
+    found = pc.fill_null(pc.index_in(texts, value_set=known), -1)
+    return np.asarray(found.to_numpy()).astype(np.int32, copy=False)

@@ -89,8 +89,14 @@ def ideal_order(query: np.ndarray, gain: np.ndarray, n: int) -> tuple[np.ndarray
     """Positive gains in their best order: ``(query, 1-based rank, gain)``."""
     positive = np.flatnonzero(gain > 0)
     query, gain = query[positive], gain[positive]
-    order = np.lexsort([-gain, query])
-    query, gain = query[order], gain[order]
+    step = np.floor(gain.max(initial=0.0)) + 1.0
+    if n * step < 2**50 and (gain == np.floor(gain)).all():  # one whole number holds both, and sorts faster
+        both = np.sort(query * step - gain)
+        query = np.ceil(both / step).astype(np.int64)
+        gain = query * step - both
+    else:
+        order = np.lexsort([-gain, query])
+        query, gain = query[order], gain[order]
     return query, np.arange(len(query)) - first_positions(query, n)[query] + 1, gain
 
 
@@ -125,7 +131,8 @@ class Hits:
     @cached_property
     def found(self) -> tuple[np.ndarray, np.ndarray]:
         """Query and rank of the relevant hits."""
-        return self.query[self.relevant], self.rank[self.relevant]
+        rows = np.flatnonzero(self.relevant)
+        return self.query[rows], self.rank[rows]
 
     @cached_property
     def found_items(self) -> tuple[np.ndarray, np.ndarray]:
@@ -205,7 +212,8 @@ def _discounted(query: np.ndarray, rank: np.ndarray, gain: np.ndarray, k: int | 
     if k is not None:
         inside = rank <= k
         query, rank, gain = query[inside], rank[inside], gain[inside]
-    return np.bincount(query, weights=gain / np.log2(rank + 1.0), minlength=n)
+    discount = np.log2(np.arange(rank.max(initial=0) + 1) + 1.0)
+    return np.bincount(query, weights=gain / discount[rank], minlength=n)
 
 
 def _average_precision(hits: Hits, k: int | None) -> np.ndarray:

@@ -2,21 +2,25 @@
 
 The order is trec_eval's: score descending, ties by document id descending (as UTF-8 bytes). Only what can matter is
 touched: rows that come sorted are left where they are, ids are compared only inside ties, and a document is looked up
-only when a bit table over (query, fingerprint) lets it through. All looked-up rows are then compared as text.
+only when a table over (query, fingerprint) lets it through. All looked-up rows are then compared as text.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.scoring.ranking_columns import BLOCK, descending_bytes, fingerprints
+from workbench.scoring.ranking_columns import BLOCK, descending_bytes, fingerprints, take_rows
 
-FILTER_BITS = 27
-"""The bit table has at most 2**27 cells (128 MB), reached beyond four million judgements."""
+TABLE_BITS = 25
+"""The table of judgements has at most 2**25 cells (128 MB), reached beyond four million judgements."""
+
+SORTED = 4096
+"""Rows sorted at once, where each query is one block."""
 
 
 @dataclass(frozen=True)
@@ -60,36 +64,13 @@ class Ranked:
         return np.where(at < 0, 0, at - self.starts[codes] + 1)
 
 
-def query_codes(queries: pa.ChunkedArray, known: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Codes of the rows' queries in ``known`` (-1: not there), and the codes run by run when rows come in runs."""
-    head = queries.slice(0, 4096)
-    if len(head) > 64 and _n_runs(head) > len(head) // 2:
-        return _lookup(queries, known), None
-    codes, lengths = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int64)]
-    for chunk in queries.chunks:
-        if len(chunk):
-            runs = pc.run_end_encode(chunk, run_end_type=pa.int64())
-            codes.append(_lookup(runs.values, known))
-            lengths.append(np.diff(runs.run_ends.to_numpy(), prepend=0))
-    by_run = np.concatenate(codes)
-    return np.repeat(by_run, np.concatenate(lengths)), by_run[np.r_[True, by_run[1:] != by_run[:-1]]]
-
-
-def _n_runs(column: pa.ChunkedArray) -> int:
-    return sum(len(pc.run_end_encode(chunk).values) for chunk in column.chunks if len(chunk))
-
-
-def _lookup(values: pa.Array | pa.ChunkedArray, known: pa.LargeStringArray) -> np.ndarray:
-    found = pc.fill_null(pc.index_in(values, value_set=known), -1)
-    return np.asarray(found.to_numpy()).astype(np.int32, copy=False)
-
-
-def segments(code: np.ndarray, by_run: np.ndarray | None, n_queries: int) -> Segments:
-    """How the rows fall into queries; ``by_run`` as :func:`query_codes` returns it, without unknown queries."""
-    count = np.bincount(code, minlength=n_queries)
-    if by_run is not None and len(by_run) == np.count_nonzero(count):
-        return Segments(code, count, by_run, grouped=True)
-    return Segments(code, count, np.flatnonzero(count), grouped=False)
+def segments(by_run: np.ndarray, lengths: np.ndarray | None, n_queries: int) -> Segments:
+    """How the rows fall into queries: the query's code for each run of rows, and the length of each (None: 1)."""
+    code = by_run if lengths is None else np.repeat(by_run, lengths)
+    count = np.bincount(by_run, weights=lengths, minlength=n_queries).astype(np.int64, copy=False)
+    order = by_run[np.flatnonzero(np.diff(by_run, prepend=-1))]
+    grouped = len(order) == np.count_nonzero(count)
+    return Segments(code, count, order if grouped else np.flatnonzero(count), grouped)
 
 
 def pair_keys(code: np.ndarray, column: pa.ChunkedArray, n_queries: int, seed: int) -> np.ndarray:
@@ -108,37 +89,31 @@ def code_bits(n_queries: int) -> int:
     return max(1, (n_queries - 1).bit_length())
 
 
-def judged_rows(
-    keys: np.ndarray, documents: pa.ChunkedArray, judged_keys: np.ndarray, judged: pa.Array, n_queries: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the run that are judged, and the judgement of each; ``judged_keys`` sorted, each key one document."""
-    bits = min(max(code_bits(n_queries) + 3, (16 * len(judged_keys)).bit_length()), FILTER_BITS, 64)
+def judged_rows(keys: np.ndarray, judged_keys: np.ndarray, n_queries: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the run that have the key of a judgement, ascending, and the place of each in the sorted keys."""
+    bits = min(max(code_bits(n_queries) + 3, (4 * len(judged_keys)).bit_length()), TABLE_BITS)
     shift = np.uint64(64 - bits)
-    table = np.zeros(1 << bits, dtype=bool)
-    table[(judged_keys >> shift).view(np.int64)] = True
+    cells = (judged_keys >> shift).view(np.int64)
+    table = np.zeros(1 << bits, dtype=np.int32)  # 0: no judgement, i + 1: the i-th, -1: several
+    table[cells] = np.arange(1, len(cells) + 1)
+    table[cells[1:][cells[1:] == cells[:-1]]] = -1
     rows, places = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for start in range(0, len(keys), BLOCK):
         part = keys[start : start + BLOCK]
-        candidates = np.flatnonzero(table[(part >> shift).view(np.int64)])
-        wanted = part[candidates]
-        place = np.minimum(np.searchsorted(judged_keys, wanted), len(judged_keys) - 1)
-        found = judged_keys[place] == wanted
+        cell = table[(part >> shift).view(np.int64)]
+        candidates = np.flatnonzero(cell != 0)
+        place, wanted = cell[candidates].astype(np.int64) - 1, part[candidates]
+        several = np.flatnonzero(place < 0)
+        place[several] = np.minimum(np.searchsorted(judged_keys, wanted[several]), len(judged_keys) - 1)
+        found = np.flatnonzero(judged_keys[place] == wanted)
         rows.append(candidates[found] + start)
         places.append(place[found])
-    return _same_text(documents, judged, np.concatenate(rows), np.concatenate(places))
+    return np.concatenate(rows), np.concatenate(places)
 
 
-def _same_text(
-    documents: pa.ChunkedArray, judged: pa.Array, rows: np.ndarray, places: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Keep the pairs whose texts are equal: a fingerprint alone decides nothing."""
-    keep = [np.zeros(0, dtype=bool)]
-    for start in range(0, len(rows), BLOCK):
-        ours = documents.take(pa.array(rows[start : start + BLOCK]))
-        theirs = judged.take(pa.array(places[start : start + BLOCK]))
-        keep.append(np.asarray(pc.equal(ours, theirs).to_numpy(), dtype=bool))
-    same = np.concatenate(keep)
-    return (rows, places) if same.all() else (rows[same], places[same])
+def same_text(ours: pa.ChunkedArray, rows: np.ndarray, theirs: pa.ChunkedArray, places: np.ndarray) -> np.ndarray:
+    """Which pairs have equal texts, bool: a fingerprint alone decides nothing. ``rows`` ascend."""
+    return np.asarray(pc.equal(take_rows(ours, rows), theirs.take(pa.array(places))).to_numpy(), dtype=bool)
 
 
 def rank_rows(
@@ -150,7 +125,7 @@ def rank_rows(
     metric depends on it.
     """
     order = None if parts.grouped and _in_order(parts, scores) else _order(parts, scores, documents, judged)
-    dropped = _repeated(order, parts.code, documents, keys)
+    dropped = _repeated(order, parts, documents, keys)
     if not len(dropped):
         return Ranked(order, parts.starts(parts.count), parts.count, np.zeros_like(parts.count), dropped)
     duplicates = np.bincount(parts.code[dropped], minlength=len(parts.count))
@@ -238,11 +213,9 @@ def _repair_ties(
     order[places] = rows[np.lexsort([*descending_bytes(texts), -scores[rows], group])]
 
 
-def _repeated(order: np.ndarray | None, code: np.ndarray, documents: pa.ChunkedArray, keys: np.ndarray) -> np.ndarray:
+def _repeated(order: np.ndarray | None, parts: Segments, documents: pa.ChunkedArray, keys: np.ndarray) -> np.ndarray:
     """Rows whose document stands higher in the same query already."""
-    ordered = np.sort(keys)
-    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    del ordered
+    twice = _twice(parts, keys)
     if not len(twice):
         return np.zeros(0, dtype=np.int64)
     rows = np.flatnonzero(np.isin(keys, twice))
@@ -251,6 +224,19 @@ def _repeated(order: np.ndarray | None, code: np.ndarray, documents: pa.ChunkedA
         position[order] = np.arange(len(order), dtype=np.int32)
         rows = rows[np.argsort(position[rows])]
     names = pc.rank(documents.take(pa.array(rows)), tiebreaker="dense").to_numpy().astype(np.int64)
-    pair = code[rows] * (np.int64(names.max()) + 1) + names
+    pair = parts.code[rows] * (np.int64(names.max()) + 1) + names
     _, first = np.unique(pair, return_index=True)
     return np.delete(rows, first)
+
+
+def _twice(parts: Segments, keys: np.ndarray) -> np.ndarray:
+    """Keys that occur more than once; grouped rows are sorted a few queries at a time, in the processor's cache."""
+    edges = np.array([0, len(keys)])
+    if parts.grouped:
+        ends = np.cumsum(parts.count[parts.order])
+        edges = np.r_[0, ends[np.searchsorted(ends, np.arange(SORTED, len(keys), SORTED))], len(keys)]
+    twice = [np.zeros(0, dtype=np.uint64)]
+    for start, end in itertools.pairwise(edges):
+        ordered = np.sort(keys[start:end])
+        twice.append(ordered[1:][ordered[1:] == ordered[:-1]])
+    return np.unique(np.concatenate(twice))
