@@ -239,7 +239,9 @@ def _distinct(judgements: _Judgements, keys: np.ndarray) -> np.ndarray | None:
 
 def _hits(judgements: _Judgements, ranking: _Ranking, gain: str, level: float) -> Hits:
     n = len(judgements.queries)
-    code, grade = judgements.code[ranking.judgements], judgements.grade[ranking.judgements]
+    code, grade = judgements.code, judgements.grade
+    if ranking.repeated_judgements:
+        code, grade = code[ranking.judgements], grade[ranking.judgements]
     return Hits(
         n=n,
         query=ranking.code,
@@ -283,11 +285,12 @@ def _report(judgements: _Judgements, run: _Run, ranking: _Ranking, cuts: set[int
 def _tied_at(ranked: ordering.Ranked, scores: np.ndarray, cuts: set[int]) -> np.ndarray:
     """True for queries in which rank k and rank k + 1 have the same score, for any k asked for."""
     tied = np.zeros(len(ranked.count), dtype=bool)
+    if ranked.order is None:  # scores fall everywhere
+        return tied
     for k in sorted(cuts):
         longer = np.flatnonzero(ranked.count > k)
         last = ranked.starts[longer] + k - 1
-        above, below = (last, last + 1) if ranked.order is None else (ranked.order[last], ranked.order[last + 1])
-        tied[longer] |= scores[above] == scores[below]
+        tied[longer] |= scores[ranked.order[last]] == scores[ranked.order[last + 1]]
     return tied
 
 

@@ -17,10 +17,7 @@ import pyarrow.compute as pc
 from workbench.scoring.ranking_columns import BLOCK, descending_bytes, fingerprints, take_rows
 
 TABLE_BITS = 25
-"""The table of judgements has at most 2**25 cells (128 MB), reached beyond four million judgements."""
-
-SORTED = 4096
-"""Rows sorted at once, where each query is one block."""
+"""The table of judgements has at most 2**25 cells (128 MB), reached beyond two million judgements."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ def code_bits(n_queries: int) -> int:
 
 def judged_rows(keys: np.ndarray, judged_keys: np.ndarray, n_queries: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows of the run that have the key of a judgement, ascending, and the place of each in the sorted keys."""
-    bits = min(max(code_bits(n_queries) + 3, (4 * len(judged_keys)).bit_length()), TABLE_BITS)
+    bits = min(max(code_bits(n_queries) + 3, (8 * len(judged_keys)).bit_length()), TABLE_BITS)
     shift = np.uint64(64 - bits)
     cells = (judged_keys >> shift).view(np.int64)
     table = np.zeros(1 << bits, dtype=np.int32)  # 0: no judgement, i + 1: the i-th, -1: several
@@ -231,12 +228,12 @@ def _repeated(order: np.ndarray | None, parts: Segments, documents: pa.ChunkedAr
 
 def _twice(parts: Segments, keys: np.ndarray) -> np.ndarray:
     """Keys that occur more than once; grouped rows are sorted a few queries at a time, in the processor's cache."""
-    edges = np.array([0, len(keys)])
-    if parts.grouped:
-        ends = np.cumsum(parts.count[parts.order])
-        edges = np.r_[0, ends[np.searchsorted(ends, np.arange(SORTED, len(keys), SORTED))], len(keys)]
+    ends = np.cumsum(parts.count[parts.order]) if parts.grouped else np.array([len(keys)])
+    edges = np.r_[0, ends[np.searchsorted(ends, np.arange(BLOCK, len(keys), BLOCK))], len(keys)]
+    depth = np.diff(ends, prepend=0)
+    width = int(depth[0]) if len(depth) and (depth == depth[0]).all() else 0
     twice = [np.zeros(0, dtype=np.uint64)]
-    for start, end in itertools.pairwise(edges):
-        ordered = np.sort(keys[start:end])
+    for start, end in itertools.pairwise(np.unique(edges)):
+        ordered = np.sort(keys[start:end].reshape(-1, width or end - start), axis=1).ravel()
         twice.append(ordered[1:][ordered[1:] == ordered[:-1]])
     return np.unique(np.concatenate(twice))
