@@ -191,24 +191,24 @@ def _examples(values: pa.ChunkedArray) -> list[str]:
 def _match(judgements: _Judgements, run: _Run) -> _Ranking:
     n = len(judgements.queries)
     for seed in range(ATTEMPTS):
-        judged_keys = ordering.pair_keys(judgements.code, judgements.documents, n, seed)
+        judged_keys = ordering.pair_keys(judgements.code, None, judgements.documents, n, seed)
         distinct = _distinct(judgements, judged_keys)
         if distinct is not None:
             break  # otherwise two documents share a fingerprint: other factors tell them apart
     else:
         raise InputError("qrels: document ids that no fingerprint tells apart; please report this with the file")
     judged_keys = judged_keys[distinct]
-    keys = ordering.pair_keys(run.parts.code, run.documents, n, seed)
+    keys = ordering.pair_keys(run.parts.by_run, run.parts.lengths, run.documents, n, seed)
     rows, places = ordering.judged_rows(keys, judged_keys, n)
     judged = distinct[places]
     same = ordering.same_text(run.documents, rows, judgements.documents, judged)
     if not same.all():
         rows, judged = rows[same], judged[same]
     ranked = ordering.rank_rows(run.parts, run.scores, run.documents, keys, rows)
-    code = run.parts.code[rows]
+    code = ordering.query_of(keys[rows], n)
     rank = ranked.rank_of(rows, code, len(keys))
     grade = judgements.grade[judged]
-    order = np.argsort((code.astype(np.int64) << 32) | rank, kind="stable")
+    order = np.argsort((code << 32) | rank, kind="stable")
     if len(ranked.dropped):
         order = order[rank[order] > 0]
     repeated = len(judgements.code) - len(distinct)

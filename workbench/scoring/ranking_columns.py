@@ -6,6 +6,7 @@ numpy, eight at a time, so that five million ids cost a few hundredths of a seco
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -113,7 +114,7 @@ def _from_objects(series: pd.Series, name: str, owner: str) -> pd.Series:
 def fingerprints(column: pa.ChunkedArray, seed: int) -> np.ndarray:
     """A 64-bit hash for each string, shape ``(n,)`` uint64; equal strings have equal ones, every byte counts."""
     result = np.empty(len(column), dtype=np.uint64)
-    factors = np.random.default_rng(seed).integers(0, 2**63, size=64, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    factors = _odd_factors(seed)
     at = 0
     for chunk in column.chunks:
         for start in range(0, len(chunk), BLOCK):
@@ -121,6 +122,11 @@ def fingerprints(column: pa.ChunkedArray, seed: int) -> np.ndarray:
             result[at : at + len(part)] = _fingerprint_block(part, factors)
             at += len(part)
     return result
+
+
+@functools.cache
+def _odd_factors(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 2**63, size=64, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 
 
 def _fingerprint_block(part: pa.Array, factors: np.ndarray) -> np.ndarray:

@@ -22,9 +22,11 @@ TABLE_BITS = 25
 
 @dataclass(frozen=True)
 class Segments:
-    """Rows of a run by query: ``code`` (n,) int32; ``grouped``: each query is one block, in the order of ``order``."""
+    """Rows of a run by query: the query's code for each run of rows, the length of each (None: 1), ``count`` of each
+    query; ``grouped``: each query is one block, in the order of ``order``."""
 
-    code: np.ndarray
+    by_run: np.ndarray
+    lengths: np.ndarray | None
     count: np.ndarray
     order: np.ndarray
     grouped: bool
@@ -62,23 +64,29 @@ class Ranked:
 
 
 def segments(by_run: np.ndarray, lengths: np.ndarray | None, n_queries: int) -> Segments:
-    """How the rows fall into queries: the query's code for each run of rows, and the length of each (None: 1)."""
-    code = by_run if lengths is None else np.repeat(by_run, lengths)
+    """How the rows fall into queries, from the code of each run of rows and their lengths."""
     count = np.bincount(by_run, weights=lengths, minlength=n_queries).astype(np.int64, copy=False)
     order = by_run[np.flatnonzero(np.diff(by_run, prepend=-1))]
     grouped = len(order) == np.count_nonzero(count)
-    return Segments(code, count, order if grouped else np.flatnonzero(count), grouped)
+    return Segments(by_run, lengths, count, order if grouped else np.flatnonzero(count), grouped)
 
 
-def pair_keys(code: np.ndarray, column: pa.ChunkedArray, n_queries: int, seed: int) -> np.ndarray:
+def pair_keys(
+    by_run: np.ndarray, lengths: np.ndarray | None, column: pa.ChunkedArray, n_queries: int, seed: int
+) -> np.ndarray:
     """One 64-bit key for each (query, document): the query's code in the high bits, the fingerprint below."""
     bits = code_bits(n_queries)
-    keys = fingerprints(column, seed)
+    keys = by_run.astype(np.uint64)
+    keys <<= np.uint64(64 - bits)
+    keys = keys if lengths is None else np.repeat(keys, lengths)
     for start in range(0, len(keys), BLOCK):
-        part = keys[start : start + BLOCK]
-        part >>= np.uint64(bits)
-        part |= code[start : start + BLOCK].astype(np.uint64) << np.uint64(64 - bits)
+        keys[start : start + BLOCK] |= fingerprints(column.slice(start, BLOCK), seed) >> np.uint64(bits)
     return keys
+
+
+def query_of(keys: np.ndarray, n_queries: int) -> np.ndarray:
+    """The query's code of each key, int64."""
+    return (keys >> np.uint64(64 - code_bits(n_queries))).view(np.int64)
 
 
 def code_bits(n_queries: int) -> int:
@@ -121,11 +129,11 @@ def rank_rows(
     Only the ranks of the rows ``judged`` are exact: a tie among documents that nobody judged is not broken, since no
     metric depends on it.
     """
-    order = None if parts.grouped and _in_order(parts, scores) else _order(parts, scores, documents, judged)
+    order = None if parts.grouped and _in_order(parts, scores) else _order(parts, scores, documents, keys, judged)
     dropped = _repeated(order, parts, documents, keys)
     if not len(dropped):
         return Ranked(order, parts.starts(parts.count), parts.count, np.zeros_like(parts.count), dropped)
-    duplicates = np.bincount(parts.code[dropped], minlength=len(parts.count))
+    duplicates = np.bincount(query_of(keys[dropped], len(parts.count)), minlength=len(parts.count))
     keep = np.ones(len(scores), dtype=bool)
     keep[dropped] = False
     order = np.flatnonzero(keep) if order is None else order[keep[order]]
@@ -134,27 +142,28 @@ def rank_rows(
 
 
 def _in_order(parts: Segments, scores: np.ndarray) -> bool:
-    """True when scores fall strictly within each query: nothing to sort, no tie."""
-    falls = scores[1:] < scores[:-1]
-    if falls.all():
-        return True
-    rest = np.flatnonzero(~falls)
-    return bool((parts.code[rest] != parts.code[rest + 1]).all())
+    """True when scores fall strictly within each (grouped) query: nothing to sort, no tie."""
+    rises = np.flatnonzero(~(scores[1:] < scores[:-1])) + 1
+    return bool(np.isin(rises, np.cumsum(parts.count[parts.order]), assume_unique=True).all())
 
 
-def _order(parts: Segments, scores: np.ndarray, documents: pa.ChunkedArray, judged: np.ndarray) -> np.ndarray:
+def _order(
+    parts: Segments, scores: np.ndarray, documents: pa.ChunkedArray, keys: np.ndarray, judged: np.ndarray
+) -> np.ndarray:
     lengths = np.unique(parts.count[parts.order])
     if parts.grouped and len(lengths) <= 256:
         order = _order_blocks(parts, scores, lengths)
         level = scores[order]
     else:
-        coarse = _coarse_keys(parts, scores)
+        coarse = _coarse_keys(parts, scores, keys)
         order = np.argsort(coarse)
         level = coarse[order]
         del coarse
     tied = level[1:] == level[:-1]
     del level
-    tied &= parts.code[order[1:]] == parts.code[order[:-1]]
+    query = query_of(keys[order], len(parts.count))
+    tied &= query[1:] == query[:-1]
+    del query
     if tied.any():
         _repair_ties(order, tied, scores, documents, judged)
     return order
@@ -177,7 +186,7 @@ def _blocks(starts: np.ndarray, length: int) -> list[np.ndarray]:
     return [starts[i : i + step] for i in range(0, len(starts), step)]
 
 
-def _coarse_keys(parts: Segments, scores: np.ndarray) -> np.ndarray:
+def _coarse_keys(parts: Segments, scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """64-bit keys that sort by query, then by score descending as far as the bits reach (near ties are repaired)."""
     bits = np.uint64(code_bits(len(parts.count)))
     keys = np.empty(len(scores), dtype=np.uint64)
@@ -185,7 +194,7 @@ def _coarse_keys(parts: Segments, scores: np.ndarray) -> np.ndarray:
     for start in range(0, len(scores), BLOCK):
         raw = (scores[start : start + BLOCK] + 0.0).view(np.uint64)  # + 0.0 makes -0.0 equal to 0.0
         descending = np.where(raw & sign, raw, ~(raw ^ sign))
-        code = parts.code[start : start + BLOCK].astype(np.uint64)
+        code = pairs[start : start + BLOCK] >> (np.uint64(64) - bits)
         keys[start : start + BLOCK] = (code << (np.uint64(64) - bits)) | (descending >> bits)
     return keys
 
@@ -221,7 +230,7 @@ def _repeated(order: np.ndarray | None, parts: Segments, documents: pa.ChunkedAr
         position[order] = np.arange(len(order), dtype=np.int32)
         rows = rows[np.argsort(position[rows])]
     names = pc.rank(documents.take(pa.array(rows)), tiebreaker="dense").to_numpy().astype(np.int64)
-    pair = parts.code[rows] * (np.int64(names.max()) + 1) + names
+    pair = query_of(keys[rows], len(parts.count)) * (names.max() + 1) + names
     _, first = np.unique(pair, return_index=True)
     return np.delete(rows, first)
 
