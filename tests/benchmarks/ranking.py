@@ -101,6 +101,7 @@ def contest_workbench(qrels: pd.DataFrame, run: pd.DataFrame) -> dict[str, Any]:
 
 
 def contest_index_in(qrels: pd.DataFrame, run: pd.DataFrame) -> dict[str, Any]:
+    """The run's document ids looked up among the distinct ones of the qrels, found beforehand: the look-up alone."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -132,8 +132,8 @@ def _odd_factors(seed: int) -> np.ndarray:
 def _fingerprint_block(part: pa.Array, factors: np.ndarray) -> np.ndarray:
     """Σ word · odd factor over the first eight bytes, the last eight, what lies between, and the length (mod 2^64).
 
-    Two strings that differ in one word never meet; any others with a probability of at most 2^-32, whatever the
-    strings: all words but the first are folded, so that a difference in their highest byte alone reaches low bits too.
+    Two strings (of up to 500 bytes) that differ in one word never meet, any others with a probability of at most 2^-32:
+    all words but the first are folded, so that a difference in their highest byte alone reaches low bits, too.
     """
     offsets, words = _words(part)
     start, end = offsets[:-1], offsets[1:]

@@ -144,7 +144,8 @@ def rank_rows(
 def _in_order(parts: Segments, scores: np.ndarray) -> bool:
     """True when scores fall strictly within each (grouped) query: nothing to sort, no tie."""
     rises = np.flatnonzero(~(scores[1:] < scores[:-1])) + 1
-    return bool(np.isin(rises, np.cumsum(parts.count[parts.order]), assume_unique=True).all())
+    ends = np.cumsum(parts.count[parts.order])
+    return len(rises) < len(ends) and bool(np.isin(rises, ends, assume_unique=True).all())
 
 
 def _order(
