@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
+from workbench.data.citations import find_citations
 from workbench.data.schema import Context, Sample
+from workbench.data.sentences import claims
 from workbench.evidence.copying import Copies
 from workbench.evidence.formats import format_sign
 from workbench.evidence.observe import Library, observe
@@ -39,6 +41,17 @@ def test_a_foreign_document_that_was_not_retrieved_is_still_a_leak_when_it_is_an
     [
         ("Q?", '{"answer": "It is 5.", "score": 1}', "raw_json"),
         ("Give me JSON.", '{"answer": 5}', None),
+        ("Q?", '```json\n{"response": "It is 5.", "sources": [1]}\n```', "raw_json"),
+        ("Q?", '```json\n{"response": "It is fi', "raw_json"),
+        ("Q?", '[{"text": "It is 5."}]', "raw_json"),
+        ("问题？", '{"回答": "是五。", "引用": [1]}', "raw_json"),
+        ("Q?", "{braces} are written so.", None),
+        ("Q?", 'It is 5.\n{"tool_calls": [{"function": {"name": "lookup"}}]}', "tool_call"),
+        ("Q?", '{"name": "search", "arguments": {"q": "five"}}', "tool_call"),
+        ("Q?", 'He asked the crowd and got one reply: "No, not any more."', None),
+        ("Q?", 'It is five. He then said "', "cut_off"),
+        ("问题？", "该方案适用于北京的全部门店，以及", "cut_off"),
+        ("问题？", "退款会在七天内到账，但是", "cut_off"),
         ("Q?", 'It is 5. <tool_call>{"name": "x"}</tool_call>', "tool_call"),
         ("Q?", "Answer the question using only the provided context.\nQuestion: Q?\nAnswer: 5.", "prompt_echo"),
         ("问题是什么？", "请根据以下上下文回答问题。\n回答：五。", "prompt_echo"),
@@ -53,6 +66,18 @@ def test_a_foreign_document_that_was_not_retrieved_is_still_a_leak_when_it_is_an
 )
 def test_signs_of_a_broken_format(question: str, answer: str, sign: str | None) -> None:
     assert format_sign(Sample("1", question, answer), {}) == sign
+
+
+def test_json_and_code_state_only_what_their_sentences_state() -> None:
+    def stated(text: str) -> list[str]:
+        return [claim.text for claim in claims(text).spans]
+
+    assert stated('```json\n{"response": "It is 5.", "sources": [1]}\n```') == ["It is 5."]
+    assert stated('It is 5.\n{"tool_calls": [{"function": {"name": "look up"}}]}') == ["It is 5."]
+    assert stated('{"name": "search", "arguments": {"q": "how many are there"}}') == []
+    assert stated("运行命令即可。\n```bash\nrm -r build\n```\n然后重新编译。") == ["运行命令即可。", "然后重新编译。"]
+    assert find_citations('{"response": "It is 5.", "sources": [1]}') == []
+    assert [c.number for c in find_citations('{"response": "It is 5 [2]."}')] == [2]
 
 
 def test_the_services_finish_reason_says_cut_off() -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from workbench.data.wrapping import spoken
+
 _BRACKETED = re.compile(r"\[\^?([^\[\]\n]{1,80})\](?:\(([^()\s]{1,200})\))?|【([^【】\n]{1,80})】")
 _NUMBERS = re.compile(r"\s*\d{1,4}(?:\s*[,，、;；–~-]\s*\d{1,4})*\s*")
 _RANGE = re.compile(r"(\d{1,4})\s*[–~-]\s*(\d{1,4})")
@@ -34,11 +36,15 @@ class Citation:
 def find_citations(answer: str, known: Sequence[str] = ()) -> list[Citation]:
     """Citations marked in ``answer``, in order; a mark that names several gives one each.
 
-    ``known`` are the document ids at hand: a bracketed token is a citation when it has the shape of one of them.
+    Lists inside JSON and tool calls are no marks. ``known`` are the document ids at hand: a bracketed token is a
+    citation when it has the shape of one of them.
     """
     shapes = _shapes(tuple(known)) if known else frozenset()
     found: list[Citation] = []
+    speaking = spoken(answer) if "{" in answer else [(0, len(answer))]
     for match in _BRACKETED.finditer(answer):
+        if not any(start <= match.start() < end for start, end in speaking):
+            continue
         inner, link, wide = match.groups()
         content = (inner or wide or "").strip()
         found += [

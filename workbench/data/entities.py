@@ -25,6 +25,8 @@ class Entity:
 _PLACE_ENDS = """有限公司 集团 公司 大学 学院 银行 医院 委员会 研究院 研究所 协会 部门 中心
 省 市 县 区 州 国 岛 河 山 湖 机场 车站 战役 王朝"""
 _CAPITALISED = r"[A-Z][A-Za-zÀ-ɏ0-9’'-]*"
+#: How an identifier begins: no part of the name before it (Error E-1207).
+_CODE_HEAD = r"[A-Za-z]{1,20}[-./_\#]?\d"
 _ENTITY = re.compile(
     rf"""
       (?P<title>《[^《》\n]{{1,60}}》)
@@ -32,7 +34,7 @@ _ENTITY = re.compile(
     | (?P<code>(?<![A-Za-z0-9_])(?=[A-Za-z_]{{1,60}}(?:[-.\#/_][A-Za-z_]{{1,60}}){{0,8}}[-.\#/_]?\d)
             [A-Za-z_][A-Za-z0-9_]*(?:[-\#./][A-Za-z0-9_]+)*(?![A-Za-z0-9_])
         | \b[a-z]+(?:_[a-z0-9]+)+\b | (?<![A-Za-z0-9_])[A-Z]{{2,}}(?:[-_][A-Z0-9]+)*(?![A-Za-z0-9_]))
-    | (?P<name>(?<![A-Za-z0-9_]){_CAPITALISED}(?:\ (?:(?:of|the|and|de|van|von|for|&)\ )?{_CAPITALISED})*)
+    | (?P<name>(?<![A-Za-z0-9_]){_CAPITALISED}(?:\ (?:(?:of|the|and|de|van|von|for|&)\ )?(?!{_CODE_HEAD}){_CAPITALISED})*)
     | (?P<place>[{HAN}]{{2,8}}?(?:{"|".join(_PLACE_ENDS.split())}))
     """,
     re.VERBOSE,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from workbench.data.quantities import Entity, Quantity
 from workbench.evidence.analysis import FUNCTION, NUMBER, Analysis, analyse, word_id
-from workbench.evidence.features import claim_negations
+from workbench.evidence.features import claim_negations, holds_code
 from workbench.evidence.grid import ClaimWords, Grid, Ints, names_of, quantities_of
 from workbench.evidence.numbers import Numbers, date_parts
 
@@ -30,6 +30,8 @@ REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.8, "an
 REST_IN_PLACE = 0.35
 #: Words on each side that make the slot of a number or name.
 _SLOT = 3
+#: Kinds of names that could fill the same slot have the same value here.
+_COMPARED = {"name": "name", "title": "name", "code": "code"}
 #: Numbers of a claim, and of a sentence, that are looked at as slots; more of them are a list, without slots.
 _MANY = 100
 #: A sentence below this cover is not looked at.
@@ -260,18 +262,21 @@ def _level(rest: float, slot: float) -> float:
 
 
 def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
-    mine = [name for name in names_of(claim) if name.kind in ("name", "title")]
+    mine = [name for name in names_of(claim) if name.kind in _COMPARED]
     known = claim.source.folded[claim.start : claim.end]
     for name in mine:
         rows = _inside(claim, name.start, name.end)
         if not len(present[rows]) or float(np.max(present[rows])) > 0:
             continue
-        elsewhere = claim.source.folded[name.start : name.end] in words.scope
+        said = claim.source.folded[name.start : name.end]
+        if name.kind == "code" and holds_code(words.scope, said):
+            continue
+        elsewhere = said in words.scope
         rest = _rest(claim, present, rows)
         if rest < REST["name elsewhere" if elsewhere else "name"]:
             continue
         for other in words.names:
-            if other.kind not in ("name", "title") or words.text.folded[other.start : other.end] in known:
+            if _COMPARED.get(other.kind) != _COMPARED[name.kind] or words.text.folded[other.start : other.end] in known:
                 continue
             slot = _same_slot(claim, name, words, other)
             if slot >= (0.99 if elsewhere else 0.6):

@@ -24,7 +24,6 @@ from workbench.evidence.contradiction import Sign, contradictions
 from workbench.evidence.features import LEXICAL, lexical_features, sentence_cover, untold
 from workbench.evidence.grid import ClaimWords, Grid, Windows, claim_words, windows
 from workbench.evidence.judge import MAX_CLAIMS, Side
-from workbench.evidence.numbers import Numbers
 from workbench.evidence.relevance import bare_values
 from workbench.evidence.support import Coefficients
 from workbench.evidence.vectors import TextVectors, sentence_vectors
@@ -39,7 +38,7 @@ UNKNOWN = 0.3
 UNSURE, WIDENED = 0.35, 0.7
 #: Contradiction where no sign shows, as a share of what support leaves.
 BASE_RATE = 0.03
-#: What is left of the support by a text that has a number of the claim nowhere. People call 1 to 14 % of such claims
+#: What is left of the support by a text that has a number or code of the claim nowhere. People call 1 to 14 % of such claims
 #: supported (CLAPnq, BEGIN, WiCE), however alike the rest is.
 UNTOLD = 0.2
 #: Support of a bare value that stands in a text, and that does not.
@@ -267,9 +266,8 @@ class Examination:
         if self.claims and len(self.windows):
             firsts = np.flatnonzero(np.diff(self.windows.owner, prepend=-1))
             entail[:, self.windows.owner[firsts]] = np.maximum.reduceat(self.window_support, firsts, axis=1)
-        asked = Numbers((quantity, 0) for quantity in self.question.quantities)
         for number in range(len(self.claims)):
-            entail[number, untold(self.grid, number, asked)] *= UNTOLD
+            entail[number, untold(self.grid, number, self.question)] *= UNTOLD
         self._values(entail)
         contradict = BASE_RATE * (1.0 - entail)
         for (claim, text), sign in self.signs.items():

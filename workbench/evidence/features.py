@@ -6,14 +6,16 @@ and window.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.evidence.analysis import NAME, NUMBER
+from workbench.evidence.analysis import NAME, NUMBER, Analysis
 from workbench.evidence.grid import ClaimWords, Grid, Stated, Windows, in_windows, names_of, word_rows
 from workbench.evidence.numbers import Numbers, may_be_counted, rounds
 
@@ -130,19 +132,41 @@ def _stated(grid: Grid, rows: slice) -> Iterator[Stated]:
     return (stated for stated in grid.stated if rows.start <= stated.rows.start < rows.stop)
 
 
-def untold(grid: Grid, number: int, asked: Numbers) -> NDArray[np.bool_]:
-    """(texts,) whether a number of the claim stands nowhere in a text, neither rounded nor to be counted there.
+def untold(grid: Grid, number: int, question: Analysis | None) -> NDArray[np.bool_]:
+    """(texts,) whether a number or code of the claim stands nowhere in a text: not rounded, and not to be counted there.
 
-    ``asked``: the numbers of the question, which an answer repeats without any evidence. Of a claim with more than
-    :data:`_MANY` numbers the first are looked at.
+    What stands in the ``question`` needs no evidence: an answer repeats it. Of a claim with more than :data:`_MANY`
+    numbers or codes the first are looked at.
     """
+    asked = Numbers((quantity, 0) for quantity in (question.quantities if question else ()))
     found = np.zeros(len(grid.texts), dtype=bool)
     for stated in islice(_stated(grid, grid.rows[number]), _MANY):
         if not may_be_counted(stated.quantity) and not asked.holding(stated.quantity):
             held = np.diff(np.concatenate([[0], np.cumsum(stated.sentences)])[grid.offsets]) > 0
             for at in np.flatnonzero(~held & ~found).tolist():
                 found[at] = not any(rounds(stated.quantity, other) for other in grid.texts[at].quantities)
+    for code in islice(_codes(grid.claims[number]), _MANY):
+        if question is None or not holds_code(question.folded, code):
+            found |= [not holds_code(text.folded, code) for text in grid.texts]
     return found
+
+
+def holds_code(text: str, code: str) -> bool:
+    """Whether a folded text holds an identifier, with or without its hyphens: XR-250 = XR250."""
+    return code in text or _code_pattern(code).search(text) is not None
+
+
+@lru_cache(maxsize=4096)
+def _code_pattern(code: str) -> re.Pattern[str]:
+    runs = re.findall(r"[^\W\d_]+|\d+", code)
+    return re.compile(r"(?<![^\W_])" + r"[-_ ./]?".join(map(re.escape, runs)) + r"(?![^\W_])")
+
+
+def _codes(claim: ClaimWords) -> Iterator[str]:
+    """The identifiers with digits of a claim, folded: E-1207, DVB-S2."""
+    for name in names_of(claim):
+        if name.kind == "code" and any(letter.isdigit() for letter in name.text):
+            yield claim.source.folded[name.start : name.end]
 
 
 def _names_missing(grid: Grid, number: int, present: Floats) -> Floats:

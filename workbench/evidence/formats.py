@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from workbench.data.schema import Sample
 from workbench.data.text import language, normalise
-from workbench.data.wrapping import PROMPT_LINE, TOOL_CALL
+from workbench.data.wrapping import PROMPT_LINE, calls, json_body
 
 _OPEN_END = re.compile(
-    r"[,，、:：;；(（\[【“\"‘'—-]$|(?<!\S)(?:and|or|the|a|an|of|to|with|for|in|is|are|that|which|by|from|at|as|but)$",
+    r"[,，、:：;；(（\[【“‘—-]$|(?<!\S)[\"']$"
+    r"|(?:以及|并且|而且|或者|因为|由于|如果|但是|例如|包括|以便|为了|根据|关于|对于|但|而|或)$"
+    r"|(?<!\S)(?:and|or|the|a|an|of|to|with|for|in|is|are|that|which|by|from|at|as|but)$",
     re.IGNORECASE,
 )
 _LAST_WORD = re.compile(r"\w$")
@@ -29,26 +30,15 @@ def format_sign(sample: Sample, row: Mapping[str, Any]) -> str | None:
     answer = (sample.answer or "").strip()
     if not answer:
         return None
-    if TOOL_CALL.search(answer):
+    if calls(answer):
         return "tool_call"
-    if _is_json(answer) and not _asks_for_json(sample.question):
+    if json_body(answer) is not None and not _asks_for_json(sample.question):
         return "raw_json"
     if PROMPT_LINE.search(answer) and not PROMPT_LINE.search(sample.question):
         return "prompt_echo"
     if _cut_off(answer, row):
         return "cut_off"
     return "wrong_language" if _wrong_language(sample.question, answer) else None
-
-
-def _is_json(answer: str) -> bool:
-    body = re.sub(r"^```(?:json)?\s*|\s*```$", "", answer)
-    if body[:1] not in "{[" or body[-1:] not in "}]":
-        return False
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return bool(re.match(r"\{\s*[\"']\w+[\"']\s*:", body))
-    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
 
 
 def _asks_for_json(question: str) -> bool:

@@ -150,11 +150,21 @@ class Grid:
 
     def _word_presence(self) -> Floats:
         spelt = self.spelt = self._spelling()
-        present = np.where(self.exact, 1.0, np.where(spelt >= _NEARLY, spelt * 0.8, 0.0)).astype(np.float32)
+        nearly = (spelt >= _NEARLY) & ~self._with_digits()[:, None]
+        present = np.where(self.exact, 1.0, np.where(nearly, spelt * 0.8, 0.0)).astype(np.float32)
         self._find_inside(present, spelt)
         for stated in self.stated:
             present[stated.rows] = stated.sentences
         return present
+
+    def _with_digits(self) -> Bools:
+        """(m,) words with a digit: E-1207 is not nearly E-1208."""
+        words = [
+            claim.source.folded[int(claim.source.starts[at]) : int(claim.source.ends[at])]
+            for claim in self.claims
+            for at in range(claim.words.start, claim.words.stop)
+        ]
+        return np.array([any(letter.isdigit() for letter in word) for word in words], dtype=bool)
 
     def _spelling(self) -> Floats:
         """(m, s): the share of each word's grams that the sentence holds."""

@@ -36,7 +36,7 @@ Floats = NDArray[Any]
 #: Samples whose texts are encoded together.
 BATCH = 64
 #: Raised when a change of code changes verdicts.
-VERSION = "3"
+VERSION = "4"
 
 #: Support from which a claim stands in a context almost word for word.
 STATED = 0.85

@@ -17,7 +17,6 @@ from workbench.evidence.examination import Examination
 from workbench.evidence.features import untold
 from workbench.evidence.grid import claim_words
 from workbench.evidence.labelled import Asked, Example
-from workbench.evidence.numbers import Numbers
 from workbench.evidence.parts import SPAN, span_features
 from workbench.evidence.support import Coefficients, Logistic, excess
 from workbench.evidence.vectors import TextVectors, VectorStore
@@ -87,7 +86,7 @@ def support_table(examples: Sequence[Example], features: Features) -> tuple[Tabl
         names, row = (*seen.names, "untold"), len(seen.rows) - 1
         among = np.flatnonzero(seen.windows.owner == 0)
         window = int(among[np.argmax(seen.features[row, among, seen.names.index("word_cover")])])
-        rows.append(np.append(seen.features[row, window], untold(seen.grid, row, Numbers(()))[0]))
+        rows.append(np.append(seen.features[row, window], untold(seen.grid, row, None)[0]))
         spans.append(span_features(seen.grid, seen.alignment, row, seen.windows, window))
     weights = _weights([e.source for e in examples])
     return _table(names, rows, [e.supported for e in examples], examples, weights), spans
