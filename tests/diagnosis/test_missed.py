@@ -495,7 +495,7 @@ def test_two_encoders_of_one_name_without_fingerprints_never_share_vectors():
 
 
 def test_an_embedded_encoder_that_was_seen_is_loaded_only_when_needed(monkeypatch):
-    from workbench.diagnosis import lazy
+    from workbench.evidence import lazy
 
     loads = []
 

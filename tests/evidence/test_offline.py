@@ -305,3 +305,18 @@ def test_an_outdated_page_beside_the_right_one_is_a_conflict_between_contexts():
     alone = Sample("1", "商务版多少钱？", "商务版每席位每月 86 元，按年付费。", contexts=contexts[1:])
     found = next(OfflineJudge("none").examine([alone]))
     assert found.contradict[0, 0] > found.entail[0, 0]
+
+
+def test_a_judge_over_judged_samples_does_not_load_its_encoder(monkeypatch, tmp_path):
+    loads = []
+
+    def load(name):
+        loads.append(name)
+        return helper.WordEncoder()
+
+    monkeypatch.setattr("workbench.evidence.lazy.resolve_encoder", load)
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path))
+    rows = [{"question": "How much is it?", "answer": "It is 5 euros.", "contexts": ["The price is 5 euros."]}]
+    first = wb.evaluate(rows, encoder="e5", progress=False)
+    again = wb.evaluate(rows, encoder="e5", progress=False)
+    assert loads == ["e5"] and first.claims()["support"].tolist() == again.claims()["support"].tolist()

@@ -11,12 +11,12 @@ import numpy as np
 
 from workbench.data.schema import Corpus, none_if_missing
 from workbench.data.text import language, stop_words, words
-from workbench.diagnosis.lazy import load_cached
 from workbench.diagnosis.lexical import Lexical, terms
 from workbench.diagnosis.ranks import Floats, Ints, id_order
 from workbench.evidence.background import backgrounds_by_language
 from workbench.evidence.cache import content_key
 from workbench.evidence.embed import CachedEncoder, Encoder, encoder_identity
+from workbench.evidence.lazy import load_cached
 
 #: Tokens of a window that a prompt and special signs may take.
 PROMPT = 16

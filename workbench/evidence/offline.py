@@ -22,10 +22,11 @@ from workbench.evidence.analysis import Analysis, analyse
 from workbench.evidence.answer_similarity import AnswerSimilarity
 from workbench.evidence.cache import Cache
 from workbench.evidence.contradiction import conflicts
-from workbench.evidence.embed import CachedEncoder, Encoder, encoder_identity, resolve_encoder
+from workbench.evidence.embed import CachedEncoder, Encoder, encoder_identity
 from workbench.evidence.examination import Examination, joints
 from workbench.evidence.features import claim_negations
 from workbench.evidence.judge import MAX_CLAIMS, Claim, SampleEvidence
+from workbench.evidence.lazy import remembered
 from workbench.evidence.parts import claim_parts, serious_kinds, span_features, word_support
 from workbench.evidence.refusals import RefusalModel, load_refusal_model
 from workbench.evidence.support import Coefficients, excess, load_coefficients
@@ -63,7 +64,7 @@ class OfflineJudge:
         """The encoder, loaded when it is first needed; None for words alone."""
         if self._wanted is None or self._wanted == "none":
             return None
-        found = resolve_encoder(self._wanted)
+        found = remembered(self._wanted, Cache(name="vectors.sqlite"))
         return found if self._cache is None else cast(Encoder, CachedEncoder(found, self._cache))
 
     @cached_property

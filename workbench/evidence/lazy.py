@@ -74,14 +74,19 @@ def load_cached(encoder: str | Encoder) -> CachedEncoder:
     if not isinstance(encoder, str) and not hasattr(encoder, "fingerprint"):
         return _for_now(encoder)
     store = Cache(name="vectors.sqlite")
+    return CachedEncoder(remembered(encoder, store), store)
+
+
+def remembered(encoder: str | Encoder, store: Cache) -> Encoder:
+    """The encoder itself; an embedded one that ``store`` has seen before is not loaded until it is needed."""
     if not isinstance(encoder, str) or encoder.strip() not in EMBEDDED:
-        return CachedEncoder(resolve_encoder(encoder), store)
+        return resolve_encoder(encoder)
     text = store.get_many(NAMESPACE, [_key(encoder)]).get(_key(encoder))
     if text is not None:
-        return CachedEncoder(LazyEncoder(encoder, json.loads(text), store), store)
+        return cast(Encoder, LazyEncoder(encoder, json.loads(text), store))
     found = resolve_encoder(encoder)
     _keep(encoder, _look(found), store)
-    return CachedEncoder(found, store)
+    return found
 
 
 def _for_now(encoder: Encoder) -> CachedEncoder:
