@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from workbench.data.schema import alternatives, judgements
 from workbench.diagnosis.shelf import stem
 from workbench.evidence.frames import Evidence
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,12 @@ def find_misses(evidence: Evidence, k: int | None, match: str = "chunk") -> list
     not recorded, or recorded without ids, have no misses: nothing is known of their retrieval.
     """
     contexts = _contexts_by_sample(evidence)
+    expected = evidence.nested("expected_docs")
+    if all(value is None for value in expected):
+        _log.warning("no sample says which documents it expects: fill expected_docs to see which were missed")
     return [
         miss
-        for code, value in enumerate(evidence.nested("expected_docs"))
+        for code, value in enumerate(expected)
         for miss in _missed(evidence, code, value, contexts.get(code, []), k, match)
     ]  # fmt: skip
 
