@@ -48,7 +48,7 @@ class Priced(Scripted):
         return Costs([{"sample_id": s.sample_id, "calls": self.per_sample, "cached": 0} for s in samples])
 
     def with_options(self, questions):
-        other = Priced(self.name, self.answers)
+        other = type(self)(self.name, self.answers)
         other.asked, other.per_sample = self.asked, 1
         return other
 
@@ -67,15 +67,18 @@ def test_uncertainty_is_the_chance_of_any_wrong_verdict():
     assert uncertainty(stitched) == 0
 
 
-def test_only_doubtful_samples_are_asked_about_and_the_most_doubtful_first():
+def test_a_random_part_is_asked_first_then_the_doubtful():
     offline = Scripted("off", {f"s{i}": [0.5 + i / 20] for i in range(10)})
     model = Scripted("llm:m", {f"s{i}": [1.0] for i in range(10)})
     judge = CascadeJudge(offline, model)
     found = {e.sample_id: e for e in judge.examine(many(10))}
     assert isinstance(judge, Judge) and len(found) == 10
-    assert set(model.asked) == {"s0", "s1", "s2", "s3"}
+    (audit,) = [key for key, e in found.items() if e.notes[0] == "judged by the model: audit"]
+    doubtful = sorted(set(model.asked) - {audit})
+    assert doubtful == [f"s{i}" for i in range(10) if f"s{i}" != audit][:3] and model.asked[0] == audit
     assert {e.method for e in found.values()} == {"offline+llm:m"}
-    assert found["s0"].notes[0] == "judged by the model: doubtful" and found["s9"].notes[0].startswith("judged offline")
+    assert found[doubtful[0]].notes[0] == "judged by the model: doubtful"
+    assert found["s9"].notes[0].startswith("judged offline")
     report = judge.report()
     assert (report["calls"], report["calls_full"], report["calls_saved"]) == (4, 10, 6)
     assert report["n_compared"] == 4 and report["n_disagreed"] == 0
@@ -83,12 +86,46 @@ def test_only_doubtful_samples_are_asked_about_and_the_most_doubtful_first():
 
 def test_without_doubt_nothing_is_asked_but_the_audit():
     offline = Scripted("off", {f"s{i}": [0.999] for i in range(200)})
+    model = Scripted("llm:m", {f"s{i}": [1.0] for i in range(200)})
+    judge = CascadeJudge(offline, model)
+    list(judge.examine(many(200)))
+    report = judge.report()
+    assert len(model.asked) == 20 == report["audit_compared"] and report["audit_disagreed"] == 0
+
+
+def test_where_the_audit_shows_no_reason_for_trust_all_calls_are_spent():
+    offline = Scripted("off", {f"s{i}": [0.999] for i in range(200)})
     model = Scripted("llm:m", {f"s{i}": [0.0] for i in range(200)})
     judge = CascadeJudge(offline, model)
     list(judge.examine(many(200)))
     report = judge.report()
-    assert 1 <= len(model.asked) <= 25
-    assert report["audit_compared"] == report["audit_disagreed"] == len(model.asked)
+    assert len(model.asked) == 80 == 0.4 * 200 == report["calls"]
+    assert report["audit_compared"] == report["audit_disagreed"] == 20
+
+
+def test_a_plan_is_never_exceeded():
+    for seed in range(3):
+        offline, truth = simulated(seed)
+        judge = CascadeJudge(Scripted("off", offline), Priced("llm:m", truth))
+        plan = judge.plan(many(150))
+        list(judge.examine(many(150)))
+        assert judge.report()["calls"] <= sum(row["calls"] for row in plan.rows)
+
+
+def test_after_a_cancel_between_the_rounds_nothing_more_is_asked():
+    offline = Scripted("off", {f"s{i}": [0.6] for i in range(40)})
+
+    class Cancelling(Scripted):
+        def examine(self, samples):
+            yield from super().examine(samples)
+            judge.cancel()
+
+    model = Cancelling("llm:m", {f"s{i}": [1.0] for i in range(40)})
+    judge = CascadeJudge(offline, model)
+    found = list(judge.examine(many(40)))
+    assert len(found) == 40 and len(model.asked) == 4
+    skipped = [e for e in found if e.state == "skipped"]
+    assert len(skipped) == 12 and {e.reason for e in skipped} == {"cancelled"}
 
 
 def test_relevancy_is_the_offline_judges_for_every_sample():
@@ -146,34 +183,61 @@ def test_wrong_options(options):
 # ---------------------------------------------------------------- the same decision for less
 
 
-def simulated(seed: int, n: int = 150, noise: float = 0.05):
-    """Samples with 2–6 claims; an offline judge that is calibrated and separates with AUROC ≈ .9; a noisy model."""
+def simulated(seed: int, n: int = 150, noise: float = 0.05, apart: float = 1.8, most: int = 6):
+    """Samples with 2 to ``most`` claims; a calibrated offline judge; a model that is wrong with ``noise``.
+
+    Two normal distributions 1.8 apart: AUROC Φ(1.8 / √2) = .90.
+    """
     random = np.random.default_rng(seed)
     rate = random.uniform(0.75, 0.99)
     offline, model = {}, {}
     for i in range(n):
-        truth = random.random(random.integers(2, 7)) < rate
-        # Two normal distributions 1.8 apart: AUROC Φ(1.8 / √2) = .90. The posterior under the true rate is calibrated.
-        score = random.normal(np.where(truth, 0.9, -0.9), 1.0)
-        offline[f"s{i}"] = (1 / (1 + np.exp(-1.8 * score) * (1 - rate) / rate)).tolist()
+        truth = random.random(random.integers(2, most + 1)) < rate
+        score = random.normal(np.where(truth, apart / 2, -apart / 2), 1.0)
+        offline[f"s{i}"] = (1 / (1 + np.exp(-apart * score) * (1 - rate) / rate)).tolist()
         model[f"s{i}"] = (truth ^ (random.random(len(truth)) < noise)).astype(float).tolist()
     return offline, model
 
 
-def decision(found) -> tuple[bool, bool]:
-    """Two usual gate rules: mean faithfulness ≥ .9; at least 70 % of samples without an unsupported claim."""
+def means(found) -> np.ndarray:
+    """Mean faithfulness, and the share of samples without an unsupported claim."""
     supported = [np.asarray(e.entail)[:, 0] >= 0.5 for e in found]
-    return bool(np.mean([s.mean() for s in supported]) >= 0.9), bool(np.mean([s.all() for s in supported]) >= 0.7)
+    return np.array([np.mean([s.mean() for s in supported]), np.mean([s.all() for s in supported])])
+
+
+def both(seed: int, **how) -> tuple[np.ndarray, np.ndarray]:
+    """The means of full judging and of the cascade, which spends at most 40 % of the calls."""
+    offline, truth = simulated(seed, **how)
+    items = many(len(truth))
+    judge = CascadeJudge(Scripted("off", offline), Priced("llm:m", truth))
+    found = means(list(judge.examine(items)))
+    report = judge.report()
+    assert report["calls"] <= 0.4 * report["calls_full"]
+    return means(list(Scripted("llm:m", truth).examine(items))), found
 
 
 def test_the_gate_decides_as_with_full_judging_for_two_fifths_of_the_calls():
-    same = 0
-    for seed in range(20):
-        offline, truth = simulated(seed)
-        items = many(150)
-        full = decision(list(Scripted("llm:m", truth).examine(items)))
-        judge = CascadeJudge(Scripted("off", offline), Priced("llm:m", truth))
-        same += decision(list(judge.examine(items))) == full
-        report = judge.report()
-        assert report["calls"] <= 0.4 * report["calls_full"]
-    assert same >= 18
+    """Two usual rules: mean faithfulness ≥ .9, at least 70 % of samples without an unsupported claim."""
+    cuts = np.array([0.9, 0.7])
+    pairs = [both(seed) for seed in range(60)]
+    same = [bool(((full >= cuts) == (found >= cuts)).all()) for full, found in pairs]
+    assert sum(same[:20]) >= 18 and sum(same) >= 54
+
+
+@pytest.mark.parametrize("how", [{"apart": 1.2}, {"apart": 2.7, "n": 60}, {"most": 3}, {"noise": 0.0}, {"noise": 0.1}])
+def test_the_means_are_those_of_full_judging(how):
+    """Whatever the judges are like, the means lean by little: less than asking by doubt alone makes them lean."""
+    off = np.array([found - full for full, found in (both(seed, **how) for seed in range(15))])
+    asked_by_doubt = np.array([by_doubt(seed, **how) for seed in range(15)])
+    assert np.abs(off.mean(axis=0)).max() < 0.03
+    assert (np.sqrt((off**2).mean(axis=0)) <= np.sqrt((asked_by_doubt**2).mean(axis=0)) + 0.002).all()
+
+
+def by_doubt(seed: int, **how) -> np.ndarray:
+    """The error of the means when the most doubtful four fifths of the samples are asked about."""
+    offline, truth = simulated(seed, **how)
+    first = {e.sample_id: e for e in Scripted("off", offline).examine(many(len(truth)))}
+    ordered = sorted(first, key=lambda key: -uncertainty(first[key]))
+    asked = ordered[: int(0.8 * len(ordered))]
+    mixed = [evidence(key, truth[key] if key in asked else offline[key]) for key in first]
+    return means(mixed) - means([evidence(key, truth[key]) for key in first])

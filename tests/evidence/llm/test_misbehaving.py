@@ -10,6 +10,7 @@ import pytest
 from werkzeug import Response
 
 from tests.evidence.llm.scripted import completion, english, failure, sample
+from workbench.data.schema import Context
 from workbench.errors import JudgeError
 
 
@@ -398,6 +399,56 @@ def test_formats_are_loosened_and_remembered(make_judge, model, name, accepted):
     model.requests.clear()
     list(make_judge(retries=0).examine([sample(7)]))
     assert len(model.requests) == 2
+
+
+def test_a_server_that_makes_a_grammar_of_the_schema_gets_sizes(make_judge, model):
+    """Else a small model lists contexts that do not exist until its tokens are used up."""
+    model.fault = lambda asked: failure(500, "json_schema") if asked.format == "json_schema" else None
+    assert only(make_judge(retries=0)).state == "ok"
+    refused, verify, questions = model.requests
+    assert "minItems" not in json.dumps(refused.body) and verify.format == "json_object"
+    parts = verify.body["response_format"]["schema"]["properties"]
+    assert (parts["contexts"]["minItems"], parts["contexts"]["maxItems"]) == (2, 2)
+    claim = parts["answer_claims"]["items"]["properties"]
+    assert (claim["verdicts"]["minItems"], claim["verdicts"]["maxItems"]) == (2, 2)
+    assert claim["text"]["maxLength"] >= 26 and claim["verdicts"]["items"]["properties"]["quote"]["maxLength"] == 17
+    assert 2 <= parts["answer_claims"]["maxItems"] <= 20 and parts["answer_claims"]["minItems"] == 0
+    listed = questions.body["response_format"]["schema"]["properties"]["questions"]
+    assert (listed["minItems"], listed["maxItems"], listed["items"]["minLength"]) == (1, 3, 1)
+
+
+def test_a_slow_first_reply_does_not_send_others_to_the_refused_format(make_judge, model, monkeypatch):
+    monkeypatch.setattr("workbench.evidence.llm.client.PROBE_SECONDS", 0.2)
+    began = []
+
+    def fault(asked):
+        if asked.format == "json_schema":
+            return failure(400, "json_schema is not supported")
+        if not began:
+            began.append(1)
+            time.sleep(0.8)
+        return None
+
+    model.fault = fault
+    assert [e.state for e in make_judge(workers=4).examine([sample(n) for n in range(4)])] == ["ok"] * 4
+    assert [r.format for r in model.requests].count("json_schema") == 1
+
+
+def test_a_model_without_a_system_role_gets_one_message(make_judge, model):
+    def fault(asked):
+        return failure(400, "System role not supported") if asked.messages[0]["role"] == "system" else None
+
+    model.fault = fault
+    assert only(make_judge()).state == "ok" and len(model.requests) == 3
+    assert [m["role"] for m in model.requests[1].messages] == ["user"]
+    assert model.requests[0].user in model.requests[1].user
+    assert only(make_judge(), sample(2)).state == "ok" and len(model.requests) == 5
+
+
+def test_a_prompt_that_was_cut_is_said(make_judge, model):
+    item = sample(1, contexts=(Context("套餐1的上传上限为 2GB。" * 300, "d1"),))
+    (note,) = [n for n in only(make_judge(), item).notes if "cut the prompt" in n]
+    assert note.startswith("the endpoint counted 100 tokens where about ") and "num_ctx" in note
 
 
 def test_a_server_that_is_not_ready_teaches_nothing_about_formats(make_judge, model):

@@ -257,3 +257,18 @@ def test_ordinary_text_is_not_flagged(text):
 def test_a_document_cannot_close_its_tag(text):
     assert escaped(text).startswith("&lt;")
     assert escaped("a < b, <div>, <contextual>") == "a < b, <div>, <contextual>"
+
+
+# ---------------------------------------------------------------- what small models do
+
+
+@pytest.mark.parametrize("text", ["…", "...", "supported", "not_mentioned"])
+def test_a_placeholder_copied_from_the_prompt_is_no_claim(text):
+    claim = {"text": text, "verdicts": [{"context": 1, "verdict": "supported", "quote": "…"}]}
+    reply = read_verification(json.dumps({"answer_claims": [claim], "refusal": {}}), {"answer", "contexts"}, 1)
+    assert not reply.answer_claims and reply.fatal is not None and reply.fatal.code == "wrong_shape"
+
+
+def test_marks_without_a_letter_or_digit_are_no_question():
+    assert read_questions('{"questions": ["…", " ?!", "What?"]}').questions == ["What?"]
+    assert read_questions('{"questions": ["…", "..."]}').fatal is not None

@@ -16,7 +16,9 @@ from workbench.evidence.llm.tasks import Call, repair_call
 
 NAMESPACE = "llm-replies"
 #: Raised by hand when the same reply would be read in another way than before.
-READER_VERSION = 1
+READER_VERSION = 2
+#: From so many estimated tokens on, an endpoint that counts less than this share of them has probably cut the prompt.
+CUT_PROMPT_TOKENS, CUT_PROMPT_SHARE = 400, 0.4
 
 Read = Callable[[str, bool], Reply]
 
@@ -97,7 +99,7 @@ class Asker:
             return kept
         completion = await self._complete(call, expected)
         reply = _read(completion, read)
-        notes: list[str] = []
+        notes = _cut_prompt(call, completion)
         if reply.problems and repairs.take():
             completion, reply = await self._repaired(call, read, language, expected, completion, reply, notes)
         if reply.fatal is not None:
@@ -143,6 +145,16 @@ def _read(completion: Completion, read: Read) -> Reply:
     if completion.problem and not completion.text:
         return Reply(problems=[Problem("empty_reply", completion.problem, fatal=True)])
     return read(completion.text, completion.cut_off)
+
+
+def _cut_prompt(call: Call, completion: Completion) -> list[str]:
+    """A finding when the endpoint counted far fewer tokens than were sent: some cut a long prompt without a word."""
+    if call.tokens < CUT_PROMPT_TOKENS or not 0 < completion.sent < CUT_PROMPT_SHARE * call.tokens:
+        return []
+    return [
+        f"the endpoint counted {completion.sent} tokens where about {call.tokens} were sent: it may have cut the prompt "
+        "(Ollama: raise num_ctx) or left out the system message"
+    ]
 
 
 def _badness(reply: Reply) -> tuple[int, int]:

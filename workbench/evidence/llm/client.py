@@ -20,6 +20,8 @@ from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.llm.budget import Spending, estimate_tokens
 from workbench.evidence.llm.envelope import Completion, completion_in
 from workbench.evidence.llm.pace import Pace
+from workbench.evidence.llm.prompts import without_system
+from workbench.evidence.llm.schema import sized
 from workbench.evidence.llm.tasks import Call
 
 NAMESPACE = "llm-formats"
@@ -37,7 +39,10 @@ _LENGTH_WORDS = (
     "too many tokens",
     "max_model_len",
     "context size",
+    "context window",
 )
+#: What servers say whose model has no system role (the templates of Gemma and of the first Mistral models).
+_NO_SYSTEM_WORDS = ("system role", "roles must alternate", "only user and assistant roles")
 
 
 class CallError(Exception):
@@ -133,6 +138,7 @@ class Endpoint:
         self._floor = 0
         self._known: str | None = None
         self._temperature = options.temperature
+        self._one_message = False
         self._first: asyncio.Event | None = None
         self._client: Any = None
         self._http: Any = None
@@ -231,14 +237,18 @@ class Endpoint:
     async def _probe(self, call: Call) -> Completion:
         """Try the formats from the strictest on that was not refused yet."""
         refusals: list[CallError] = []
-        for level in range(self._floor, len(FORMATS)):
+        start = self._floor
+        for level in range(start, len(FORMATS)):
             try:
                 completion = await self._send(call, FORMATS[level])
             except _FormatRefused as refused:
                 refusals.append(refused.error)
+                # A model may take minutes for its reply in the next format: others need not meet the refusal meanwhile.
+                self._floor = max(self._floor, level + 1)
                 continue
             self._remember(FORMATS[level])
             return completion
+        self._floor = start
         raise refusals[0] if refusals else CallError("bad_request", "the endpoint refuses every reply format")
 
     async def _send(self, call: Call, kind: str) -> Completion:
@@ -264,18 +274,22 @@ class Endpoint:
         if failure.code == "bad_request" and self._temperature is not None and "temperature" in failure.detail.lower():
             self._temperature = None
             return await self._send(call, kind)
+        if not self._one_message and any(word in failure.detail.lower() for word in _NO_SYSTEM_WORDS):
+            self._one_message = True
+            return await self._send(call, kind)
         if kind != "text" and failure.may_be_format:
             raise _FormatRefused(failure)
         raise failure
 
     def _body(self, call: Call, kind: str) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self.options.model, "messages": call.messages}
+        messages = without_system(call.messages) if self._one_message else call.messages
+        body: dict[str, Any] = {"model": self.options.model, "messages": messages}
         if kind == "json_schema":
             wrapped = {"name": call.name, "strict": True, "schema": call.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": wrapped}
         elif kind != "text":
             body["response_format"] = {"type": "json_object"} | (
-                {"schema": call.schema} if kind.endswith("schema") else {}
+                {"schema": sized(call.schema, call.sizes)} if kind.endswith("schema") else {}
             )
         if self._temperature is not None:
             body["temperature"] = self._temperature
@@ -332,12 +346,14 @@ class Endpoint:
         if known.get("format") in FORMATS:
             self._known = known["format"]
             self._temperature = self._temperature if known.get("temperature", True) else None
+            self._one_message = bool(known.get("one_message"))
 
     def _remember(self, kind: str) -> None:
         self._known = kind
         if self._cache is not None:
             temperature = self._temperature is not None or self.options.temperature is None
-            self._cache.put(NAMESPACE, self._key, json.dumps({"format": kind, "temperature": temperature}))
+            known = {"format": kind, "temperature": temperature, "one_message": self._one_message}
+            self._cache.put(NAMESPACE, self._key, json.dumps(known))
 
 
 def _raw_response(openai: Any) -> type:

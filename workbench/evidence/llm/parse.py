@@ -14,7 +14,15 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from workbench.evidence.judge import MAX_CLAIMS
-from workbench.evidence.llm.schema import ConflictItem, ContextItem, RefusalItem, RubricReply, Verdict, VerdictItem
+from workbench.evidence.llm.schema import (
+    VERDICTS,
+    ConflictItem,
+    ContextItem,
+    RefusalItem,
+    RubricReply,
+    Verdict,
+    VerdictItem,
+)
 from workbench.evidence.llm.tolerant import load_object
 from workbench.evidence.llm.words import read_number, read_verdict, shown
 
@@ -274,9 +282,10 @@ def _read_claims(reader: _Reader, part: str, n_contexts: int, other: str) -> lis
 
 
 def _claim(reader: _Reader, value: Any, where: str, n_contexts: int, other: str) -> ReadClaim | None:
-    text = _clean(_text_of(value))
+    written = _text_of(value)
+    text = "" if _is_echo(written) else _clean(written)
     if not text:
-        if isinstance(value, dict) and isinstance(value.get("text"), str):
+        if isinstance(value, dict) and isinstance(value.get("text"), str) and not _is_echo(written):
             return None
         reader.problem("wrong_shape", f"{where} has no text", where.split(" ")[0], fatal=True)
         return None
@@ -370,7 +379,14 @@ def _text_of(value: Any) -> str:
 
 
 def _clean(text: str) -> str:
-    return _MARKER.sub("", " ".join(text.split())).strip()
+    """``text`` on one line without a list marker; nothing where no letter or digit is left."""
+    found = _MARKER.sub("", " ".join(text.split())).strip()
+    return found if any(character.isalnum() for character in found) else ""
+
+
+def _is_echo(text: str) -> bool:
+    """Whether ``text`` is copied from the shape that the prompt shows: the "…" in place of a text, or a verdict's name."""
+    return text.strip() in ("…", "...", *VERDICTS)
 
 
 def _numbers(numbers: Sequence[int]) -> str:

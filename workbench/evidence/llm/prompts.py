@@ -78,6 +78,14 @@ def _kept(line: str, flags: Collection[str]) -> str | None:
     return line[match.end() :] if holds else None
 
 
+def without_system(messages: Sequence[Message]) -> list[Message]:
+    """The same conversation for a model without a system role: its text stands before the first question."""
+    system, *rest = messages
+    if system["role"] != "system" or not rest:
+        return list(messages)
+    return [{"role": rest[0]["role"], "content": f"{system['content']}\n\n{rest[0]['content']}"}, *rest[1:]]
+
+
 def escaped(text: str) -> str:
     """``text`` so that it cannot open or close one of the prompt's own tags; nothing else is changed."""
     return _OWN_TAG.sub("&lt;", text)

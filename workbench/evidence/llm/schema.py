@@ -7,7 +7,7 @@ they hold, verdicts are plain words. Items are validated one by one, so that one
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -134,6 +134,32 @@ def questions_schema() -> dict[str, Any]:
 def rubric_schema() -> dict[str, Any]:
     """Schema of a rating."""
     return _object({"reasoning": _TEXT, "score": {"type": "number"}})
+
+
+def sized(schema: dict[str, Any], sizes: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+    """``schema`` with (least, most) items, characters or values for the lists, texts and numbers named in ``sizes``.
+
+    For servers that make a grammar of it: a small model else lists contexts that do not exist, or says one sentence
+    again and again, until its tokens are used up. Not for hosted models, which refuse such bounds or compile each
+    schema that they have not seen. ``items`` is the name of what a list without named parts holds.
+    """
+    changed = dict(schema)
+    if schema["type"] == "array":
+        changed["items"] = sized(schema["items"], sizes) | _bounds(schema["items"], sizes.get("items"))
+    elif schema["type"] == "object":
+        changed["properties"] = {
+            name: sized(node, sizes) | _bounds(node, sizes.get(name)) for name, node in schema["properties"].items()
+        }
+    return changed
+
+
+def _bounds(node: dict[str, Any], size: tuple[int, int] | None) -> dict[str, Any]:
+    if size is None or node["type"] not in ("array", "string", "integer"):
+        return {}
+    if node["type"] == "integer":
+        return {"enum": list(range(size[0], size[1] + 1))}
+    what = "Items" if node["type"] == "array" else "Length"
+    return {f"min{what}": size[0], f"max{what}": size[1]}
 
 
 def shape(schema: dict[str, Any]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from workbench.data.schema import Sample
+from workbench.evidence.judge import MAX_CLAIMS
 from workbench.evidence.llm.budget import estimate_tokens, message_tokens
 from workbench.evidence.llm.prompts import (
     Message,
@@ -20,6 +21,9 @@ from workbench.evidence.llm.prompts import (
     render,
 )
 from workbench.evidence.llm.schema import part_schema, questions_schema, rubric_schema, shape, verify_schema
+
+#: Where sizes are bounded: pairs of conflicting claims in one reply, characters of a claim or a quote.
+MOST_CONFLICTS, MOST_CHARACTERS = 10, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +163,15 @@ def _addressing(sample: Sample) -> list[str]:
 
 @dataclass(frozen=True)
 class Call:
-    """One request: ``name`` of its prompt, messages and the schema of its reply."""
+    """One request: ``name`` of its prompt, messages and the schema of its reply.
+
+    ``sizes``: (least, most) of the schema's lists, texts and numbers; see :func:`schema.sized`.
+    """
 
     name: str
     messages: list[Message]
     schema: dict[str, Any]
+    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @cached_property
     def tokens(self) -> int:
@@ -180,7 +188,11 @@ def verify_call(task: Task) -> Call:
     """The first call: claims of both sides against the first part of the contexts, relevance, refusal."""
     schema = verify_schema(task.flags)
     values = _values(task, schema) | {"contexts": _contexts(task.parts[0])}
-    return Call("verify", render("verify", task.language, task.flags, values), schema)
+    # A claim may put the question's words in place of a pronoun, so it can be longer than its text.
+    longest = max(len(task.answer), len(task.reference)) + len(task.sample.question)
+    sizes = _context_sizes(task, 0) | {"text": (1, min(longest, MOST_CHARACTERS)), "conflicts": (0, MOST_CONFLICTS)}
+    sizes |= {"answer_claims": (0, _most_claims(task.answer)), "reference_claims": (1, _most_claims(task.reference))}
+    return Call("verify", render("verify", task.language, task.flags, values), schema, sizes)
 
 
 def part_call(task: Task, part: int, claims: Sequence[str], *, relevance: bool = True) -> Call:
@@ -191,7 +203,8 @@ def part_call(task: Task, part: int, claims: Sequence[str], *, relevance: bool =
         "claims": numbered("claim", claims),
     }
     flags = task.flags | ({"relevance"} if relevance else set())
-    return Call("part", render("part", task.language, flags, values), schema)
+    sizes = _context_sizes(task, part) | {"claims": (len(claims), len(claims)), "claim": (1, len(claims))}
+    return Call("part", render("part", task.language, flags, values), schema, sizes)
 
 
 def questions_call(task: Task, n: int) -> Call:
@@ -203,7 +216,12 @@ def questions_call(task: Task, n: int) -> Call:
         "language": language_name(task.reply_language, task.language),
         "shape": shape(schema),
     }
-    return Call("questions", render("questions", task.language, (), values), schema)
+    return Call(
+        "questions",
+        render("questions", task.language, (), values),
+        schema,
+        {"questions": (1, n), "items": (1, MOST_CHARACTERS // 2)},
+    )
 
 
 def rubric_call(task: Task, name: str, criterion: str) -> Call:
@@ -217,7 +235,17 @@ def repair_call(call: Call, language: str, reply: str, problems: str) -> Call:
     """``call`` once more, with the reply that could not be used and what was wrong with it."""
     asked = render("repair", language, (), {"problems": problems, "shape": shape(call.schema)})
     shown = [{"role": "assistant", "content": reply[:4000]}] if reply.strip() else []
-    return Call(call.name, [*call.messages, *shown, *asked], call.schema)
+    return Call(call.name, [*call.messages, *shown, *asked], call.schema, call.sizes)
+
+
+def _context_sizes(task: Task, part: int) -> dict[str, tuple[int, int]]:
+    n, longest = len(task.parts[part]), max((len(piece.text) for piece in task.parts[part]), default=0)
+    return {"contexts": (n, n), "verdicts": (n, n), "context": (1, n), "quote": (0, min(longest, MOST_CHARACTERS))}
+
+
+def _most_claims(text: str) -> int:
+    """More claims than ``text`` can hold: no statement has fewer than about four tokens."""
+    return min(MAX_CLAIMS, 2 + estimate_tokens(text) // 4)
 
 
 def _values(task: Task, schema: dict[str, Any]) -> dict[str, str]:
