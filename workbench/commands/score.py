@@ -60,6 +60,7 @@ def _report(result: Evaluation, folder: str, samples: SampleSet) -> None:
         say(f"{name:34} {row['mean']:8.3f}   n {row['n_ok']} of {row['n_total']}")
     failed = int((result.causes.primary >= 0).sum())
     say(f"{failed:,} of {len(result):,} samples fail; {result.n_judge_errors:,} could not be judged")
+    _judge_errors(result)
     judged = result.manifest.get("judged", {})
     say(f"{judged.get('asked', 0):,} samples judged now, {judged.get('from_cache', 0):,} known from before")
     _spent(result.manifest)
@@ -67,6 +68,15 @@ def _report(result: Evaluation, folder: str, samples: SampleSet) -> None:
     if rejected:
         note(f"{rejected:,} rows of the recording were rejected; see rejected.parquet or run check")
     say(f"saved to {folder}")
+
+
+def _judge_errors(result: Evaluation) -> None:
+    """Why samples, or parts of them, could not be judged, the most frequent cause first."""
+    errors = result.errors()
+    causes = errors.loc[errors["state"] == "judge_error", "reason"].str.partition(":")[0].value_counts()
+    if len(causes):
+        said = ", ".join(f"{cause} {count:,}" for cause, count in causes.items())
+        say(f"judge errors: {said}; each with its reason in errors.csv; the next run tries those samples again")
 
 
 def _spent(manifest: Mapping[str, Any]) -> None:

@@ -103,10 +103,15 @@ class Asker:
         if reply.problems and repairs.take():
             completion, reply = await self._repaired(call, read, language, expected, completion, reply, notes)
         if reply.fatal is not None:
-            raise CallError(reply.fatal.code, f"{reply.fatal.detail}{_after(notes)}")
+            raise CallError(reply.fatal.code, f"{reply.fatal.detail}{_after(notes)}{self._bound(completion)}")
         self._kept.keep(call, completion, notes)
         reply.notes.extend(notes)
         return reply
+
+    def _bound(self, completion: Completion) -> str:
+        """What a reply that was cut off ran into, as far as that is known."""
+        limit = self._endpoint.options.max_output_tokens
+        return f"; max_output_tokens is {limit}" if completion.cut_off and limit is not None else ""
 
     async def _complete(self, call: Call, expected: int) -> Completion:
         sent = call.tokens

@@ -228,7 +228,8 @@ def rubric_call(task: Task, name: str, criterion: str) -> Call:
     """A rating of the answer by one criterion; of long contexts only the first part is shown."""
     schema = rubric_schema()
     values = _values(task, schema) | {"contexts": _contexts(task.parts[0]), "name": name, "criterion": criterion}
-    return Call("rubric", render("rubric", task.language, task.flags, values), schema)
+    sizes = {"reasoning": (1, MOST_CHARACTERS)}
+    return Call("rubric", render("rubric", task.language, task.flags, values), schema, sizes)
 
 
 def repair_call(call: Call, language: str, reply: str, problems: str) -> Call:
