@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -73,9 +74,10 @@ def _report(result: Evaluation, folder: str, samples: SampleSet) -> None:
 def _judge_errors(result: Evaluation) -> None:
     """Why samples, or parts of them, could not be judged, the most frequent cause first."""
     errors = result.errors()
-    causes = errors.loc[errors["state"] == "judge_error", "reason"].str.partition(":")[0].value_counts()
-    if len(causes):
-        said = ", ".join(f"{cause} {count:,}" for cause, count in causes.items())
+    reasons = errors.loc[errors["state"] == "judge_error", "reason"]
+    causes = Counter(str(reason).partition(":")[0] for reason in reasons)
+    if causes:
+        said = ", ".join(f"{cause} {count:,}" for cause, count in causes.most_common())
         say(f"judge errors: {said}; each with its reason in errors.csv; the next run tries those samples again")
 
 
