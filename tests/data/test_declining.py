@@ -54,7 +54,6 @@ def test_a_product_that_lacks_something_declines_nothing(text: str) -> None:
     ("text", "left"),
     [
         ("没有相关信息，但是价格为300元。", "300"),
-        ("正式迁移安排在周末进行，业务系统需要停写，但文档没有写明具体时长。", "周末"),
         ("I couldn't find the price in the documents. Typically such licences cost about $50 per month.", "$50"),
         ("The context does not say who invented it. It was most likely Edison, in 1879.", "1879"),
     ],
@@ -66,9 +65,22 @@ def test_what_is_left_after_declining(text: str, left: str) -> None:
     assert all(text[span.start : span.end] == span.text for span in [*found.declines, *found.residual])
 
 
-@given(st.text(max_size=300))
-def test_probability_agrees_with_the_spans(text: str) -> None:
-    found = refusal(text)
+@pytest.mark.parametrize(
+    ("answer", "answered", "declined"),
+    [
+        ("No objections were recorded in the minutes.", "Were any objections raised?", "Who objected, and why?"),
+        ("The policy does not mention dogs.", "Does the policy mention dogs?", "What does a dog cost on the bus?"),
+        ("年报没有披露门店数量。", "年报披露门店数量了吗？", "一共有多少家门店？"),
+    ],
+)
+def test_the_question_decides_what_answers_it(answer: str, answered: str, declined: str) -> None:
+    said, unsaid = (refusal(answer, question=question).probability for question in (answered, declined))
+    assert said < unsaid and unsaid >= 0.5
+
+
+@given(st.text(max_size=300), st.text(max_size=60))
+def test_probability_agrees_with_the_spans(text: str, question: str) -> None:
+    found = refusal(text, question=question)
     assert 0 <= found.probability <= 1
     assert (found.probability >= 0.5) == bool(found.declines and not found.residual)
     assert 0 <= found.declining <= 1

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
+from workbench.data.declining_asked import asked_values
 from workbench.data.declining_features import language_of
 from workbench.data.declining_model import Clause, clause, coefficients, logistic, rest_values, whole_values
 from workbench.data.declining_segments import segments
@@ -27,7 +28,7 @@ _BELOW = math.nextafter(0.5, 0.0)
 Cut = Sequence[tuple[Span, int]]
 """Clauses, each with the number of its sentence."""
 Models = Callable[[str], Mapping[str, Any]]
-"""The models ``rest`` and ``whole`` of ``declining_model.py`` for a language."""
+"""The models ``rest``, ``whole`` and ``asked`` of ``declining_model.py`` for a language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +58,15 @@ def declines(segment: str) -> bool:
     return clause(segment).declines >= 0.5
 
 
-def refusal(text: str, extra_phrases: Sequence[str] = ()) -> Refusal:
+def refusal(text: str, extra_phrases: Sequence[str] = (), question: str = "") -> Refusal:
     """Whether ``text`` declines, and what it still states.
 
-    ``extra_phrases`` are further wordings of declining, compared as normalised text. Of a long text the first
+    ``extra_phrases`` are further wordings of declining, compared as normalised text. With the ``question`` it is known
+    what would answer it: "no objections are on record" answers whether there were any. Of a long text the first
     ``MAX_SEGMENTS`` clauses are read. A text without words has probability 0.
     """
     cut = cut_clauses(text)
-    return refusal_of(text, cut, [clause(span.text) for span, _ in cut], coefficients, extra_phrases)
+    return refusal_of(text, cut, [clause(span.text) for span, _ in cut], coefficients, extra_phrases, question)
 
 
 def cut_clauses(text: str) -> Cut:
@@ -73,17 +75,29 @@ def cut_clauses(text: str) -> Cut:
 
 
 def refusal_of(
-    text: str, cut: Cut, judged: Sequence[Clause], models: Models, extra_phrases: Sequence[str] = ()
+    text: str,
+    cut: Cut,
+    judged: Sequence[Clause],
+    models: Models,
+    extra_phrases: Sequence[str] = (),
+    question: str = "",
+    more: Sequence[float] = (),
 ) -> Refusal:
-    """The same from clauses ``cut`` that were judged already, by whatever means, and the models fitted on those."""
+    """The same from clauses ``cut`` that were judged already, by whatever means, and the models fitted on those.
+
+    ``more``: further values that the model ``asked`` was fitted with.
+    """
     if not cut:
         return Refusal(0.0, [], [])
     phrases = tuple(normalise(phrase) for phrase in extra_phrases if phrase.strip())
     clauses = [_with_phrases(span.text, c, phrases) for (span, _), c in zip(cut, judged, strict=True)]
     left = _left(cut, clauses, models)
-    strongest = max(c.declines for c in clauses)
-    values = whole_values(strongest, max(left.values(), default=None))
-    return _settled(logistic(values, models(language_of(text))["whole"]), cut, clauses, left)
+    table = models(language_of(text))
+    if question.strip():
+        values = [*asked_values(question, [span.text for span, _ in cut], clauses, left), *more]
+        return _settled(logistic(values, table["asked"]), cut, clauses, left)
+    values = whole_values(max(c.declines for c in clauses), max(left.values(), default=None))
+    return _settled(logistic(values, table["whole"]), cut, clauses, left)
 
 
 def _with_phrases(segment: str, judged: Clause, phrases: Sequence[str]) -> Clause:

@@ -102,13 +102,24 @@ def _items(text: str, language: str) -> list[Item]:
     return [("#" if word[0].isdigit() else word, _english_classes(word)) for word in words]
 
 
-def features(segment: str) -> set[str]:
-    """The names of what holds of one clause."""
+def _spelt_out(segment: str) -> tuple[str, str]:
+    """The folded text without contractions, and its language."""
     text = folded(segment)
     language = language_of(text)
     if language == "en":
         for pattern, full in _CONTRACTIONS:
             text = pattern.sub(full, text)
+    return text, language
+
+
+def classified(segment: str) -> list[Item]:
+    """The words of a text with their classes, at most :data:`MAX_WORDS`."""
+    return _items(*_spelt_out(segment))
+
+
+def features(segment: str) -> set[str]:
+    """The names of what holds of one clause."""
+    text, language = _spelt_out(segment)
     items = _items(text, language)
     places = [(i, name) for i, (_, names) in enumerate(items) for name in names]
     found = {"c:" + name for _, name in places}

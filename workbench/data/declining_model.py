@@ -5,7 +5,8 @@ Three steps, each a logistic model whose coefficients stand in ``declining_model
 * a clause declines, fills (an apology, a redirect, an offer, a remark about the sources) or states: softmax over the
   features of ``declining_features.py``;
 * every clause but the one that declines most states something that is left of an answer: ``REST``;
-* the answer is a refusal: from the clause that declines most and the one that states most: ``WHOLE``.
+* the answer is a refusal: from the clause that declines most and the one that states most: ``WHOLE``, or where the
+  question is known ``ASKED`` of ``declining_asked.py``.
 
 Written by ``python -m workbench.data.declining_train``.
 """
@@ -46,7 +47,7 @@ class Clause:
 
 @cache
 def coefficients(language: str) -> Mapping[str, Any]:
-    """The models of ``"en"`` or ``"zh"``: ``clause``, ``rest`` and ``whole``."""
+    """The models of ``"en"`` or ``"zh"``: ``clause``, ``rest``, ``whole`` and ``asked``."""
     text = resources.files(__package__).joinpath("declining_model.json").read_text(encoding="utf-8")
     return json.loads(text)[language]
 

@@ -2,7 +2,8 @@
 
 ``python -m workbench.data.declining_train tests/data/declining --negatives FILE …`` writes ``declining_model.json``.
 A collection is a text file for each style of writing, ``en-legal.txt``: an answer a line, ``^`` before what declines,
-``~`` before what fills, ``§`` (or nothing, at the start of a line) before what states. ``--negatives``: files of SQuAD
+``~`` before what fills, ``§`` (or nothing, at the start of a line) before what states; the question and a tab before the
+answer where it is known. ``--negatives``: files of SQuAD
 form or JSON Lines with ``text``, all of whose sentences state. ``--held-out STYLE …``: styles left out of a first fit, on
 which precision and recall are reported.
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.data import declining_model as model
+from workbench.data.declining_asked import ASKED, asked_values
 from workbench.data.declining_features import features, language_of
 from workbench.data.declining_segments import segments
 
@@ -41,6 +43,7 @@ class Answer:
     in_sentence: tuple[int, ...]
     kinds: tuple[str, ...]
     refusal: bool
+    question: str = ""
 
     @property
     def language(self) -> str:
@@ -50,8 +53,9 @@ class Answer:
 
 def parse(line: str, style: str) -> Answer:
     """The answer of one line of a collection."""
+    question, _, marked = line.rpartition("\t")
     text, marks, kind = "", [], "states"
-    for part in re.split(r"([\^~§])", line):
+    for part in re.split(r"([\^~§])", marked):
         if part in _MARKS:
             kind = _MARKS[part]
         elif part:
@@ -59,9 +63,9 @@ def parse(line: str, style: str) -> Answer:
             text += part
     cut = segments(text)
     kinds = tuple(_kind_at(span.start, span.end, marks) for span, _ in cut)
-    marked = {mark for *_, mark in marks}
-    refusal = "declines" in marked and "states" not in marked
-    return Answer(style, text, tuple(s.text for s, _ in cut), tuple(n for _, n in cut), kinds, refusal)
+    found = {mark for *_, mark in marks}
+    refusal = "declines" in found and "states" not in found
+    return Answer(style, text, tuple(s.text for s, _ in cut), tuple(n for _, n in cut), kinds, refusal, question)
 
 
 def _kind_at(start: int, end: int, marks: Sequence[tuple[int, int, str]]) -> str:
@@ -98,7 +102,7 @@ def _texts(path: Path) -> list[str]:
     return [p["context"] for article in json.loads(content)["data"] for p in article["paragraphs"]]
 
 
-# -- the three fits -----------------------------------------------------------------------------------------------------
+# -- the four fits ------------------------------------------------------------------------------------------------------
 
 
 def fit_clauses(answers: Sequence[Answer], stating: Sequence[str]) -> dict[str, Any]:
@@ -188,11 +192,26 @@ def fit_whole(judged: Sequence[Judged], rest: Mapping[str, Any]) -> dict[str, An
     return fit_logistic(values, [answer.refusal for answer, _ in judged], model.WHOLE)
 
 
+def fit_asked(judged: Sequence[Judged], rest: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer as a whole where the question is known."""
+    known = [(answer, clauses) for answer, clauses in judged if answer.question]
+    values = [asked_of(answer, clauses, rest) for answer, clauses in known]
+    return fit_logistic(values, [answer.refusal for answer, _ in known], ASKED)
+
+
+def asked_of(answer: Answer, clauses: list[model.Clause], rest: Mapping[str, Any]) -> list[float]:
+    """The values of ``ASKED`` for an answer of a collection."""
+    rows = model.rest_values(answer.clauses, answer.in_sentence, clauses)
+    left = {i: model.logistic(row, rest) for i, row in rows.items()}
+    return asked_values(answer.question, answer.clauses, clauses, left)
+
+
 def fit(answers: Sequence[Answer], stating: Sequence[str]) -> dict[str, Any]:
-    """All three models of one language."""
+    """All four models of one language."""
     judged = left_out(answers, stating)
     rest = fit_rest(judged)
-    return {"clause": fit_clauses(answers, stating), "rest": rest, "whole": fit_whole(judged, rest)}
+    ends = {"whole": fit_whole(judged, rest), "asked": fit_asked(judged, rest)}
+    return {"clause": fit_clauses(answers, stating), "rest": rest, **ends}
 
 
 def probability(answer: Answer, fitted: Mapping[str, Any]) -> float:
@@ -201,7 +220,9 @@ def probability(answer: Answer, fitted: Mapping[str, Any]) -> float:
 
 
 def whole_probability(answer: Answer, clauses: list[model.Clause], fitted: Mapping[str, Any]) -> float:
-    """The same from clauses that were judged already, by the models ``rest`` and ``whole``."""
+    """The same from clauses that were judged already, by the models ``rest`` and ``asked`` or ``whole``."""
+    if answer.question:
+        return model.logistic(asked_of(answer, clauses, fitted["rest"]), fitted["asked"])
     values = model.whole_values(*_strongest(answer, clauses, fitted["rest"]))
     return model.logistic(values, fitted["whole"])
 

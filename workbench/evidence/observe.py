@@ -215,7 +215,7 @@ def _banned(contexts: Sequence[Context], patterns: Any) -> float | None:
 def _answer_facts(sample: Sample, row: Mapping[str, Any]) -> dict[str, Any]:
     answer, contexts = sample.answer or "", sample.contexts or ()
     bare = without_citations(answer)
-    declined = refusal(bare, sample.refusal_phrases)
+    declined = refusal(bare, sample.refusal_phrases, sample.question)
     stated = quantities(bare)
     asked = Numbers((q, 0) for q in quantities(sample.question))
     new = [q for q in stated if not contains_quantity(asked.near(q), q)]

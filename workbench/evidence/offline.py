@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from workbench.data.markers import Refusal, refusal
 from workbench.data.schema import Sample
-from workbench.data.text import Span
 from workbench.evidence import relevance
-from workbench.evidence.analysis import Analysis, analyse
+from workbench.evidence.analysis import Analysis
 from workbench.evidence.answer_similarity import AnswerSimilarity
 from workbench.evidence.cache import Cache
 from workbench.evidence.contradiction import conflicts
@@ -212,23 +211,20 @@ class OfflineJudge:
         evidence.answer_similarity = self._answer_similarity(seen)
         found = self._refusal(seen, seen.answer.text)
         evidence.declines = found.declining
-        evidence.residual = max((self._residual(seen, span) for span in found.residual), default=0.0)
+        evidence.residual = found.left if found.declines else 0.0
 
     def _refusal(self, seen: Examination, answer: str) -> Refusal:
         vectors, phrases = seen.passages.get(answer), seen.sample.refusal_phrases
         if self._refusals is None or vectors is None or not self._refusals.reads(vectors):
-            return refusal(answer, phrases)
-        return self._refusals.refusal(answer, vectors, phrases)
+            return refusal(answer, phrases, seen.sample.question)
+        asked = seen.queries.get(seen.sample.question)
+        return self._refusals.refusal(answer, vectors, phrases, seen.sample.question, asked)
 
     def _relevancy(self, seen: Examination, answer: Analysis, cosine: float) -> float:
         """Calibrated probability that ``answer`` addresses the question."""
         similarity = self._excess(np.array([cosine], dtype=np.float32), "question_answer")
         features = relevance.relevancy_features(seen.rows[len(seen.claims)], answer, float(similarity[0]))
         return float(self.coefficients.models["relevancy"].probability(features[None], relevance.RELEVANCY)[0])
-
-    def _residual(self, seen: Examination, span: Span) -> float:
-        """Probability that a claim which is left beside a refusal answers the question."""
-        return self._relevancy(seen, analyse(span.text), seen.answer_cosine(span.start, span.end))
 
     def _answer_similarity(self, seen: Examination) -> float:
         if self.encoder is None or seen.answer is None or seen.reference is None:

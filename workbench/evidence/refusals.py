@@ -3,11 +3,13 @@
 ``workbench.data.declining`` judges each clause of an answer by its words. Here a second softmax judges it by vectors:
 the mean of the clause's word vectors, which know the rest of the answer, and the vector of the whole answer. Both are
 taken from what the judge has encoded anyway. The two judgements are multiplied (their log-odds added), and what is left
-and the answer as a whole are judged by models of the same form as the lexical ones, fitted on these clauses.
+and the answer as a whole are judged by models of the same form as the lexical ones, fitted on these clauses. Where the
+question is known, so is a direct reading of the two vectors, answer and question, and of their product.
 
 ``coefficients/refusal_e5.json``, for each language: ``clause`` (``intercept``, and ``weights`` of declining and of
-filling against stating, one for each dimension of the clause and then of the answer), ``rest`` and ``whole``. Written
-by ``python -m workbench.evidence.refusals_train``.
+filling against stating, one for each dimension of the clause and then of the answer), ``rest``, ``whole``, ``asked`` and
+``pair`` (``intercept``, and ``weights`` for each dimension of the answer, the question and their product). Written by
+``python -m workbench.evidence.refusals_train``.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from workbench.evidence.vectors import TextVectors
 
 Floats = NDArray[Any]
 
+#: The direct reading of the vectors says at most this much, in log-odds.
+PAIR_MOST = 8.0
 #: Where the coefficients of the embedded e5 stand.
 E5_FILE = "refusal_e5.json"
 
@@ -55,11 +59,35 @@ class RefusalModel:
         """Whether the models hold for such vectors."""
         return vectors.words is not None and len(vectors.text) == self.dimension
 
-    def refusal(self, text: str, vectors: TextVectors, extra_phrases: Sequence[str] = ()) -> Refusal:
-        """Whether ``text`` declines, and what it still states; see :func:`workbench.data.declining.refusal`."""
+    def refusal(
+        self,
+        text: str,
+        vectors: TextVectors,
+        extra_phrases: Sequence[str] = (),
+        question: str = "",
+        asked: TextVectors | None = None,
+    ) -> Refusal:
+        """Whether ``text`` declines, and what it still states; see :func:`workbench.data.declining.refusal`.
+
+        ``asked``: the vectors of the question, without which it is left aside.
+        """
         cut = cut_clauses(text)
         judged = self.clauses(cut, clause_vectors(text, cut, vectors)) if cut else []
-        return refusal_of(text, cut, judged, self.tables.__getitem__, extra_phrases)
+        if asked is None or not question.strip():
+            return refusal_of(text, cut, judged, self.tables.__getitem__, extra_phrases)
+        more = [self.pair(language_of(text), vectors.text, asked.text)]
+        return refusal_of(text, cut, judged, self.tables.__getitem__, extra_phrases, question, more)
+
+    def pair(self, language: str, answer: Floats, question: Floats) -> float:
+        """Log-odds of a refusal by the vectors of answer and question alone, within ±:data:`PAIR_MOST`."""
+        level, weights = self._pairs[language]
+        value = level + float(weights @ pair_row(answer, question))
+        return max(-PAIR_MOST, min(PAIR_MOST, value))
+
+    @cached_property
+    def _pairs(self) -> dict[str, tuple[float, Floats]]:
+        pairs = {language: table["pair"] for language, table in self.tables.items()}
+        return {name: (float(p["intercept"]), np.array(p["weights"])) for name, p in pairs.items()}
 
     def clauses(self, cut: Cut, rows: Floats) -> list[Clause]:
         """What each clause does, by its words and its row of :func:`clause_vectors`."""
@@ -69,6 +97,12 @@ class RefusalModel:
             declining, filling = level + weights @ row
             judged.append(tilted(clause(span.text), float(declining), float(filling)))
         return judged
+
+
+def pair_row(answer: Floats, question: Floats) -> Floats:
+    """(3 d,) float64: the vectors of answer and question, and their product times √d so that it is as large."""
+    mine, theirs = answer.astype(np.float64), question.astype(np.float64)
+    return np.concatenate([mine, theirs, mine * theirs * len(mine) ** 0.5])
 
 
 def clause_vectors(text: str, cut: Cut, vectors: TextVectors) -> Floats:

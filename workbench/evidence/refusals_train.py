@@ -22,27 +22,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data import declining_train as words
-from workbench.data.declining_model import tilted
+from workbench.data.declining_asked import ASKED
+from workbench.data.declining_model import Clause, logistic, tilted
 from workbench.data.declining_segments import segments
 from workbench.data.declining_train import Answer, Judged
 from workbench.evidence.embed import resolve_encoder
-from workbench.evidence.refusals import E5_FILE, clause_vectors
+from workbench.evidence.refusals import E5_FILE, PAIR_MOST, clause_vectors, pair_row
 from workbench.evidence.train import E5_NAMES
 from workbench.evidence.vectors import VectorStore
 
 _LOG = logging.getLogger("workbench.train")
 _KINDS = ("declines", "fills", "states")
 _PENALTY, _NEGATIVE_WEIGHT, _ENCODED, _BATCH = 0.03, 0.3, 1200, 256
+_PAIR_PENALTY = 10.0
 
 Floats = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """Rows of :func:`~workbench.evidence.refusals.clause_vectors` by answer, and one for each clause that states."""
+    """Rows of :func:`~workbench.evidence.refusals.clause_vectors` by answer, one for each clause that states, and rows
+    of :func:`~workbench.evidence.refusals.pair_row` by question and answer."""
 
     answers: Mapping[str, Floats]
     stating: Floats
+    pairs: Mapping[tuple[str, str], Floats]
 
 
 def encoded(store: VectorStore, texts: Sequence[str]) -> dict[str, Floats]:
@@ -59,7 +63,12 @@ def encoded(store: VectorStore, texts: Sequence[str]) -> dict[str, Floats]:
 def vectors_of(store: VectorStore, answers: Sequence[Answer], stating: Sequence[str]) -> Vectors:
     """What the fits need of one language; of ``stating`` the command encodes ``_ENCODED`` clauses."""
     rows = encoded(store, [a.text for a in answers] + list(stating))
-    return Vectors(rows, np.array([rows[clause][0] for clause in stating if len(rows[clause])]))
+    asked = store.get(sorted({a.question for a in answers if a.question}), "query")
+    d = store.encoder.dimension
+    pairs = {
+        (a.question, a.text): pair_row(rows[a.text][0, d:], asked[a.question].text) for a in answers if a.question
+    }
+    return Vectors(rows, np.array([rows[clause][0] for clause in stating if len(rows[clause])]), pairs)
 
 
 def fit_head(answers: Sequence[Answer], vectors: Vectors) -> dict[str, Any]:
@@ -95,38 +104,93 @@ def left_out(lexical: Sequence[Judged], vectors: Vectors) -> list[Judged]:
     return judged
 
 
-def fit(lexical: Sequence[Judged], vectors: Vectors) -> dict[str, Any]:
-    """All three models of one language."""
-    judged = left_out(lexical, vectors)
+def fit_pair(answers: Sequence[Answer], vectors: Vectors) -> dict[str, Any]:
+    """A plain logistic model of a refusal on the rows of answers whose question is known."""
+    from sklearn.linear_model import LogisticRegression
+
+    known = [a for a in answers if a.question]
+    rows = np.array([vectors.pairs[a.question, a.text] for a in known])
+    centre = rows.mean(axis=0)
+    fitted = LogisticRegression(C=_PAIR_PENALTY, max_iter=2000).fit(rows - centre, [a.refusal for a in known])
+    level = float(fitted.intercept_[0] - fitted.coef_[0] @ centre)
+    return {"intercept": round(level, 4), "weights": fitted.coef_[0].round(4).tolist()}
+
+
+def pairs_left_out(answers: Sequence[Answer], vectors: Vectors) -> dict[tuple[str, str], float]:
+    """What the vectors say of each answer whose question is known, by a model fitted without its style."""
+    said: dict[tuple[str, str], float] = {}
+    for out in words.style_folds(answers):
+        said |= pairs_by(
+            fit_pair([a for a in answers if a.style not in out], vectors),
+            [a for a in answers if a.style in out],
+            vectors,
+        )
+    return said
+
+
+def pairs_by(pair: Mapping[str, Any], answers: Sequence[Answer], vectors: Vectors) -> dict[tuple[str, str], float]:
+    """The same by one model, see :meth:`~workbench.evidence.refusals.RefusalModel.pair`."""
+    weights = np.array(pair["weights"])
+    keys = [(a.question, a.text) for a in answers if a.question]
+    values = {key: pair["intercept"] + float(weights @ vectors.pairs[key]) for key in keys}
+    return {key: max(-PAIR_MOST, min(PAIR_MOST, value)) for key, value in values.items()}
+
+
+def fit_ends(judged: Sequence[Judged], pairs: Mapping[tuple[str, str], float]) -> dict[str, Any]:
+    """The models of what is left and of the answer as a whole."""
     rest = words.fit_rest(judged)
-    head = fit_head([a for a, _ in lexical], vectors)
-    return {"clause": head, "rest": rest, "whole": words.fit_whole(judged, rest)}
+    known = [(answer, clauses) for answer, clauses in judged if answer.question]
+    values = [_asked(answer, clauses, rest, pairs) for answer, clauses in known]
+    asked = words.fit_logistic(values, [answer.refusal for answer, _ in known], (*ASKED, "pair"))
+    return {"rest": rest, "whole": words.fit_whole(judged, rest), "asked": asked}
 
 
-def said(judged: Sequence[Judged], models: Mapping[str, Any]) -> list[tuple[float, bool]]:
-    """The probability of a refusal, and whether it is one."""
-    return [(words.whole_probability(a, clauses, models), a.refusal) for a, clauses in judged]
+def _asked(answer: Answer, clauses: list[Clause], rest: Mapping[str, Any], pairs: Mapping[Any, float]) -> list[float]:
+    return [*words.asked_of(answer, clauses, rest), pairs[answer.question, answer.text]]
+
+
+def fit(lexical: Sequence[Judged], vectors: Vectors) -> dict[str, Any]:
+    """All five models of one language."""
+    answers = [a for a, _ in lexical]
+    ends = fit_ends(left_out(lexical, vectors), pairs_left_out(answers, vectors))
+    return {"clause": fit_head(answers, vectors), **ends, "pair": fit_pair(answers, vectors)}
+
+
+def said(
+    judged: Sequence[Judged], models: Mapping[str, Any], pairs: Mapping[tuple[str, str], float]
+) -> list[tuple[str, float, bool]]:
+    """The style of each answer, the probability of a refusal, and whether it is one."""
+    found = []
+    for answer, clauses in judged:
+        if answer.question:
+            p = logistic(_asked(answer, clauses, models["rest"], pairs), models["asked"])
+        else:
+            p = words.whole_probability(answer, clauses, models)
+        found.append((answer.style, p, answer.refusal))
+    return found
 
 
 def report_held_out(answers: Sequence[Answer], stating: Sequence[str], vectors: Vectors, out: Sequence[str]) -> None:
     """Log the rates on the styles ``out`` of models fitted without them, by words alone and with vectors."""
     known, new = [a for a in answers if a.style not in out], [a for a in answers if a.style in out]
     lexical = words.left_out(known, stating)
-    rest = words.fit_rest(lexical)
-    fitted = words.fit_clauses(known, stating)
-    judged: list[Judged] = [(a, words.clauses_by(a, fitted)) for a in new]
-    alone = said(judged, {"rest": rest, "whole": words.fit_whole(lexical, rest)})
+    fitted = words.fit(known, stating)
+    judged: list[Judged] = [(a, words.clauses_by(a, fitted["clause"])) for a in new]
     models = fit(lexical, vectors)
+    alone = [(words.whole_probability(a, clauses, fitted), a.refusal) for a, clauses in judged]
     _LOG.info("held out, words: %s", words.rates(alone))
-    _LOG.info("held out, vectors: %s", words.rates(said(_with_head(judged, vectors, models["clause"]), models)))
+    both = said(_with_head(judged, vectors, models["clause"]), models, pairs_by(models["pair"], new, vectors))
+    _LOG.info("held out, vectors: %s", words.rates([(p, true) for _, p, true in both]))
 
 
 def report_by_turns(lexical: Sequence[Judged], vectors: Vectors) -> None:
-    """Log the rates on clauses that were judged without their style."""
-    for name, judged in (("words", lexical), ("vectors", left_out(lexical, vectors))):
-        rest = words.fit_rest(judged)
-        models = {"rest": rest, "whole": words.fit_whole(judged, rest)}
-        _LOG.info("styles by turns, %s: %s", name, words.rates(said(judged, models)))
+    """Log the rates on clauses that were judged without their style: all styles, and each whose questions are known."""
+    answers = [a for a, _ in lexical]
+    judged, pairs = left_out(lexical, vectors), pairs_left_out(answers, vectors)
+    found = said(judged, fit_ends(judged, pairs), pairs)
+    _LOG.info("styles by turns: %s", words.rates([(p, true) for _, p, true in found]))
+    for style in sorted({a.style for a in answers if a.question}):
+        _LOG.info("  %s: %s", style, words.rates([(p, true) for name, p, true in found if name == style]))
 
 
 def written(languages: Mapping[str, Any], dimension: int) -> str:
