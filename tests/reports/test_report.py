@@ -14,6 +14,7 @@ from tests.reports.hostile import FORMULA, OVERRIDE
 from workbench.errors import InputError
 from workbench.language import get_language
 from workbench.reports import extracts, words
+from workbench.reports.broken import expected
 from workbench.reports.markdown import md
 from workbench.reports.page import html as page
 from workbench.reports.report import Stretch, build_report
@@ -360,3 +361,9 @@ def test_places_add_up(evaluation):
         assert sum(row.n for row in by[name].rows) == 5
         assert sum(row.n_failing for row in by[name].rows) == report.n_failing
     assert by["worst"].rows or by["worst"].reason
+
+
+def test_key_points_that_may_be_said_in_two_ways_read_as_words():
+    sample = {"must_include": [["12 个月", "12 months"], "auditor"]}
+    assert expected(sample) == "12 个月 / 12 months; auditor"
+    assert expected({"must_include": None}) == "" and expected({"must_include": []}) == ""

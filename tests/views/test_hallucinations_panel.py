@@ -95,3 +95,11 @@ def test_without_claims_it_says_what_is_missing(tmp_path) -> None:
 def test_what_no_leak_found_means() -> None:
     assert clean_bound(59) == pytest.approx(0.0495, abs=1e-3)
     assert clean_bound(0) != clean_bound(0)
+
+
+def test_rows_of_the_sample_on_the_card_are_pointed_out(panel) -> None:
+    shown = panel.list._body.value
+    assert shown.count("wb-current") >= 1
+    if len(panel.ids()) > 1:
+        panel.stepper.next.click()
+        assert panel.list._body.value != shown and "wb-current" in panel.list._body.value

@@ -266,3 +266,19 @@ def test_empty_and_extreme_pictures_are_drawn():
         plots_missed.heat_map(["词"], ["d"], np.zeros((1, 1))),
     ]
     assert all(figure_png(figure).startswith(b"\x89PNG") for figure in pictures)
+
+
+def test_after_the_work_nothing_is_in_progress(panel):
+    panel.view.value = "profile"
+    assert panel.message.value.count("encoded") == 0 and panel.bar.layout.display == "none"
+    assert panel.examined.shelf.progress is None and panel.examined.shelf.cancel is None
+
+
+def test_a_k_beyond_the_recording_and_a_filter_are_said(panel, session):
+    assert "were recorded" not in panel.count.value and panel.filtered.layout.display == "none"
+    session.set_thresholds(k=9)
+    assert "at most 5 contexts of a question were recorded" in panel.count.value
+    session.show(list(session.matching()[:30]), "the first thirty")
+    assert "the first thirty" in panel.filtered.note.value
+    panel.filtered.everything.click()
+    assert session.filter.label == ""

@@ -161,3 +161,9 @@ def test_css_classes(session):
 def test_it_is_saved(log, tmp_path):
     written = wb.panels.monitoring(log).save(tmp_path)
     assert sorted(path.name for path in written) == ["monitoring.csv", "monitoring.html", "monitoring.png"]
+
+
+def test_an_empty_list_speaks(log):
+    panel = wb.panels.monitoring(log)
+    assert "No row of the log was rejected." in panel.rejected._body.value
+    assert panel.pin.description.startswith("⚑")

@@ -206,6 +206,55 @@ def test_progress_is_paced_but_the_end_is_always_told():
     assert ended == [("result", None)] and told[-1].done == 1000 and len(told) < 50
 
 
+def test_what_the_work_made_reports_no_more_after_its_end():
+    kept, told = [], []
+    job = Work(lambda progress, cancelled: kept.append(progress), told.append, lambda result, error: None)
+    job.start()
+    job.join(20)
+    kept[0](1, 1)
+    assert told == []
+
+
+def test_cancelled_work_tells_no_progress_to_its_successor():
+    started, cancelled_at, told = threading.Event(), threading.Event(), []
+
+    def work(progress, cancelled):
+        started.set()
+        assert cancelled_at.wait(20) and cancelled()
+        progress(1, 1)
+
+    job = Work(work, told.append, lambda result, error: None)
+    job.start()
+    assert started.wait(20)
+    job.cancel()
+    cancelled_at.set()
+    job.join(20)
+    assert told == []
+
+
+def test_reset_of_the_last_visit_stands_beside_its_note(fake, tmp_path):
+    first = Session(fake(path=tmp_path / "evaluation"))
+    first.set_filter(language="zh")
+    again = LowScores(Session(fake(path=tmp_path / "evaluation")))
+    note, back = again.children[2].children
+    assert "Reset takes them back" in note.value and back.layout.display is None
+    assert len(again.session.matching()) < 24
+    back.click()
+    assert len(again.session.matching()) == 24 and again.session.filter.language is None
+    assert "Reset" not in note.value and back.layout.display == "none"
+    assert LowScores(Session(fake(path=tmp_path / "other"))).children[2].children[1].layout.display == "none"
+
+
+def test_an_empty_table_speaks_and_rows_are_pointed_out(session):
+    table = PagedTable(Panel(session), 2)
+    table.set(pd.DataFrame({"a": []}), empty="No row <here>.")
+    assert "No row &lt;here&gt;." in table._body.value and "<table" not in table._body.value
+    table.set(pd.DataFrame({"a": [10, 11, 12]}, index=["x", "y", "z"]))
+    assert "wb-current" not in table._body.value
+    table.point("z")
+    assert "wb-current" in table._body.value and ">12<" in table._body.value and ">10<" not in table._body.value
+
+
 # ---------------------------------------------------------------- 10
 
 

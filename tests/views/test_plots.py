@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 from PIL import Image
 
 from workbench.views import fonts, plots
@@ -134,6 +135,15 @@ def test_sampling_keeps_every_failure_and_says_so(n, limit, random):
     if words:
         assert f"{len(drawn):,} of {n:,}" in words
     assert (plots.sampled(n, failing, limit)[0] == drawn).all()
+
+
+@pytest.mark.parametrize("words", ["latency is high; " * 7, "延迟中位数（p50）超出基线；" * 8, "a short one"])
+def test_a_title_never_runs_out_of_the_picture(words):
+    figure = plots.histogram([0.2, 0.8], 0.5, title=words)
+    plots.figure_png(figure)
+    title = next(text for text in figure.findobj(Text) if text.get_text() == figure.axes[0].get_title(loc="left"))
+    assert title.get_window_extent().x1 <= figure.bbox.width and title.get_fontsize() >= 7.5
+    assert title.get_text().removesuffix("…") in words
 
 
 @pytest.mark.parametrize(("values", "shown"), [([], ""), ([1.0], "▁▁▁▁▁▁▁█"), ([0, 0, 0.99], "█▁▁▁▁▁▁▅")])

@@ -8,6 +8,7 @@ import pytest
 
 import workbench as wb
 from workbench import language
+from workbench.diagnosis.dimensions import dimension_title
 from workbench.views import plots
 from workbench.views.panels.query_parts import breakdown_table, causes_words, slices_table
 from workbench.views.panels.query_types import QueryTypes
@@ -66,11 +67,12 @@ def test_choosing_a_group_filters_the_session_and_the_card(panel, session):
     assert len(session.matching()) == 0 and "Untick" in panel.card.body.value
     panel.only_failing.value = False
     assert session.filter.label == "language = en" and len(session.matching()) == 12
-    panel.everything.click()
+    panel.filtered.everything.click()
     assert session.filter.label == "" and panel.groups.value is None and len(session.matching()) == 24
 
 
 def test_failing_samples_come_first(panel, session):
+    panel.only_failing.value = False
     ids = panel._listed
     assert ids[:12] == [f"s-{i:05d}" for i in range(0, 24, 2)] and len(ids) == 24
 
@@ -116,14 +118,28 @@ def test_a_pin_states_the_group_its_numbers_and_samples(panel, session):
     assert finding.panel == "query_types" and finding.title.startswith("language = zh: 12 of 12")
     assert (finding.value, finding.n_total, len(finding.sample_ids)) == (1.0, 12, 12) and finding.low < 1
     assert "wb.breakdown(evaluation, 'language', min_n=5)" in finding.snippet
-    panel.everything.click()
+    panel.filtered.everything.click()
     panel.card.pin.click()
     assert session.findings[-1].title == "Failures by language" and session.findings[-1].value == 0.5
 
 
 def test_a_view_of_another_panel_is_followed(panel, session):
-    session.show(["s-00003"], "a click elsewhere")
-    assert panel._listed == ["s-00003"] and "a click elsewhere" in panel.note.value and session.selection == "s-00003"
+    session.show(["s-00003", "s-00004"], "a click elsewhere")
+    assert panel._listed == ["s-00004"] and session.selection == "s-00004"
+    assert "Showing only: a click elsewhere" in panel.filtered.note.value and panel.filtered.layout.display is None
+    panel.only_failing.value = False
+    assert panel._listed == ["s-00004", "s-00003"]
+
+
+def test_only_failing_ones_means_the_list_at_once(panel):
+    """The box is ticked from the beginning, so the list is that of the failing ones before anything is chosen."""
+    assert panel.only_failing.value and panel.ids() == [f"s-{i:05d}" for i in range(0, 24, 2)]
+    assert "sample 1 of 12" in panel.stepper.position.value and panel.filtered.layout.display == "none"
+
+
+def test_a_tag_called_like_a_dimension_is_told_apart():
+    assert dimension_title("language") == "language" and dimension_title("tags.language") == "language (tag)"
+    assert dimension_title("tags.topic") == "topic"
 
 
 def test_nothing_tested_speaks(fake, tmp_path, monkeypatch):

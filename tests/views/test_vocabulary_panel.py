@@ -177,3 +177,26 @@ def test_the_picture_of_terms_takes_none_and_many():
     for n in (0, 1, 30):
         figure = plots_terms.log_odds(["词"] * n, [1.0] * n, [0.5] * n, [1.5] * n, notes=["1 / 2"] * n, title="标题")
         assert figure_png(figure).startswith(b"\x89PNG")
+
+
+def test_no_box_is_empty_and_no_button_does_nothing(panel, session):
+    assert panel.remove.layout.display == "none" and panel.drop.layout.display == "none"
+    panel.edit.value = "two words"
+    panel.accept.click()
+    assert panel.drop.value is not None and panel.remove.layout.display is None
+    panel.remove.click()
+    assert len(panel.synonyms) == 0 and panel.remove.layout.display == "none"
+    panel.edit.value = " "
+    assert panel.accept.disabled
+    panel.edit.value = "other"
+    assert not panel.accept.disabled
+    panel.cut.value = 0
+    assert panel.at is None and panel.choosing.layout.display == "none"
+
+
+def test_the_filter_in_force_is_said_and_can_be_taken_off(panel, session):
+    assert panel.filtered.layout.display == "none"
+    session.show(["qa-005"], "one <question>")
+    assert "Showing only: one &lt;question&gt;." in panel.filtered.note.value and "of 1 misses" in panel.count.value
+    panel.filtered.everything.click()
+    assert panel.filtered.layout.display == "none" and "of 1 misses" not in panel.count.value

@@ -86,7 +86,11 @@ class Dimension:
 def dimension_title(name: str) -> str:
     """The name of a dimension for a reader."""
     key = f"queries.dimensions.{name}"
-    return _t(key) if has_text(key) else name.removeprefix("tags.")
+    if has_text(key):
+        return _t(key)
+    own = name.removeprefix("tags.")
+    # A tag "language" beside the language of the question would be two choices of one name.
+    return _t("queries.tag", name=own) if own != name and has_text(f"queries.dimensions.{own}") else own
 
 
 def value_title(dimension: str, value: str) -> str:

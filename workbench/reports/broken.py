@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.schema import none_if_missing
+from workbench.data.schema import alternatives, none_if_missing
 from workbench.data.text import language
 from workbench.diagnosis.attribution import CAUSES
 from workbench.diagnosis.layers import layer as layer_of
@@ -81,7 +81,9 @@ def expected(sample: Any) -> str:
     if reference is not None:
         return str(reference)
     points = sample.get("must_include")
-    return "; ".join(map(str, points)) if isinstance(points, (list, tuple)) and points else ""
+    if not isinstance(points, (list, tuple)):
+        return ""
+    return "; ".join(" / ".join(alternatives(point)) for point in points)
 
 
 class _Wrong:

@@ -32,6 +32,8 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 _INK = {"screen": "#7d7d7d", "print": "#333333"}
 _DPI = 110
+#: Points below which a title is cut rather than set smaller.
+_SMALLEST = 7.5
 #: Settings of matplotlib belong to the whole process: two threads that draw at once would take each other's.
 _ONE_AT_A_TIME = threading.RLock()
 
@@ -69,8 +71,27 @@ def figure_png(figure: Figure) -> bytes:
 
     buffer = io.BytesIO()
     with _ONE_AT_A_TIME, rc_context({"font.family": list(families()), "text.parse_math": False}):
+        _fit_titles(figure)
         figure.savefig(buffer, format="png", dpi=_DPI, facecolor=figure.get_facecolor())
     return buffer.getvalue()
+
+
+def _fit_titles(figure: Figure) -> None:
+    """Titles that would run out of the picture are set smaller, and cut where that would make them too small."""
+    from matplotlib.text import Text
+
+    for axes in figure.axes:
+        words = axes.get_title(loc="left")
+        for title in axes.findobj(Text) if words else ():
+            if not isinstance(title, Text) or title.get_text() != words:
+                continue
+            extent = title.get_window_extent()
+            fits = (figure.bbox.width - extent.x0 - 4) / max(extent.width, 1.0)
+            if 0 < fits < 1:
+                size = title.get_fontsize()
+                title.set_fontsize(max(size * fits, _SMALLEST))
+                if size * fits < _SMALLEST:
+                    title.set_text(words[: int(len(words) * size * fits / _SMALLEST) - 1] + "…")
 
 
 # ---------------------------------------------------------------- figures

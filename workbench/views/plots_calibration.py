@@ -70,7 +70,10 @@ def _kappa(axes: Axes, found: Calibration, curve: Any) -> None:
                       (found.suggested.value, 0), xycoords=("data", "axes fraction"), xytext=(4, 5),
                       textcoords="offset points", color=GREEN)  # fmt: skip
     axes.axvline(found.cut, color=BLUE, lw=1.6)
-    axes.annotate(f"{found.cut:.2f}", (found.cut, 1), xycoords=("data", "axes fraction"), xytext=(3, -9),
+    # Beyond 0.9 there is no room on the right.
+    at_edge = found.cut > 0.9
+    axes.annotate(f"{found.cut:.2f}", (found.cut, 1), xycoords=("data", "axes fraction"),
+                  xytext=(-3 if at_edge else 3, -9), ha="right" if at_edge else "left",
                   textcoords="offset points", color=BLUE)  # fmt: skip
     lowest = curve["kappa"].min()
     axes.set(xlim=(0, 1), ylim=(min(0.0, lowest if lowest == lowest else 0.0) - 0.02, 1.04))

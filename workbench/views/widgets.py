@@ -114,8 +114,18 @@ class Panel(W.VBox):
         """Put the widgets below the style sheet, the red line and the notes."""
         notes = getattr(self.session, "notes", [])
         note = markup(ht.join(ht.h("p", line, cls="wb-note") for line in notes))
+        back = button(_t("panels.filters.reset"), self.guarded(lambda: self._start_over(note, back), "reset"), "wb-reset")
         display(note, bool(notes))
-        self.children = (markup(ht.style()), self.error, note, *children)
+        display(back, _t("panels.session.restored") in notes)
+        self.children = (markup(ht.style()), self.error, row(note, back), *children)
+
+    def _start_over(self, note: W.HTML, back: W.Button) -> None:
+        """Take back the filter and thresholds of the last visit, and the note that says they are in force."""
+        assert self.session is not None
+        self.session.reset()
+        left = [line for line in self.session.notes if line != _t("panels.session.restored")]
+        show(note, ht.join(ht.h("p", line, cls="wb-note") for line in left))
+        display(back, False)
 
     def guarded(self, action: Callable[..., Any], name: str = "") -> Callable[..., None]:
         """``action`` as a handler that shows what it raises as the red line, until it works again."""
@@ -183,11 +193,11 @@ class Picture(W.VBox):
     """An image with its caption (images have no alternative text)."""
 
     def __init__(self, *classes: str) -> None:
-        self.image = W.Image(format="png", layout=W.Layout(max_width="100%", width="100%"))
+        self.image = W.Image(format="png", layout=W.Layout(max_width="100%", width="100%", margin="0"))
         for name in classes:
             self.image.add_class(name)
         self.caption = markup()
-        super().__init__([self.image, self.caption], layout=W.Layout(width="100%"))
+        super().__init__([self.image, self.caption], layout=W.Layout(width="100%", overflow="hidden"))
 
     def draw(self, figure: Figure, caption: str) -> None:
         """Show a figure and say below what it shows."""
@@ -205,6 +215,7 @@ class PagedTable(W.VBox):
         self._size, self._at = page, 0
         self._frame: pd.DataFrame | None = None
         self._options: dict[str, Any] = {}
+        self._empty = ""
         self._body = markup()
         self._count = markup()
         self._back = button(
@@ -214,9 +225,19 @@ class PagedTable(W.VBox):
         self._bar = row(self._back, self._count, self._forward)
         super().__init__([self._body, self._bar], layout=W.Layout(width="100%"))
 
-    def set(self, frame: pd.DataFrame, **options: Any) -> None:
-        """Show the first page of ``frame``."""
-        self._frame, self._options, self._at = frame, options, 0
+    def set(self, frame: pd.DataFrame, *, empty: str = "", **options: Any) -> None:
+        """Show the first page of ``frame``; ``empty`` is what an empty one says."""
+        self._frame, self._options, self._at, self._empty = frame, options, 0, empty
+        self._draw()
+
+    def point(self, label: Any) -> None:
+        """Point out the rows with an index label, and turn to the page of the first one."""
+        if self._frame is None or self._options.get("current") == label:
+            return
+        self._options["current"] = label
+        places = [at for at, own in enumerate(self._frame.index) if own == label]
+        if places and not any(self._at <= at < self._at + self._size for at in places):
+            self._at = places[0] // self._size * self._size
         self._draw()
 
     def _turn(self, step: int) -> None:
@@ -228,7 +249,10 @@ class PagedTable(W.VBox):
         if self._frame is None:
             return
         n, until = len(self._frame), min(self._at + self._size, len(self._frame))
-        show(self._body, ht.table(self._frame.iloc[self._at : until], **self._options))
+        if n or not self._empty:
+            show(self._body, ht.table(self._frame.iloc[self._at : until], **self._options))
+        else:
+            show(self._body, ht.h("div", self._empty, cls="wb-empty"))
         label = _t("panels.common.page", first=f"{min(self._at + 1, n):,}", last=f"{until:,}", total=f"{n:,}")
         show(self._count, ht.h("span", label, cls="wb-quiet"))
         self._back.disabled, self._forward.disabled = self._at == 0, until >= n

@@ -41,13 +41,14 @@ class Work:
     Parameters
     ----------
     on_progress, on_end
-        Called from that thread with a :class:`Progress`, and at the end with ``(result, None)`` or ``(None, error)``.
+        Called from that thread with a :class:`Progress` until it ends or is cancelled, and at the end with
+        ``(result, None)`` or ``(None, error)``.
     """
 
     def __init__(self, function: Callable[..., Any], on_progress: Callable[[Progress], None],
                  on_end: Callable[[Any, BaseException | None], None]) -> None:  # fmt: skip
         self._function, self._on_progress, self._on_end = function, on_progress, on_end
-        self._stop = threading.Event()
+        self._stop, self._ended = threading.Event(), False
         self._started, self._told = time.monotonic(), 0.0
         self._thread = threading.Thread(target=self._run, name="scoring", daemon=True)
 
@@ -76,11 +77,13 @@ class Work:
         except Exception as error:  # noqa: BLE001 - handed to on_end, which shows or raises it
             _log.info("work ended early: %s", error, exc_info=True)
             failure = error
+        self._ended = True
         self._on_end(result, failure)
 
     def _report(self, done: int, total: int, cached: int = 0) -> None:
         now = time.monotonic()
-        if done < total and now - self._told < PACE:
+        # What the work made may go on reporting, for example an encoder that a picture uses later.
+        if self._ended or self._stop.is_set() or (done < total and now - self._told < PACE):
             return
         self._told = now
         self._on_progress(Progress(done, total, cached, now - self._started))

@@ -55,10 +55,12 @@ class Card(W.VBox):
         self.body = markup(None, "wb-card")
         self.verdict = W.ToggleButtons(
             options=[(_t("panels.card.no_verdict"), None), *((verdict_title(name), name) for name in VERDICTS)],
-            value=None, description=_t("panels.card.my_verdict"), style={"button_width": "auto"},
-            layout=W.Layout(width="max-content"),
+            value=None, description=_t("panels.card.my_verdict"),
+            style={"button_width": "auto", "description_width": "initial"},
+            layout=W.Layout(width="max-content", margin="2px"),
         )  # fmt: skip
-        self.note = W.Text(description=_t("panels.card.note"), continuous_update=False, layout=W.Layout(width="360px"))
+        self.note = W.Text(description=_t("panels.card.note"), continuous_update=False, layout=W.Layout(width="330px"),
+                           style={"description_width": "initial"})  # fmt: skip
         self.saved = markup()
         self.pin = button(f"⚑ {_t('panels.card.pin')}", panel.guarded(on_pin, "pin"), "wb-pin")
         self.copy = button(_t("panels.card.copy_ids"), panel.guarded(self._show_ids, "copy ids"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -85,3 +86,25 @@ class FilterBar(W.VBox):
         self._quiet = False
         label = self._session.filter.label
         show(self.note, h("p", _t("panels.filters.only", label=label), cls="wb-note") if label else h("span"))
+
+
+class FilterNote(W.HBox):
+    """What the session's filter lets through, and a button that takes it off; nothing while everything is shown.
+
+    For panels that follow the filter without choices of their own. ``take_off`` is called by the button.
+    """
+
+    def __init__(self, panel: Panel, take_off: Callable[[], None] | None = None) -> None:
+        assert panel.session is not None
+        self._session = panel.session
+        self.note = markup()
+        self.everything = button(_t("panels.filters.everything"), panel.guarded(take_off or self._session.clear_filter,
+                                                                                "show all"), "wb-everything")  # fmt: skip
+        super().__init__([self.note, self.everything], layout=W.Layout(align_items="center", grid_gap="2px 10px"))
+        self.fill()
+
+    def fill(self) -> None:
+        """Say what is in force."""
+        words = self._session.filter.words()
+        show(self.note, h("p", _t("panels.filters.in_force", label=words), cls="wb-note") if words else h("span"))
+        display(self, bool(words))

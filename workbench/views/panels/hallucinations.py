@@ -108,10 +108,11 @@ class Hallucinations(ListPanel):
         self.picture.draw(self._figure("screen"), _t("hallucinations.caption"))
         citations = citation_rows(evaluation)
         shown = citations[citations["sample_id"].isin(kept)]
-        self.citations.set(shown, headings=_headings(shown), formats={"state": _citation_state})
+        self.citations.set(_by_sample(shown), headings=_headings(shown), formats={"state": _citation_state},
+                           empty=_t("hallucinations.no_citations"))  # fmt: skip
         signs = sign_rows(evaluation)
         shown = signs[signs.index.isin(kept)].rename_axis("sample_id").reset_index()
-        self.signs.set(shown, headings=_headings(shown))
+        self.signs.set(_by_sample(shown), headings=_headings(shown), empty=_t("hallucinations.no_signs"))
         self._list()
 
     def _list(self) -> None:
@@ -123,9 +124,17 @@ class Hallucinations(ListPanel):
             rows = rows[rows["severity"] == self.severity.value]
         self._rows = rows.reset_index(drop=True)
         shown = _readable(self._rows)
-        self.list.set(shown, headings=_headings(shown))
+        self.list.set(_by_sample(shown), headings=_headings(shown), formats={"verdict": _unbroken}, empty=self.empty_words())
         display(self.stepper, bool(self.ids()))
         self.settle()
+
+    def draw_card(self) -> None:
+        """Show the selected sample, and point out its rows."""
+        super().draw_card()
+        ids, selected = self.ids(), self.session.selection
+        shown = selected if selected in ids else next(iter(ids), None)
+        for listed in (self.list, self.citations, self.signs):
+            listed.point(shown)
 
     def position(self, at: int, ids: Sequence[str]) -> str:
         """ "3 of 41" and the id."""
@@ -201,6 +210,16 @@ def _readable(rows: pd.DataFrame) -> pd.DataFrame:
     ]
     shown["support"] = shown["support"].map(score_text)
     return shown
+
+
+def _by_sample(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows labelled by their sample."""
+    return frame.set_axis(frame["sample_id"].astype(str), axis="index")
+
+
+def _unbroken(words: str) -> Markup:
+    """A sign and its word on one line."""
+    return h("span", words, cls="wb-chip")
 
 
 _SIGN = {"contradicted": "✗", "not_mentioned": "✗", "unsure": "?"}

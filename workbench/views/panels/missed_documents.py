@@ -15,7 +15,7 @@ from workbench.views import plots
 from workbench.views.html import Fragment, Markup, fragment, h, join, picture
 from workbench.views.panels import missed_parts as parts
 from workbench.views.panels.card import Card, card_html
-from workbench.views.panels.filters import ANY
+from workbench.views.panels.filters import ANY, FilterNote
 from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
 from workbench.views.work import Newest, Progress
 
@@ -101,11 +101,12 @@ class MissedDocuments(Panel):
         )  # fmt: skip
         self.whatif = markup(None, "wb-whatif")
         self.card = Card(self, self._pin, self._ids)
+        self.filtered = FilterNote(self)
         self._wire()
         self._busy(False)
         self.compose(
             row(self.encoder, self.k, self.count), row(self.bar, self.message, self.cancel_button, self.start_button),
-            row(self.causes, self.cause, self.stepper), self.sentence, row(self.view, self.focus), self.picture,
+            self.filtered, row(self.causes, self.cause, self.stepper), self.sentence, row(self.view, self.focus), self.picture,
             row(self.title_weight, self.section_weight), self.whatif, self.texts, self.card,
         )  # fmt: skip
 
@@ -135,7 +136,11 @@ class MissedDocuments(Panel):
                 first.append(done)
                 progress(done, total, first[0])
 
-            return examine(evaluation, self._corpus, encoder, progress=tell, cancel=cancelled)
+            found = examine(evaluation, self._corpus, encoder, progress=tell, cancel=cancelled)
+            if found.shelf is not None:
+                # Pictures encode their question later: that is no part of this work, and newer work must not stop it.
+                found.shelf.progress = found.shelf.cancel = None
+            return found
 
         self._work.start(rank, patience)
         if self._work.running and self.examined.found:
@@ -230,7 +235,9 @@ class MissedDocuments(Panel):
         self.cause.value = chosen
         self._quiet = False
         found = self.found
-        show(self.count, h("span", self._count_words()))
+        deeper = parts.depth_words(self.examined.found, k)
+        show(self.count, h("span", self._count_words(), h("span", deeper, cls="wb-quiet")))
+        self.filtered.fill()
         show(self.causes, h("span", parts.cause_words(found, k), cls="wb-quiet"))
         if found and self.session.selection not in {item.miss.sample_id for item in found}:
             # One that is in the corpus has more to say than one that is not.

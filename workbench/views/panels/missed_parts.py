@@ -50,6 +50,12 @@ def count_words(found: Sequence[Found], k: int) -> str:
     return _t("missed.count", questions=f"{questions:,}", documents=f"{len(found):,}")
 
 
+def depth_words(found: Sequence[Found], k: int) -> str:
+    """That k lies beyond what was recorded, so that no more can have come; nothing where it does not."""
+    recorded = max((rank for item in found for rank, _, _ in item.miss.came), default=0)
+    return f" · {_t('missed.recorded_depth', n=recorded)}" if 0 < recorded < k else ""
+
+
 def cause_words(found: Sequence[Found], k: int, most: int | None = None) -> str:
     """ "just below k 6 · crowded out 5 · …", most frequent first."""
     counts = Counter(label(item, k) for item in found).most_common()

@@ -102,7 +102,7 @@ class MonitoringPanel(Panel):
         self.clear = _slider(W.FloatSlider, "clear", min=0, max=0.95, step=0.05)
         self.min_n = _slider(W.IntSlider, "min_n", min=1, max=500)
         self.notes, self.picture = markup(), Picture("wb-figure")
-        self.pin = button(f"📌 {_t('monitoring.panel.pin')}", self.guarded(self._pin, "pin"), "wb-pin")
+        self.pin = button(f"⚑ {_t('monitoring.panel.pin')}", self.guarded(self._pin, "pin"), "wb-pin")
         self.pin.disabled = self.session is None
         self.said = markup(h("span", _t("monitoring.panel.no_session") if self.session is None else "", cls="wb-quiet"))
         self.list, self.rules, self.windows, self.rejected = (PagedTable(self, 10) for _ in range(4))
@@ -184,10 +184,11 @@ class MonitoringPanel(Panel):
         show(self.count, h("span", self.words()))
         self.picture.draw(self._figure("screen"), self._caption())
         alerts, rules, windows = self._alert_rows(), self._rule_rows(), self._window_rows()
-        self.list.set(alerts, headings=_headings(alerts))
+        self.list.set(alerts, headings=_headings(alerts), empty=_t("monitoring.panel.no_alerts"))
         self.rules.set(rules, headings=_headings(rules))
-        self.windows.set(windows, headings=_headings(windows))
-        self.rejected.set(found.log.rejected, headings=_headings(found.log.rejected))
+        self.windows.set(windows, headings=_headings(windows), empty=_t("monitoring.panel.no_windows"))
+        rejected = found.log.rejected
+        self.rejected.set(rejected, headings=_headings(rejected), empty=_t("monitoring.panel.no_rejected"))
 
     def _found(self) -> Monitoring:
         if self.found is None:
@@ -213,9 +214,9 @@ class MonitoringPanel(Panel):
         beyond = int(sum(armed.beyond(value) for value in frame.loc[enough, "value"]))
         fired = sum(event.state == "fired" and event.statistic == name for event in found.events)
         limit = value_text(name, armed.limit)
-        parts = [
-            _t("monitoring.panel.counts", beyond=beyond, n=len(frame), limit=limit, fired=fired, all=found.n_fired)
-        ]
+        counts = _t("monitoring.panel.counts", beyond=beyond, n=len(frame), limit=limit, fired=fired,
+                    all=found.n_fired)  # fmt: skip
+        parts = [counts]
         if not enough.all():
             parts.append(_t("monitoring.panel.empty_windows", n=int((~enough).sum()), min_n=armed.rule.min_n))
         column = found.log.columns[armed.statistic.column]
@@ -245,7 +246,7 @@ class MonitoringPanel(Panel):
         data = Course(ends, values, timed, band, armed.limit, armed.clear_level, place, spans)
         rate = name.endswith("_rate")
         label = "ms" if name.startswith("latency_") else "%" if rate else ""
-        title = events[-1].message if events else f"{statistic_title(name)}: {self.words()}"
+        title = events[-1].message if events else f"{statistic_title(name)}: {self.words().split(' · ')[0]}"
         return course(data, title=title, label=label, scale=100.0 if rate else 1.0, rate=bool(label), theme=theme)
 
     def _alert_rows(self) -> pd.DataFrame:

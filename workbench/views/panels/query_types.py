@@ -18,6 +18,7 @@ from workbench.views import plots
 from workbench.views.html import Fragment, Markup, fragment, h, join, picture
 from workbench.views.names import cause_title, interval_text, rate_text
 from workbench.views.panels.card import Card, card_html
+from workbench.views.panels.filters import FilterNote
 from workbench.views.panels.listing import ListPanel
 from workbench.views.panels.query_parts import (
     breakdown_figure,
@@ -92,10 +93,9 @@ class QueryTypes(ListPanel):
         self.found = self._select("wb-slices")
         self.slices = markup()
         self.find = button(say("find"), self.guarded(self._find, "find"))
-        self.find_note = markup()
+        self.find_note, self.slice_heading = markup(), markup()
         self.terms = markup()
-        self.note = markup()
-        self.everything = button(say("show_all"), self.guarded(self._show_everything, "show all"))
+        self.filtered = FilterNote(self, self._show_everything)
         self.stepper = Stepper(self, self.go)
         self.card = Card(self, self._pin, self.ids)
         for widget in (self.by, self.other, self.min_n):
@@ -103,10 +103,10 @@ class QueryTypes(ListPanel):
         self.on(self.only_failing, lambda _: self._choose_again())
         self.on(self.groups, lambda at: self._choose("group", at))
         self.on(self.found, lambda at: self._choose("slice", at))
-        heading = markup(h("h4", say("groups")))
-        self.compose(row(self.by, self.other, self.min_n, self.count), self.picture, heading,
-                     row(self.groups, self.only_failing), self.slices, row(self.find, self.find_note), self.found,
-                     self.terms, row(self.note, self.everything), self.stepper, self.card)  # fmt: skip
+        self.heading = markup()
+        self.compose(row(self.by, self.other, self.min_n, self.count), self.picture, self.heading,
+                     row(self.groups, self.only_failing), self.slices, row(self.find, self.find_note),
+                     self.slice_heading, self.found, self.terms, self.filtered, self.stepper, self.card)  # fmt: skip
 
     def _select(self, *classes: str) -> W.Select:
         widget = W.Select(options=[], rows=6, layout=W.Layout(width="620px"))
@@ -145,6 +145,7 @@ class QueryTypes(ListPanel):
         else:
             show(self.slices, Markup())
             show(self.terms, Markup())
+            show(self.slice_heading, Markup())
             display(self.found, False)
         self._list()
 
@@ -152,6 +153,7 @@ class QueryTypes(ListPanel):
         self._frame, self._rows = grouped(self._dimensions, self.outcomes, self.chosen, self.min_n.value)
         show(self.count, self._count_markup())
         self.picture.draw(self.figure(theme="screen"), self._caption())
+        show(self.heading, h("h4", say("choose_cell" if len(self.chosen) == 2 else "choose_bar")))
         self._offer(self.groups, [
             f"{group_title(self.chosen, group)} — {line.n_failing:,} / {line.n:,}"
             for group, line in zip(self._rows, self._frame.itertuples(), strict=True)
@@ -168,6 +170,7 @@ class QueryTypes(ListPanel):
             for line in self._slices.itertuples()
         ])  # fmt: skip
         display(self.found, len(self._slices) > 0)
+        show(self.slice_heading, h("h4", say("choose_slice")) if len(self._slices) else Markup())
         self._terms = failing_terms(self.session.evaluation, top=TERMS)
         show(self.terms, terms_table(self._terms))
 
@@ -221,6 +224,7 @@ class QueryTypes(ListPanel):
     def _choose_again(self) -> None:
         if self._chosen is not None:
             self._choose(*self._chosen[:2])
+        self._list()
 
     def _group(self, at: int) -> tuple[list[str], str]:
         group = self._rows[at]
@@ -254,18 +258,16 @@ class QueryTypes(ListPanel):
             self.draw_card()
 
     def _list(self) -> None:
-        """The samples of the session's filter, failing ones first."""
+        """The samples of the session's filter: the failing ones, or all with the failing ones first."""
         ids = self.session.matching()
-        places = self.session.samples.index.get_indexer(ids)
-        order = np.argsort(~self.outcomes.failed[places], kind="stable")
+        failed = self.outcomes.failed[self.session.samples.index.get_indexer(ids)]
+        order = np.flatnonzero(failed) if self.only_failing.value else np.argsort(~failed, kind="stable")
         self._listed = [str(name) for name in ids[order]]
-        label = self.session.filter.words()
-        show(self.note, h("p", _t("panels.filters.only", label=label), cls="wb-note") if label else Markup())
-        display(self.everything, bool(label))
+        self.filtered.fill()
         self.settle()
 
     def ids(self) -> list[str]:
-        """The samples of the session's filter, failing ones first."""
+        """The samples that are listed, failing ones first."""
         return self._listed
 
     def empty_words(self) -> str:

@@ -21,6 +21,7 @@ from workbench.views import plots
 from workbench.views.html import Fragment, Markup, fragment, h, join, picture
 from workbench.views.panels import vocabulary_parts as parts
 from workbench.views.panels.card import Card, card_html
+from workbench.views.panels.filters import ANY, FilterNote
 from workbench.views.widgets import Panel, Picture, Stepper, button, cut_slider, display, dropdown, markup, row, show
 from workbench.views.work import Newest, Progress
 
@@ -98,13 +99,14 @@ class VocabularyPanel(Panel):
                                     style={"button_width": "auto"})  # fmt: skip
         self.picture = Picture("wb-figure")
         self.card = Card(self, self._pin, self._ids)
+        self.filtered = FilterNote(self)
         display(self.cancel_button, False)
         self._build_synonyms()
         self.on(self.cut, lambda _: None if self._quiet else self._refresh())
         self.on(self.shown, lambda _: None if self._quiet else self._refresh())
         self.on(self.view, lambda _: self._draw_picture())
         self.compose(
-            row(self.cut, self.count), row(self.shown, self.stepper, self.message, self.cancel_button),
+            row(self.cut, self.count), self.filtered, row(self.shown, self.stepper, self.message, self.cancel_button),
             self.pair, self.terms,
             self.choosing, self.accepted, self.accepted_table, self.exporting, self.view, self.picture, self.card,
         )  # fmt: skip
@@ -113,14 +115,16 @@ class VocabularyPanel(Panel):
         """The row that accepts a synonym, the table of accepted ones, and the row that exports them."""
         self.term = dropdown(_t("vocabulary.term"), [], None, "220px")
         self.candidate = dropdown(_t("vocabulary.candidate"), [], None, "280px")
-        self.edit = W.Text(description=_t("vocabulary.edit"), continuous_update=False, layout=W.Layout(width="240px"))
+        self.edit = W.Text(description=_t("vocabulary.edit"), layout=W.Layout(width="220px"),
+                           style={"description_width": "initial"})  # fmt: skip
         self.accept = button(_t("vocabulary.accept"), self.guarded(self._accept, "accept"), "wb-accept")
         self.skip = button(_t("vocabulary.skip"), self.guarded(self._skip, "skip"))
         self.on(self.term, lambda _: None if self._quiet else self._offer_candidates())
         self.on(self.candidate, lambda value: None if self._quiet else setattr(self.edit, "value", value or ""))
+        self.on(self.edit, lambda _: self._may_accept())
         self.choosing = row(self.term, self.candidate, self.edit, self.accept, self.skip)
         self.accepted, self.accepted_table = markup(None, "wb-accepted"), markup()
-        self.drop = dropdown("", [], None, "260px")
+        self.drop = dropdown("", [], None, "220px")
         self.remove = button(_t("vocabulary.remove"), self.guarded(self._remove, "remove"))
         self.format = dropdown(
             _t("vocabulary.format"), [(_t(f"vocabulary.format_{name}"), name) for name in FORMATS], "json"
@@ -231,6 +235,7 @@ class VocabularyPanel(Panel):
         ids = set(self.session.matching())
         mine = [gap for gap in self.gaps if gap.miss.sample_id in ids]
         show(self.count, h("span", parts.count_words(mine, self.cut.value)))
+        self.filtered.fill()
         at = self.at
         if at is not None and self.gaps[at].miss.sample_id != self.session.selection:
             self._document = None
@@ -268,26 +273,33 @@ class VocabularyPanel(Panel):
 
     def _draw_terms(self) -> None:
         at = self.at
+        display(self.choosing, at is not None and bool(self.gaps[at].missing))
         if at is None or self.vocabulary is None:
             show(self.terms, Markup())
             return
-        show(self.terms, parts.candidate_table(self.gaps[at], self.candidates_of(at), self.vocabulary))
+        missing, known = self.gaps[at].missing, self.candidates_of(at)
+        show(self.terms, parts.candidate_table(self.gaps[at], known, self.vocabulary))
         self._quiet = True
-        self.term.options = self.gaps[at].missing
-        self.term.value = next(iter(self.gaps[at].missing), None)
+        self.term.options = missing
+        # The weightiest one that something can be offered for.
+        self.term.value = next((term for term in missing if known.get(term)), next(iter(missing), None))
         self._quiet = False
         self._offer_candidates()
 
     def _offer_candidates(self) -> None:
         at = self.at
         found = [] if at is None or self.term.value is None else self.candidates_of(at).get(self.term.value, [])
-        options: list[tuple[str, str | None]] = [(item.text, item.text) for item in found]
-        options = options or [(_t("vocabulary.no_candidate"), None)]
+        options = [(item.text, item.text) for item in found] or [(_t("vocabulary.no_candidate"), ANY)]
         self._quiet = True
         self.candidate.options = options
         self.candidate.value = options[0][1]
         self._quiet = False
-        self.edit.value = options[0][1] or ""
+        self.edit.value = options[0][1]
+        self._may_accept()
+
+    def _may_accept(self) -> None:
+        """An empty replacement cannot be accepted."""
+        self.accept.disabled = not self.edit.value.strip()
 
     # ------------------------------------------------------------ synonyms
 
@@ -316,7 +328,12 @@ class VocabularyPanel(Panel):
 
     def _draw_synonyms(self) -> None:
         pairs = list(self.synonyms)
-        self.drop.options = [(f"{pair.term} → {pair.replacement}", (pair.term, pair.replacement)) for pair in pairs]
+        options = [(f"{pair.term} → {pair.replacement}", (pair.term, pair.replacement)) for pair in pairs]
+        self.drop.options = options
+        # The newest one: an empty box beside "Remove" would remove nothing.
+        self.drop.value = options[-1][1] if options else None
+        for widget in (self.drop, self.remove):
+            display(widget, bool(options))
         show(self.accepted_table, parts.synonym_html(self.synonyms))
         show(
             self.accepted, h("p", self._accepted_words(), cls="wb-reading") if self.vocabulary is not None else Markup()
