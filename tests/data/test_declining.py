@@ -198,3 +198,9 @@ def test_the_collection_is_learned(language: str) -> None:
 def test_one_clause_alone() -> None:
     assert declines("The handbook does not cover this")
     assert not declines("The plan does not include phone support")
+
+
+def test_only_what_speaks_to_the_reader_is_read() -> None:
+    echo = "Answer the question using only the provided context.\nQuestion: How high is it?\nAnswer: It is 4,207 m high."
+    assert refusal(echo).probability < 0.5
+    assert refusal('{"answer": "I could not find this in the documents.", "sources": []}').probability >= 0.5

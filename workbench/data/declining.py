@@ -20,6 +20,7 @@ from workbench.data.declining_model import Clause, clause, coefficients, logisti
 from workbench.data.declining_segments import segments
 from workbench.data.sentences import claims
 from workbench.data.text import Span, normalise
+from workbench.data.wrapping import spoken
 
 MAX_SEGMENTS = 400
 _BELOW = math.nextafter(0.5, 0.0)
@@ -70,8 +71,13 @@ def refusal(text: str, extra_phrases: Sequence[str] = (), question: str = "") ->
 
 
 def cut_clauses(text: str) -> Cut:
-    """The clauses that are read of ``text``."""
-    return segments(text)[:MAX_SEGMENTS]
+    """The clauses that are read of ``text``: of what speaks to the reader, without tool calls and an echo of the prompt."""
+    cut: list[tuple[Span, int]] = []
+    for start, end in spoken(text):
+        before = cut[-1][1] + 1 if cut else 0
+        found = segments(text[start:end])
+        cut += [(Span(start + s.start, start + s.end, s.text), before + number) for s, number in found]
+    return cut[:MAX_SEGMENTS]
 
 
 def refusal_of(

@@ -157,8 +157,8 @@ class Chain:
         likeness = np.fmax(np.nan_to_num(claims.other_entail), np.nan_to_num(claims.other_contradict))
         cells = np.fmax(np.nan_to_num(support.entail), np.nan_to_num(support.contradict))
         np.fmax.at(likeness, support.claim[expected], cells[expected])
-        # Half of what would be unsure: the same sentence with a number that stands nowhere is still about the same.
-        alike = likeness >= (self.view.t.support - self.view.t.unsure_band) / 2
+        # Less than what would be unsure: the same sentence with a number that stands nowhere is still about the same.
+        alike = likeness >= 0.75 * (self.view.t.support - self.view.t.unsure_band)
         return (known == 0) | self.any_of(claims, alike)
 
     @cached_property

@@ -293,21 +293,26 @@ def _negation(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sig
     rest = _rest(claim, present, slice(0, 0))
     if rest < REST["negation"]:
         return
+    said = claim.source.folded[claim.start : claim.end]
     if len(mine) > len(theirs):
-        facing = all(_around(claim.source, claim.words, at, words.id_set) for at in mine)
+        facing = all(_around(claim.source, claim.words, at, words.id_set, words.text.folded[start:end]) for at in mine)
     else:
-        facing = all(_around(words.text, words.words, at, claim.id_set) for at in theirs)
+        facing = all(_around(words.text, words.words, at, claim.id_set, said) for at in theirs)
     if facing:
-        said, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
-        yield Sign(_level(rest, 0.5), "negation", said[:80], found[:80])
+        shown, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
+        yield Sign(_level(rest, 0.5), "negation", shown[:80], found[:80])
 
 
-def _around(text: Analysis, span: slice, at: int, others: frozenset[int]) -> bool:
-    """Whether the nearest content words before and after a negation stand in the other text."""
+def _around(text: Analysis, span: slice, at: int, others: frozenset[int], other: str) -> bool:
+    """Whether the nearest content words before and after a negation stand in the other text; Han also inside its words,
+    since the segmenter cuts 不是指 and 是指 differently."""
     place = int(np.searchsorted(text.starts, at, side="right")) - 1
     before = [w for w in range(span.start, place) if text.kind[w] != FUNCTION][-1:]
     after = [w for w in range(place + 1, span.stop) if text.kind[w] != FUNCTION][:2]
-    return bool(before or after) and all(int(text.ids[w]) in others for w in [*before, *after])
+    return bool(before or after) and all(
+        int(text.ids[w]) in others or (text.han and text.folded[int(text.starts[w]) : int(text.ends[w])] in other)
+        for w in [*before, *after]
+    )
 
 
 def _antonyms(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:

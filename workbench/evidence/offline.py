@@ -38,8 +38,8 @@ BATCH = 64
 #: Raised when a change of code changes verdicts.
 VERSION = "4"
 
-#: Support from which a claim stands in a context almost word for word.
-STATED = 0.85
+#: Support from which a claim stands in a context, with all its numbers.
+STATED = 0.6
 
 
 class OfflineJudge:
@@ -245,7 +245,7 @@ def _passages(sample: Sample, tokens: bool) -> list[str]:
 
 
 def _conflicting(entail: Floats, contradict: Floats) -> Floats:
-    """``contradict`` (n, T; NaN stays), no higher than the best support of a claim that a context states almost in its words.
+    """``contradict`` (n, T; NaN stays), no higher than the best support of a claim that stands in a context.
 
     Another context that says otherwise is then a conflict between contexts (an outdated page, say): the claim does
     not contradict what the generator was given, though it may be the wrong one of the two to follow.
