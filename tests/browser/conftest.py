@@ -79,8 +79,10 @@ def _wait_for(address, process, log):
 @pytest.fixture(scope="session")
 def browser():
     """Debian's chromium, headless."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    # What is expected comes soon on a quiet machine, and late where others work too.
+    expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium

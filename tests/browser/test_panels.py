@@ -12,6 +12,8 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
+import workbench as wb
+
 pytestmark = pytest.mark.browser
 
 
@@ -62,11 +64,14 @@ WIDE = """panel => [panel, ...panel.querySelectorAll('*')].filter(e => e.clientW
 def opened(lab, workspace):
     """Open a notebook by its number, with lines of it replaced; nothing that costs time is asked of the embedded model."""
 
-    def make(number, **lines):
+    def make(number, evaluation=None, **lines):
         support = workspace / "sample_data" / "support"
         folder = support / f"own_{number}" / "baseline"
         ignore = shutil.ignore_patterns("session")
-        shutil.copytree(support / "evaluations" / "baseline", folder, ignore=ignore)
+        if evaluation is None:
+            shutil.copytree(support / "evaluations" / "baseline", folder, ignore=ignore)
+        else:
+            evaluation.save(folder)
         name = next((workspace / "notebooks").glob(f"{number}_*.ipynb")).stem
         book = json.loads((workspace / "notebooks" / f"{name}.ipynb").read_text("utf-8"))
         lines = {"DATA": f"../sample_data/support/own_{number}/baseline", "OUT": f"own_{number}", **lines}
@@ -112,9 +117,9 @@ def test_panel_04_accepts_and_exports_a_synonym(opened, workspace):
     edit.fill("resignation")
     o.part("accept").click()
     expect(o.part("accepted")).to_contain_text("1 synonyms accepted")
-    o.part("export").click()
-    expect(o.panel.get_by_text("written:")).to_be_visible()
-    assert "resignation" in (workspace / "notebooks" / "own_04" / "synonyms.json").read_text("utf-8")
+    o.choice("format").select_option(index=1)
+    o.changes(o.panel.get_by_text("written:"), o.part("export").click)
+    assert "resignation" in (workspace / "notebooks" / "own_04" / "synonyms.txt").read_text("utf-8")
     o.changes(o.part("pair"), o.next.click)
     handle = o.panel.locator(".wb-threshold .noUi-handle")
     handle.focus()
@@ -126,24 +131,44 @@ def test_panel_04_accepts_and_exports_a_synonym(opened, workspace):
     o.fine()
 
 
+def billing_fails():
+    """40 questions in two kinds: the 10 about billing, all of one kind, miss their point."""
+
+    def row(n):
+        when, bad = n % 2 == 0, n < 20 and n % 2 == 0
+        asked = f"When does plan {n} end?" if when else f"How many seats does plan {n} hold?"
+        point = "3 May" if when else "5 seats"
+        answer = "That is written in the plan." if bad else f"Plan {n}: {point}."
+        contexts = [{"doc_id": "plans", "text": "Every plan has 5 seats and ends on 3 May."}]
+        return {"sample_id": f"s-{n:02d}", "question": asked, "answer": answer, "contexts": contexts,
+                "must_include": [point], "tags": {"area": "billing" if bad else "sales"}}  # fmt: skip
+
+    samples = wb.load_samples([row(n) for n in range(40)])
+    return wb.evaluate(samples, judge=None, encoder="none", progress=False)
+
+
 def test_panel_05_a_bar_a_cell_and_a_slice_choose_the_samples(opened):
-    o = opened("05")
+    o = opened("05", billing_fails())
     groups, slices, note = o.panel.locator(".wb-groups select"), o.panel.locator(".wb-slices select"), o.part("note")
     place = o.panel.get_by_text(re.compile(r"^sample \d+ of \d+ —"))
-    expect(place).to_contain_text("of 32")
-    o.changes(place, lambda: groups.select_option(index=1))
+    expect(o.count).to_contain_text("10 of 40 tested samples fail")
+    expect(place).to_contain_text("1 of 10 — s-00")
+    groups.select_option(index=0)
     expect(note).to_contain_text("question type = when, failing")
-    expect(place).to_contain_text("of 15")
-    o.changes(place, lambda: o.page.get_by_label("only failing ones").uncheck())
-    expect(place).to_contain_text("of 26")
+    o.page.get_by_label("only failing ones").uncheck()
+    expect(place).to_contain_text("of 20 —")
     o.changes(o.figure, lambda: o.choice("and").select_option(label="language"), "src")
     expect(o.panel.get_by_text("Choose a cell")).to_be_visible()
-    o.changes(note, lambda: groups.select_option(index=0))
-    expect(note).to_contain_text("question type × language =")
-    o.changes(note, lambda: slices.select_option(index=0))
-    o.changes(o.card, o.next.click)
+    groups.select_option(index=0)
+    expect(note).to_contain_text("question type × language = when × en")
+    slices.select_option(index=0)
+    expect(note).to_contain_text("area = billing")
+    expect(place).to_contain_text("1 of 10 — s-00")
+    o.next.click()
+    expect(place).to_contain_text("2 of 10 — s-02")
+    expect(o.card).to_contain_text("When does plan 2 end?")
     o.part("everything").click()
-    expect(place).to_contain_text("of 80")
+    expect(place).to_contain_text("of 40 —")
     o.pin.click()
     expect(o.panel.get_by_text("pinned; 1 findings")).to_be_visible()
     o.fine()
@@ -154,10 +179,12 @@ def test_panel_07_lists_claims_beside_their_evidence(opened):
     here = o.panel.locator("tr.wb-current td:first-child").first
     expect(o.count).to_contain_text("claims have no support")
     o.changes(here, o.next.click)
-    expect(o.panel.get_by_text(f"— {here.inner_text()}", exact=False).first).to_be_visible()
+    expect(o.panel.get_by_text(f"— {here.text_content()}", exact=False).first).to_be_visible()
     o.choice("verdict").select_option(label="contradicted")
     expect(o.panel.locator("td", has_text="not mentioned")).to_have_count(0)
-    o.choice("cause").select_option(index=1)
+    search = o.panel.get_by_label("search")
+    search.fill("no such words anywhere")
+    search.press("Enter")
     expect(o.card).to_contain_text("No claim matches")
     o.page.get_by_role("button", name="Reset").first.click()
     expect(o.card).to_contain_text("Answer")
@@ -176,7 +203,7 @@ def test_panel_08_moves_the_cut_and_counts_a_verdict(opened, workspace):
     handle = o.panel.locator(".wb-threshold .noUi-handle")
     handle.focus()
     o.changes(o.count, lambda: handle.press("End"))
-    expect(o.part("advice")).to_contain_text("lies outside the interval")
+    expect(o.part("advice")).to_contain_text("Suggested cut")
     o.changes(o.count, o.part("use").click)
     expect(o.part("use")).to_be_disabled()
     for tab, words in (
@@ -190,7 +217,7 @@ def test_panel_08_moves_the_cut_and_counts_a_verdict(opened, workspace):
     expect(o.part("people")).to_contain_text("no verdict yet")
     o.panel.get_by_role("button", name="right", exact=True).click()
     expect(o.part("people")).to_contain_text("right")
-    expect(o.choice("labels")).to_contain_text("(41)")
+    expect(o.choice("labels")).to_contain_text("my own (1)")
     o.panel.get_by_label("rules file").fill("own_08.toml")
     o.part("freeze").click()
     expect(o.part("gate-result")).to_contain_text("own_08.toml")

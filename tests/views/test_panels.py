@@ -16,8 +16,8 @@ from workbench.views.panels.export import Export, findings_table
 from workbench.views.panels.low_scores import LowScores
 from workbench.views.panels.score import Score, reading, score_table
 from workbench.views.session import Session
-from workbench.views.widgets import PagedTable, Panel, markup, show
-from workbench.views.work import Progress, Work
+from workbench.views.widgets import CellWaits, PagedTable, Panel, markup, show
+from workbench.views.work import Newest, Progress, Work
 
 
 @pytest.fixture
@@ -230,6 +230,30 @@ def test_cancelled_work_tells_no_progress_to_its_successor():
     cancelled_at.set()
     job.join(20)
     assert told == []
+
+
+def test_interrupting_a_wait_cancels_the_work_and_words_say_how(monkeypatch):
+    ended = []
+    work = Newest(lambda: None, lambda progress: None, lambda result, error: ended.append(type(error)))
+    waits, seen = CellWaits(), []
+    assert "interrupt it" in waits.value and waits.layout.display == "none"
+
+    def until_stopped(progress, cancelled):
+        while not cancelled():
+            threading.Event().wait(0.01)
+        raise CancelledError("stopped")
+
+    def interrupted(self, timeout=None):
+        seen.append(waits.layout.display)
+        raise KeyboardInterrupt
+
+    work.start(until_stopped)
+    with monkeypatch.context() as patch:
+        patch.setattr(Work, "join", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            waits.join(work)
+    work.join(20)
+    assert ended == [CancelledError] and seen == [None] and waits.layout.display == "none"
 
 
 def test_reset_of_the_last_visit_stands_beside_its_note(fake, tmp_path):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from workbench.views.session import Session
+    from workbench.views.work import Newest
 
 _log = logging.getLogger(__name__)
 
@@ -257,6 +258,23 @@ class PagedTable(W.VBox):
         show(self._count, ht.h("span", label, cls="wb-quiet"))
         self._back.disabled, self._forward.disabled = self._at == 0, until >= n
         display(self._bar, n > self._size)
+
+
+class CellWaits(W.HTML):
+    """Says, while a cell waits for long work, how to cancel: no button acts before that cell has ended."""
+
+    def __init__(self) -> None:
+        super().__init__(layout=W.Layout(display="none"))
+        self.add_class("wb")
+        show(self, ht.h("span", _t("panels.common.cell_waits"), cls="wb-quiet"))
+
+    def join(self, work: Newest, timeout: float | None = None) -> None:
+        """Wait for ``work`` with the words in sight."""
+        display(self, work.running)
+        try:
+            work.join(timeout)
+        finally:
+            display(self, False)
 
 
 def cut_slider(description: str, value: float, width: str = "330px") -> W.FloatSlider:

@@ -129,6 +129,10 @@ class Newest:
             self._work.cancel()
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait for the end of the work, if there is any."""
-        if self._work is not None:
-            self._work.join(timeout)
+        """Wait for the end of the work, if there is any; interrupting the wait cancels the work too."""
+        try:
+            if self._work is not None:
+                self._work.join(timeout)
+        except KeyboardInterrupt:
+            self.cancel()
+            raise

@@ -16,7 +16,7 @@ from workbench.views.html import Fragment, Markup, fragment, h, join, picture
 from workbench.views.panels import missed_parts as parts
 from workbench.views.panels.card import Card, card_html
 from workbench.views.panels.filters import ANY, FilterNote
-from workbench.views.widgets import Panel, Picture, Stepper, button, display, dropdown, markup, row, show
+from workbench.views.widgets import CellWaits, Panel, Picture, Stepper, button, display, dropdown, markup, row, show
 from workbench.views.work import Newest, Progress
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class MissedDocuments(Panel):
         self.k.add_class("wb-k")
         self.count = markup(None, "wb-count")
         self.bar = W.IntProgress(min=0, max=1, layout=W.Layout(width="180px"))
-        self.message = markup()
+        self.message, self.waits = markup(), CellWaits()
         self.cancel_button = button(_t("missed.cancel"), self.guarded(self.cancel, "cancel"), "wb-cancel")
         self.start_button = button(_t("missed.start"), self.guarded(lambda: self.start_work(), "start"))
         self.causes = markup()
@@ -105,7 +105,8 @@ class MissedDocuments(Panel):
         self._wire()
         self._busy(False)
         self.compose(
-            row(self.encoder, self.k, self.count), row(self.bar, self.message, self.cancel_button, self.start_button),
+            row(self.encoder, self.k, self.count),
+            row(self.bar, self.message, self.cancel_button, self.waits, self.start_button),
             self.filtered, row(self.causes, self.cause, self.stepper), self.sentence, row(self.view, self.focus), self.picture,
             row(self.title_weight, self.section_weight), self.whatif, self.texts, self.card,
         )  # fmt: skip
@@ -152,7 +153,7 @@ class MissedDocuments(Panel):
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until the ranks are there (for scripts and static results)."""
-        self._work.join(timeout)
+        self.waits.join(self._work, timeout)
 
     def _busy(self, busy: bool) -> None:
         self._waiting = busy
@@ -164,6 +165,10 @@ class MissedDocuments(Panel):
 
     def _on_progress(self, progress: Progress) -> None:
         self.bar.max, self.bar.value = max(progress.total, 1), progress.done
+        if progress.done >= progress.total:
+            # One lot of texts is done; another one, or the ranking, is next.
+            self._say(_t("missed.working"))
+            return
         left = "" if progress.left is None else _t("missed.progress_left", seconds=f"{progress.left:.0f}")
         self._say(_t("missed.progress", done=f"{progress.done:,}", total=f"{progress.total:,}", left=left))
 

@@ -22,7 +22,19 @@ from workbench.views.html import Fragment, Markup, fragment, h, join, picture
 from workbench.views.panels import vocabulary_parts as parts
 from workbench.views.panels.card import Card, card_html
 from workbench.views.panels.filters import ANY, FilterNote
-from workbench.views.widgets import Panel, Picture, Stepper, button, cut_slider, display, dropdown, markup, row, show
+from workbench.views.widgets import (
+    CellWaits,
+    Panel,
+    Picture,
+    Stepper,
+    button,
+    cut_slider,
+    display,
+    dropdown,
+    markup,
+    row,
+    show,
+)
 from workbench.views.work import Newest, Progress
 
 if TYPE_CHECKING:
@@ -90,7 +102,7 @@ class VocabularyPanel(Panel):
         self.count = markup(None, "wb-count")
         names = [(_t(f"vocabulary.shown_{name}"), name) for name in ("below", "all")]
         self.shown = dropdown(_t("vocabulary.shown"), names, "below")
-        self.message = markup()
+        self.message, self.waits = markup(), CellWaits()
         self.cancel_button = button(_t("vocabulary.cancel"), self.guarded(self.cancel, "cancel"), "wb-cancel")
         self.stepper = Stepper(self, self._go)
         self.pair = markup(None, "wb-pair")
@@ -106,7 +118,8 @@ class VocabularyPanel(Panel):
         self.on(self.shown, lambda _: None if self._quiet else self._refresh())
         self.on(self.view, lambda _: self._draw_picture())
         self.compose(
-            row(self.cut, self.count), self.filtered, row(self.shown, self.stepper, self.message, self.cancel_button),
+            row(self.cut, self.count), self.filtered,
+            row(self.shown, self.stepper, self.message, self.cancel_button, self.waits),
             self.pair, self.terms,
             self.choosing, self.accepted, self.accepted_table, self.exporting, self.view, self.picture, self.card,
         )  # fmt: skip
@@ -163,7 +176,7 @@ class VocabularyPanel(Panel):
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until candidates by meaning are there (for scripts and static results)."""
-        self._work.join(timeout)
+        self.waits.join(self._work, timeout)
 
     def _on_progress(self, progress: Progress) -> None:
         self._say(_t("vocabulary.progress", done=f"{progress.done:,}", total=f"{progress.total:,}"))
