@@ -46,6 +46,6 @@ def test_panel_06_answers(lab, notebook, workspace):
     page.locator(".wb-gate").first.click()
     expect(page.locator(".wb-gate-result").first).to_contain_text(re.compile("passes|is blocked"))
     page.locator(".wb-pin").first.click()
-    expect(page.get_by_text("pinned; 1 findings")).to_be_visible()
+    expect(page.get_by_text("pinned; findings so far: 1")).to_be_visible()
     assert (workspace / "notebooks" / "gate.toml").is_file()
     assert lab.complaints() == [] and lab.errors == [] and lab.outside == []

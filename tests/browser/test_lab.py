@@ -49,7 +49,7 @@ def test_panel_02_answers(lab, workspace):
     assert shown
 
     page.locator(".wb-pin").click()
-    expect(page.get_by_text("pinned; 1 findings")).to_be_visible()
+    expect(page.get_by_text("pinned; findings so far: 1")).to_be_visible()
     entries = [json.loads(line) for line in session_file(workspace).read_text("utf-8").splitlines()]
     assert sum(len(entry.get("findings", ())) for entry in entries) == 1
     assert lab.complaints() == [] and lab.errors == [] and lab.outside == []

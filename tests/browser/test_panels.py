@@ -102,7 +102,7 @@ def test_panel_03_walks_through_missed_documents(opened):
     o.changes(o.count, lambda: handle.press("End"))
     expect(o.count).to_contain_text("were recorded")
     o.pin.click()
-    expect(o.panel.get_by_text("pinned; 1 findings")).to_be_visible()
+    expect(o.panel.get_by_text("pinned; findings so far: 1")).to_be_visible()
     assert o.pinned()[-1]["panel"] == "missed_documents"
     o.fine()
 
@@ -170,7 +170,7 @@ def test_panel_05_a_bar_a_cell_and_a_slice_choose_the_samples(opened):
     o.part("everything").click()
     expect(place).to_contain_text("of 40 —")
     o.pin.click()
-    expect(o.panel.get_by_text("pinned; 1 findings")).to_be_visible()
+    expect(o.panel.get_by_text("pinned; findings so far: 1")).to_be_visible()
     o.fine()
 
 
@@ -239,6 +239,6 @@ def test_panel_09_moves_window_metric_and_limit(opened):
     o.panel.locator(".lm-TabBar-tab", has_text="Rejected rows").click()
     expect(o.panel.get_by_text("No row of the log was rejected.")).to_be_visible()
     o.pin.click()
-    expect(o.panel.get_by_text("pinned; 1 findings")).to_be_visible()
+    expect(o.panel.get_by_text("pinned; findings so far: 1")).to_be_visible()
     assert o.pinned()[-1]["panel"] == "monitoring"
     o.fine()

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from workbench.data.points import find_any
 from workbench.data.schema import alternatives, judgements, none_if_missing
+from workbench.language import listed
 from workbench.language import text as _t
 from workbench.views.causes import NOT_FAILING, explained
 from workbench.views.html import Mark, excerpt, h, join, marked, safe
@@ -35,7 +36,8 @@ def header_part(session: Session, sample_id: str) -> Markup:
     for name, words in found["others"].items():
         lines.append(_line("also", join([cause_title(name), f" – {words}" if words else ""])))
     if unchecked := found.get("unchecked"):
-        lines.append(h("p", _t("panels.card.unchecked"), " ", ", ".join(map(str, unchecked)), cls="wb-quiet"))
+        lacking = listed(_t(f"report.lacks.{name}.what") for name in unchecked)
+        lines.append(h("p", _t("panels.card.unchecked"), " ", lacking, cls="wb-quiet"))
     return h("div", h("div", h("h3", marked(question, shown=600)), _cause(found), cls="wb-head"), *lines)
 
 
