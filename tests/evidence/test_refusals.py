@@ -116,20 +116,24 @@ def test_an_encoder_of_that_name_with_other_vectors_is_judged_by_words():
     assert found.declines == pytest.approx(refusal(sample.answer).declining)
 
 
-REFUSALS = [
-    "That stays between the two parties, so my lips are sealed.",
-    "Whatever was agreed there has left no trace in these papers.",
-    "这事儿翻遍了手头的东西也没个影子。", "恕我无从知晓他们谈成了什么。",
-]  # fmt: skip
-ANSWERS = [
-    "Keep the lid sealed until the two parties have signed.", "The parties agreed on 40 euros a month.",
-    "找遍全城也只有这一家店卖这种茶。", "双方谈成的价格是每月四十元。",
-]  # fmt: skip
+REFUSALS = {
+    "That stays between the two parties, so my lips are sealed.": "What was agreed?",
+    "Whatever was agreed there has left no trace in these papers.": "What was agreed?",
+    "这事儿翻遍了手头的东西也没个影子。": "双方谈成了什么？",
+    "恕我无从知晓他们谈成了什么。": "双方谈成了什么？",
+}
+ANSWERS = {
+    "Keep the lid sealed until the two parties have signed.": "When may the lid be opened?",
+    "The parties agreed on 40 euros a month.": "What was agreed?",
+    "全城只有这一家店卖这种茶。": "哪里能买到这种茶？",
+    "双方谈成的价格是每月四十元。": "双方谈成了什么？",
+}
 
 
 def test_the_judge_reads_refusals_with_the_embedded_encoder():
     judge = OfflineJudge("e5")
-    samples = [Sample(str(at), "What was agreed?", text, ()) for at, text in enumerate(REFUSALS + ANSWERS)]
+    asked = [*REFUSALS.items(), *ANSWERS.items()]
+    samples = [Sample(str(at), question, text, ()) for at, (text, question) in enumerate(asked)]
     declines = [evidence.declines for evidence in judge.examine(samples)]
     assert min(declines[: len(REFUSALS)]) >= 0.5
     assert max(declines[len(REFUSALS) :]) < 0.5

@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.data.declining_asked import asked_values
 from workbench.data.declining_features import language_of
-from workbench.data.declining_model import Clause, clause, coefficients, logistic, rest_values, whole_values
+from workbench.data.declining_model import Clause, clause, coefficients, log_odds, logistic, rest_values, whole_values
 from workbench.data.declining_segments import segments
 from workbench.data.sentences import claims
 from workbench.data.text import Span, normalise
@@ -99,11 +99,24 @@ def refusal_of(
     clauses = [_with_phrases(span.text, c, phrases) for (span, _), c in zip(cut, judged, strict=True)]
     left = _left(cut, clauses, models)
     table = models(language_of(text))
+    strongest = max(c.declines for c in clauses)
     if question.strip():
         values = [*asked_values(question, [span.text for span, _ in cut], clauses, left), *more]
-        return _settled(logistic(values, table["asked"]), cut, clauses, left)
-    values = whole_values(max(c.declines for c in clauses), max(left.values(), default=None))
+        return _settled(_guarded(logistic(values, table["asked"]), strongest), cut, clauses, left)
+    values = whole_values(strongest, max(left.values(), default=None))
     return _settled(logistic(values, table["whole"]), cut, clauses, left)
+
+
+def _guarded(probability: float, strongest: float) -> float:
+    """The probability of a refusal, lowered where no clause seems to decline: by half of the log-odds of the strongest.
+
+    Answers outnumber refusals in use by far more than in the collections that the models were fitted on, and an answer
+    that fits its question badly is not yet a refusal.
+    """
+    if strongest >= 0.5:
+        return probability
+    odds = log_odds(probability) + 0.5 * log_odds(strongest)
+    return 1 / (1 + math.exp(-odds))
 
 
 def _with_phrases(segment: str, judged: Clause, phrases: Sequence[str]) -> Clause:

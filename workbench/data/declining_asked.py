@@ -29,7 +29,7 @@ _YES_NO = {
         r"|has|have|had|may|must|am|any|isn't|aren't|don't|doesn't|didn't|can't)\b|,\s*(?:is|are|was|were|do|does|did|can)\b",
         re.IGNORECASE,
     ),
-    "zh": re.compile(r"[吗嗎]|么[？?]?$|是否|能否|可否|有无|([\u4e00-\u9fff]{1,2})[不没沒]\1"),
+    "zh": re.compile(r"[吗嗎]|(?<![什怎多这那])么[？?]?$|是否|能否|可否|有无|([\u4e00-\u9fff]{1,2})[不没沒]\1"),
 }
 _HEAD = re.compile(r"\W*(?:no\b|yes\b|not\b|none\b|nope\b|never\b|没有|沒有|不|是的|有|可以|能|会|會|无|無)", re.IGNORECASE)
 
