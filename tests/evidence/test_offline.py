@@ -320,3 +320,18 @@ def test_a_judge_over_judged_samples_does_not_load_its_encoder(monkeypatch, tmp_
     first = wb.evaluate(rows, encoder="e5", progress=False)
     again = wb.evaluate(rows, encoder="e5", progress=False)
     assert loads == ["e5"] and first.claims()["support"].tolist() == again.claims()["support"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What does Northwind Ltd pay?", "The documents do not mention what Northwind Ltd pays."),
+        ("北风公司付多少钱？", "很抱歉，北风有限公司的合同价格属于其他客户的信息，我不能透露。"),
+    ],
+)
+def test_what_declines_claims_nothing(question: str, answer: str) -> None:
+    rows = [{"sample_id": "1", "question": question, "answer": answer, "contexts": ["Plans cost 5 euros."],
+             "expect_refusal": True}]  # fmt: skip
+    result = wb.evaluate(rows, encoder="none", progress=False)
+    assert result.failures()["primary_cause"].tolist() == ["pass"]
+    assert not len(result.claims())

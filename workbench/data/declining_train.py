@@ -3,9 +3,9 @@
 ``python -m workbench.data.declining_train tests/data/declining --negatives FILE …`` writes ``declining_model.json``.
 A collection is a text file for each style of writing, ``en-legal.txt``: an answer a line, ``^`` before what declines,
 ``~`` before what fills, ``§`` (or nothing, at the start of a line) before what states; the question and a tab before the
-answer where it is known. ``--negatives``: files of SQuAD
-form or JSON Lines with ``text``, all of whose sentences state. ``--held-out STYLE …``: styles left out of a first fit, on
-which precision and recall are reported.
+answer where it is known. ``--negatives``: files of SQuAD form or JSON Lines with ``text`` or a list ``evidence`` (WiCE),
+all of whose sentences state. ``--held-out STYLE …``: styles left out of a first fit, on which precision and recall are
+reported.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from workbench.data.declining_segments import segments
 _LOG = logging.getLogger(__name__)
 _MARKS = {"^": "declines", "~": "fills", "§": "states"}
 _KINDS = ("declines", "fills", "states")
-_NEGATIVES, _NEGATIVE_WEIGHT = 4000, 0.5
+_NEGATIVES, _NEGATIVE_WEIGHT = 8000, 1.0
 _MIN_COUNT, _STRENGTH, _KEPT, _FOLDS = 2, 0.5, 3000, 6
 
 
@@ -98,7 +98,8 @@ def negatives(paths: Iterable[Path]) -> dict[str, list[str]]:
 def _texts(path: Path) -> list[str]:
     content = path.read_text(encoding="utf-8")
     if path.suffix == ".jsonl":
-        return [json.loads(line)["text"] for line in content.splitlines() if line.strip()]
+        rows = [json.loads(line) for line in content.splitlines() if line.strip()]
+        return list(dict.fromkeys(row["text"] if "text" in row else " ".join(row["evidence"]) for row in rows))
     return [p["context"] for article in json.loads(content)["data"] for p in article["paragraphs"]]
 
 

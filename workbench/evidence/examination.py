@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from workbench.data.points import find_point, stitch
 from workbench.data.schema import Context, Sample
 from workbench.data.sentences import claims as find_claims
+from workbench.data.text import Span
 from workbench.evidence.alignment import ALIGNMENT, Alignment, align, alignment_features
 from workbench.evidence.analysis import Analysis, analyse
 from workbench.evidence.contradiction import Sign, contradictions
@@ -72,8 +73,11 @@ class Joint:
     text: str
 
 
-def claims_of(text: str | None, side: Side) -> tuple[list[ClaimSpan], bool]:
-    """The claims of an answer or a reference, and whether more than :data:`MAX_CLAIMS` were found."""
+def claims_of(text: str | None, side: Side, declined: Sequence[Span] = ()) -> tuple[list[ClaimSpan], bool]:
+    """The claims of an answer or a reference, and whether more than :data:`MAX_CLAIMS` were found.
+
+    ``declined``: parts of the text that decline to answer; they claim nothing.
+    """
     if not text or not text.strip():
         return [], False
     if side == "reference":
@@ -83,8 +87,18 @@ def claims_of(text: str | None, side: Side) -> tuple[list[ClaimSpan], bool]:
     found = find_claims(text)
     bounds = analyse(text).bounds
     numbers = np.clip(np.searchsorted(bounds[:, 0], [c.start for c in found.spans], side="right") - 1, 0, None)
-    spans = [ClaimSpan(side, c.start, c.end, int(at)) for c, at in zip(found.spans, numbers, strict=True)]
+    spans = [
+        ClaimSpan(side, c.start, c.end, int(at))
+        for c, at in zip(found.spans, numbers, strict=True)
+        if not _mostly_within(c, declined)
+    ]
     return spans[:MAX_CLAIMS], found.capped or len(spans) > MAX_CLAIMS
+
+
+def _mostly_within(claim: Span, parts: Sequence[Span]) -> bool:
+    """Whether half of a claim or more lies within the parts, which do not overlap."""
+    inside = sum(max(0, min(claim.end, part.end) - max(claim.start, part.start)) for part in parts)
+    return 2 * inside >= claim.end - claim.start and inside > 0
 
 
 def joints(contexts: Sequence[Context]) -> list[Joint]:
@@ -125,6 +139,8 @@ class Examination:
     ----------
     passages, queries
         Vectors of the sample's texts by text; empty without an encoder.
+    declined
+        Parts of the answer that decline.
     """
 
     def __init__(
@@ -133,12 +149,13 @@ class Examination:
         coefficients: Coefficients,
         passages: Mapping[str, TextVectors],
         queries: Mapping[str, TextVectors],
+        declined: Sequence[Span] = (),
     ) -> None:
         self.sample, self.coefficients = sample, coefficients
         self.passages, self.queries = passages, queries
         self.contexts = sample.contexts or ()
         self.joints = joints(self.contexts)
-        answer, self.answer_capped = claims_of(sample.answer, "answer")
+        answer, self.answer_capped = claims_of(sample.answer, "answer", declined)
         reference, self.reference_capped = claims_of(sample.reference, "reference")
         self.spans = [*answer, *reference]
         self.answer = analyse(sample.answer) if sample.answer else None

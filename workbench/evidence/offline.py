@@ -108,7 +108,9 @@ class OfflineJudge:
             batch = samples[start : start + BATCH]
             passages, queries = self._vectors(batch)
             for sample in batch:
-                yield self._evidence(Examination(sample, self.coefficients, passages, queries))
+                declined = self._refusal(sample, passages, queries)
+                seen = Examination(sample, self.coefficients, passages, queries, declined.declines)
+                yield self._evidence(seen, declined)
 
     def _vectors(self, batch: Sequence[Sample]) -> tuple[dict[str, TextVectors], dict[str, TextVectors]]:
         if self._store is None:
@@ -118,7 +120,7 @@ class OfflineJudge:
 
     # -- one sample ------------------------------------------------------------------------------------------
 
-    def _evidence(self, seen: Examination) -> SampleEvidence:
+    def _evidence(self, seen: Examination, declined: Refusal) -> SampleEvidence:
         evidence = SampleEvidence(sample_id=seen.sample.sample_id, method=self.method)
         entail, contradict = self._support(seen)
         t = seen.n_contexts
@@ -129,7 +131,7 @@ class OfflineJudge:
         evidence.spans = seen.evidence_spans()
         evidence.claims = self._claims(seen, entail, contradict)
         self._relevance(seen, evidence)
-        self._answer(seen, evidence)
+        self._answer(seen, evidence, declined)
         evidence.conflicts = _conflicts(seen)
         _say_caps(seen, evidence)
         return evidence
@@ -204,21 +206,22 @@ class OfflineJudge:
 
     # -- the answer as a whole -------------------------------------------------------------------------------
 
-    def _answer(self, seen: Examination, evidence: SampleEvidence) -> None:
+    def _answer(self, seen: Examination, evidence: SampleEvidence, declined: Refusal) -> None:
         if seen.answer is None:
             return
         evidence.relevancy = self._relevancy(seen, seen.answer, seen.answer_cosine(0, len(seen.answer.text)))
         evidence.answer_similarity = self._answer_similarity(seen)
-        found = self._refusal(seen, seen.answer.text)
-        evidence.declines = found.declining
-        evidence.residual = found.left if found.declines else 0.0
+        evidence.declines = declined.declining
+        evidence.residual = declined.left if declined.declines else 0.0
 
-    def _refusal(self, seen: Examination, answer: str) -> Refusal:
-        vectors, phrases = seen.passages.get(answer), seen.sample.refusal_phrases
+    def _refusal(
+        self, sample: Sample, passages: dict[str, TextVectors], queries: dict[str, TextVectors]
+    ) -> Refusal:
+        answer, phrases = sample.answer or "", sample.refusal_phrases
+        vectors = passages.get(answer)
         if self._refusals is None or vectors is None or not self._refusals.reads(vectors):
-            return refusal(answer, phrases, seen.sample.question)
-        asked = seen.queries.get(seen.sample.question)
-        return self._refusals.refusal(answer, vectors, phrases, seen.sample.question, asked)
+            return refusal(answer, phrases, sample.question)
+        return self._refusals.refusal(answer, vectors, phrases, sample.question, queries.get(sample.question))
 
     def _relevancy(self, seen: Examination, answer: Analysis, cosine: float) -> float:
         """Calibrated probability that ``answer`` addresses the question."""
