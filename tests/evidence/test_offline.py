@@ -335,3 +335,16 @@ def test_what_declines_claims_nothing(question: str, answer: str) -> None:
     result = wb.evaluate(rows, encoder="none", progress=False)
     assert result.failures()["primary_cause"].tolist() == ["pass"]
     assert not len(result.claims())
+
+
+@pytest.mark.parametrize(
+    ("answer", "context"),
+    [
+        ("A full export can be requested once every 22 days.",
+         "A full export is a set of ZIP files with a manifest. It can be requested once every 7 days."),
+        ("完整导出包每 22 天可以申请一次。", "完整导出包是一组带清单的压缩文件。它每 7 天可以申请一次。"),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_leans_on_the_one_before_is_read_with_it(answer: str, context: str) -> None:
+    rows = [{"question": "?", "answer": answer, "contexts": [context]}]
+    assert wb.evaluate(rows, encoder="none", progress=False).claims()["verdict"].tolist() == ["contradicted"]

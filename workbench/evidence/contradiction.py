@@ -96,11 +96,14 @@ def opposites(claim: ClaimWords) -> list[tuple[int, frozenset[int]]]:
 def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
     """(sentence, sign) for each sentence of the grid that shows a sign against claim ``number``."""
     cover = _rest_cover(grid, number)
-    claim = grid.claims[number]
-    for sentence in np.flatnonzero(cover >= _CANDIDATE):
+    claim, present = grid.claims[number], grid.present[grid.rows[number]]
+    with_before = np.where(grid.leaning, cover + np.roll(cover, 1), cover)
+    for sentence in np.flatnonzero(with_before >= _CANDIDATE):
         text, at = grid.locate(int(sentence))
         if text is not claim.source:
-            sign = strongest(claim, text, at, grid.present[grid.rows[number], sentence])
+            told = present[:, sentence]
+            before = np.maximum(told, present[:, sentence - 1]) if grid.leaning[sentence] else told
+            sign = strongest(claim, text, at, told, before)
             if sign is not None:
                 yield int(sentence), sign
 
@@ -142,19 +145,23 @@ def _sentence_of(claim: ClaimWords) -> int:
     return max(int(np.searchsorted(claim.source.bounds[:, 0], claim.start, side="right")) - 1, 0)
 
 
-def strongest(claim: ClaimWords, text: Analysis, sentence: int, present: Any, *, alone: bool = False) -> Sign | None:
+def strongest(
+    claim: ClaimWords, text: Analysis, sentence: int, present: Any, before: Any = None, *, alone: bool = False
+) -> Sign | None:
     """The strongest sign of one sentence against a claim.
 
     Parameters
     ----------
     present
         (m,) how far the sentence holds the claim's words.
+    before
+        (m,) how far it holds them together with the sentence before that it leans on ("It costs …"); for numbers only.
     alone
         Whether only this sentence of the text counts: a number that stands elsewhere in it is no excuse.
     """
     words = _Sentence(text, sentence, alone=alone)
     signs = [
-        *_numbers(claim, words, present),
+        *_numbers(claim, words, present if before is None else before),
         *_names(claim, words, present),
         *_negation(claim, words, present),
         *_antonyms(claim, words, present),

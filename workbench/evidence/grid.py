@@ -6,9 +6,11 @@ is then a matter of sums and maxima.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +25,8 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[Any]
 _Span = TypeVar("_Span", Quantity, Entity)
 
+#: What a sentence begins with that goes on about the one before.
+_LEANING = re.compile(r"(?:it|they|this|these|that|those|he|she|its|their)\b|[它其该此他她]|这")
 #: Words whose spelling is found to this share count in part.
 _NEARLY = 0.6
 
@@ -194,6 +198,16 @@ class Grid:
                 for sentence in np.flatnonzero((present[at] < 1.0) & (spelt[at] > 0.3)):
                     if piece in self.sentence(int(sentence)):
                         present[at, sentence] = 1.0
+
+    @cached_property
+    def leaning(self) -> Bools:
+        """(s,) sentences that begin with a pronoun for what the sentence before in the same text is about."""
+        found = [
+            at > 0 and _LEANING.match(text.folded, int(start)) is not None
+            for text in self.texts
+            for at, (start, _) in enumerate(text.bounds)
+        ]
+        return np.array(found, dtype=bool)
 
     def locate(self, number: int) -> tuple[Analysis, int]:
         """The text that sentence ``number`` of the grid stands in, and its number there."""
