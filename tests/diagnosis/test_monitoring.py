@@ -405,7 +405,7 @@ def test_no_alarm_on_shuffled_logs_without_degradation(sample):
 
 
 def test_an_evaluation_can_be_the_baseline(sample):
-    found = wb.monitor(sample, ROOT / "sample_data" / "support" / "evaluations" / "improved")
+    found = wb.monitor(sample, ROOT / "sample_data" / "support" / "evaluations" / "baseline")
     assert [(event.statistic, event.state) for event in found.events] == [("faithfulness", FIRED)]
     assert found.events[0].at > PLANTED and found.levels["top_score"].n == 0
 
