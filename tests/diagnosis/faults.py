@@ -290,25 +290,15 @@ def faithful_but_wrong(row: Row, rng: random.Random) -> Row | None:
 def off_topic(row: Row, rng: random.Random) -> Row | None:
     wanted = expected_context(row)
     points = [p for p in (row.get("must_include") or [row["reference"]]) if isinstance(p, str)]
-    others = [c for c in row["contexts"] if c is not wanted and c.get("prompted", True)]
+    others = [c for c in row["contexts"] if c is not wanted]
     lang = language(row["question"])
     sentences = [s.strip() for c in others for s in re.split(r"(?<=[。.])\s*(?=[A-Z\u4e00-\u9fff])", c["text"])]
     whole = [s for s in sentences if language(s) == lang and 25 < len(s) < 220 and s[-1] in "。."]
-    # Another plant's canteen is not another subject: such a sentence would distract.
-    good = [s for s in whole if not any(p in s for p in points) and shared(row["question"], s) <= 0.15]
+    good = [s for s in whole if not any(p in s for p in points)]
     if not good:
         return None
     row["answer"] = rng.choice(good)
     return row
-
-
-def shared(question: str, sentence: str) -> float:
-    """Share of the question's words of four letters or more, or pairs of Han characters, that the sentence has."""
-    def pieces(text: str) -> set[str]:
-        han = re.sub(r"[^\u4e00-\u9fff]", "", text)
-        return {*re.findall(r"[a-z]{4,}", text.lower()), *(han[i : i + 2] for i in range(len(han) - 1))}
-
-    return len(pieces(question) & pieces(sentence)) / max(len(pieces(question)), 1)
 
 
 def bad_citation(row: Row, rng: random.Random) -> Row | None:
