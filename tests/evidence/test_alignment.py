@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from tests.evidence import word_encoder as helper
 from workbench.evidence.alignment import (
     ALIGNMENT,
     BLOCK_CHARACTERS,
@@ -22,17 +20,6 @@ from workbench.evidence.alignment import (
 from workbench.evidence.analysis import analyse
 from workbench.evidence.grid import Grid, claim_words, windows
 from workbench.evidence.vectors import VectorStore, sentence_vectors
-
-
-def _helper():
-    path = Path(__file__).with_name("word_encoder.py")
-    spec = importlib.util.spec_from_file_location("word_encoder", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-helper = _helper()
 
 
 def aligned(claim: str, *evidence: str):

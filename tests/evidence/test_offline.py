@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,23 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.evidence import word_encoder as helper
 from workbench.data.schema import Context, Sample
 from workbench.errors import EncoderError
 from workbench.evidence.examination import chunk_place, claims_of, joints
 from workbench.evidence.judge import MAX_CLAIMS, Judge
 from workbench.evidence.offline import OfflineJudge
 from workbench.evidence.relevance import bare_values, question_type
-
-
-def _helper():
-    path = Path(__file__).with_name("word_encoder.py")
-    spec = importlib.util.spec_from_file_location("word_encoder", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-helper = _helper()
 
 TOWER = "The Eiffel Tower was built in 1889 by Gustave Eiffel. The tower is 330 metres tall."
 SUPPORTED = Sample("s", "When was the tower built?", "The Eiffel Tower was built in 1889.", (Context(TOWER),))

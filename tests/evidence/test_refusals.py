@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.evidence import word_encoder as helper
 from workbench.data.declining import cut_clauses, refusal
 from workbench.data.declining_model import Clause, clause, tilted
 from workbench.data.declining_train import parse
@@ -20,16 +19,6 @@ from workbench.evidence.offline import OfflineJudge
 from workbench.evidence.refusals import RefusalModel, clause_vectors, load_refusal_model
 from workbench.evidence.vectors import TextVectors, VectorStore
 
-
-def _helper():
-    path = Path(__file__).with_name("word_encoder.py")
-    spec = importlib.util.spec_from_file_location("word_encoder", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-helper = _helper()
 FIT_REST = {"intercept": 0.0, "weights": dict.fromkeys([f"v{i}" for i in range(12)], 0.0)}
 WHOLE = {"intercept": 0.0, "weights": {"weaker": 1.0, "declines": 0.0}}
 
