@@ -80,9 +80,7 @@ class RefusalModel:
 
     def pair(self, language: str, answer: Floats, question: Floats) -> float:
         """Log-odds of a refusal by the vectors of answer and question alone, within ±:data:`PAIR_MOST`."""
-        level, weights = self._pairs[language]
-        value = level + float(weights @ pair_row(answer, question))
-        return max(-PAIR_MOST, min(PAIR_MOST, value))
+        return pair_log_odds(*self._pairs[language], pair_row(answer, question))
 
     @cached_property
     def _pairs(self) -> dict[str, tuple[float, Floats]]:
@@ -97,6 +95,11 @@ class RefusalModel:
             declining, filling = level + weights @ row
             judged.append(tilted(clause(span.text), float(declining), float(filling)))
         return judged
+
+
+def pair_log_odds(level: float, weights: Floats, row: Floats) -> float:
+    """``level`` + ``weights`` · ``row``, within ±:data:`PAIR_MOST`."""
+    return max(-PAIR_MOST, min(PAIR_MOST, level + float(weights @ row)))
 
 
 def pair_row(answer: Floats, question: Floats) -> Floats:

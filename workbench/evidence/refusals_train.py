@@ -27,7 +27,7 @@ from workbench.data.declining_model import Clause, logistic, tilted
 from workbench.data.declining_segments import segments
 from workbench.data.declining_train import Answer, Judged
 from workbench.evidence.embed import resolve_encoder
-from workbench.evidence.refusals import E5_FILE, PAIR_MOST, clause_vectors, pair_row
+from workbench.evidence.refusals import E5_FILE, clause_vectors, pair_log_odds, pair_row
 from workbench.evidence.train import E5_NAMES
 from workbench.evidence.vectors import VectorStore
 
@@ -132,8 +132,7 @@ def pairs_by(pair: Mapping[str, Any], answers: Sequence[Answer], vectors: Vector
     """The same by one model, see :meth:`~workbench.evidence.refusals.RefusalModel.pair`."""
     weights = np.array(pair["weights"])
     keys = [(a.question, a.text) for a in answers if a.question]
-    values = {key: pair["intercept"] + float(weights @ vectors.pairs[key]) for key in keys}
-    return {key: max(-PAIR_MOST, min(PAIR_MOST, value)) for key, value in values.items()}
+    return {key: pair_log_odds(pair["intercept"], weights, vectors.pairs[key]) for key in keys}
 
 
 def fit_ends(judged: Sequence[Judged], pairs: Mapping[tuple[str, str], float]) -> dict[str, Any]:
