@@ -67,7 +67,7 @@ _NAMES = {
     "recorded_judgements": ("workbench.evidence.adapters.recorded", "recorded_judgements"),
     "repeat_noise": ("workbench.diagnosis.repeats", "repeat_noise"),
     "repeated_samples": ("workbench.diagnosis.repeats", "repeated_samples"),
-    "resolve_encoder": ("workbench.evidence.embed", "resolve_encoder"),
+    "resolve_encoder": ("workbench.evidence.embed_resolve", "resolve_encoder"),
     "resolve_judge": ("workbench.evidence.resolve", "resolve_judge"),
     "rubrics": ("workbench.evidence.llm.rubric", "presets"),
     "Sample": ("workbench.data.schema", "Sample"),

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.data.sentences import MAX_CLAIMS, claims, clauses, sentences
+from workbench.data.claims_part import claims
+from workbench.data.sentences import MAX_CLAIMS, clauses, sentences
 
 
 def texts(spans: object) -> list[str]:

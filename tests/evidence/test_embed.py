@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 from tests.evidence.small_models import sentence_transformer_folder
 from workbench.errors import CancelledError, EncoderError
-from workbench.evidence import embed
+from workbench.evidence import embed, embed_resolve
 from workbench.evidence.background import backgrounds_by_language, percentile, random_pair_similarities
 from workbench.evidence.cache import Cache
-from workbench.evidence.embed import CachedEncoder, Encoder, length_batches, resolve_encoder
+from workbench.evidence.embed import CachedEncoder, Encoder, length_batches
+from workbench.evidence.embed_resolve import resolve_encoder
 from workbench.evidence.encoders import hub, nano_e5
 from workbench.evidence.encoders.ngram import NgramEncoder
 from workbench.evidence.encoders.openai_compatible import OpenAIEncoder
@@ -103,8 +104,8 @@ def test_auto_never_takes_ngrams_by_itself(monkeypatch):
     def missing(*_):
         raise EncoderError("not here")
 
-    monkeypatch.setattr(embed, "_embedded_e5", missing)
-    monkeypatch.setattr(embed, "_numpy_use", missing)
+    monkeypatch.setattr(embed_resolve, "_embedded_e5", missing)
+    monkeypatch.setattr(embed_resolve, "_numpy_use", missing)
     with pytest.raises(EncoderError, match="encoder='ngram'"):
         resolve_encoder("auto")
 
@@ -167,7 +168,7 @@ def test_an_unknown_model_is_told_from_a_hub_out_of_reach(monkeypatch, httpserve
 
 
 def test_a_hub_model_without_network_fails_before_torch_is_imported(closed_port, tmp_path):
-    script = "from workbench.evidence.embed import resolve_encoder; resolve_encoder('no-such-owner/no-such-model')"
+    script = "from workbench.evidence.embed_resolve import resolve_encoder; resolve_encoder('no-such-owner/no-such-model')"
     start = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", script],

@@ -6,8 +6,8 @@ import pytest
 
 import workbench as wb
 from workbench.data.citations import find_citations
+from workbench.data.claims_part import claims
 from workbench.data.schema import Context, Sample
-from workbench.data.sentences import claims
 from workbench.evidence.copying import Copies
 from workbench.evidence.formats import format_sign
 from workbench.evidence.observe import Library, observe

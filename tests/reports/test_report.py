@@ -15,9 +15,10 @@ from workbench.errors import InputError
 from workbench.language import get_language
 from workbench.reports import extracts, words
 from workbench.reports.broken import expected
+from workbench.reports.build_part import build_report
 from workbench.reports.markdown import md
 from workbench.reports.page import html as page
-from workbench.reports.report import Stretch, build_report
+from workbench.reports.report import Stretch
 from workbench.reports.tables_out import rows
 from workbench.reports.writing import FORMATS, write
 

@@ -11,7 +11,7 @@ import pytest
 
 import workbench as wb
 from tests.reports.hostile import FORMULA
-from workbench.reports.report import build_report
+from workbench.reports.build_part import build_report
 from workbench.reports.workbook import CELL, _units, _within
 from workbench.reports.writing import write
 

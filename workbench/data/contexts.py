@@ -64,8 +64,7 @@ def _context(item: Any, at: int) -> tuple[dict[str, Any], float | None]:
         return _from_object(item, at)
     if isinstance(item, list):
         return _from_pair(item, at), None
-    text = validate.text(item)
-    return {"text": text or ""}, None
+    return {"text": validate.text(item) or ""}, None
 
 
 def _is_in_form(item: Any) -> bool:

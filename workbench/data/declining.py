@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
+from workbench.data.claims_part import claims
 from workbench.data.declining_asked import asked_values
 from workbench.data.declining_features import language_of
 from workbench.data.declining_model import Clause, clause, coefficients, log_odds, logistic, rest_values, whole_values
 from workbench.data.declining_segments import segments
-from workbench.data.sentences import claims
 from workbench.data.text import Span, normalise
 from workbench.data.wrapping import spoken
 

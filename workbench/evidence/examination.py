@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.claims_part import claims as find_claims
 from workbench.data.points import find_point, stitch
 from workbench.data.schema import Context, Sample
-from workbench.data.sentences import claims as find_claims
 from workbench.data.text import Span
 from workbench.evidence.alignment import ALIGNMENT, Alignment, align, alignment_features
 from workbench.evidence.analysis import Analysis, analyse

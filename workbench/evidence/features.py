@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.evidence.analysis import NAME, NUMBER, Analysis
+from workbench.evidence.analysis import NAME, NUMBER, Analysis, Ints
 from workbench.evidence.grid import ClaimWords, Grid, Stated, Windows, in_windows, names_of, word_rows
 from workbench.evidence.numbers import Numbers, may_be_counted, rounds
 
 Floats = NDArray[Any]
-Ints = NDArray[Any]
 
 #: What a row of lexical features holds, in order. Shares are in [0, 1].
 LEXICAL = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.data.sentences import claims
+from workbench.data.claims_part import claims
 from workbench.errors import InputError
 from workbench.evidence.perturb import CHANGES, Statement, statements
 

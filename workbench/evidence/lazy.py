@@ -18,7 +18,8 @@ import numpy as np
 
 from workbench.errors import EncoderError
 from workbench.evidence.cache import Cache, content_key
-from workbench.evidence.embed import CachedEncoder, Encoder, Kind, resolve_encoder
+from workbench.evidence.embed import CachedEncoder, Encoder, Kind
+from workbench.evidence.embed_resolve import resolve_encoder
 
 #: Names whose model is fixed by the packages that are installed.
 EMBEDDED = ("auto", "e5", "embedded")

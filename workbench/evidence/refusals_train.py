@@ -26,7 +26,7 @@ from workbench.data.declining_asked import ASKED
 from workbench.data.declining_model import Clause, logistic, tilted
 from workbench.data.declining_segments import segments
 from workbench.data.declining_train import Answer, Judged
-from workbench.evidence.embed import resolve_encoder
+from workbench.evidence.embed_resolve import resolve_encoder
 from workbench.evidence.refusals import E5_FILE, clause_vectors, pair_log_odds, pair_row
 from workbench.evidence.train import E5_NAMES
 from workbench.evidence.vectors import VectorStore

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.evidence import labelled, relevance
-from workbench.evidence.embed import resolve_encoder
+from workbench.evidence.embed_resolve import resolve_encoder
 from workbench.evidence.evaluate_fit import Report, calibration_plot, report
 from workbench.evidence.examination import UNTOLD
 from workbench.evidence.labelled import Example

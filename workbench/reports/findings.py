@@ -6,7 +6,7 @@ import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.reports.report import build_report
+from workbench.reports.build_part import build_report
 from workbench.reports.writing import write
 
 if TYPE_CHECKING:

@@ -66,7 +66,10 @@ def _environment() -> jinja2.Environment:
     environment.globals.update(
         t=_t, w=words, bar=bar, text=wrong_text, head=head_text, note=marked, picture=picture_of, ids=ids, cell=cell,
         plain=plain, step=step, ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS,
-        scale_of=words.scale, phrases=phrases,
+        scale_of=words.scale, phrases={f.__name__: f for f in (
+            phrases.nothing, phrases.coverage, phrases.own_table, phrases.failing_intro, phrases.filter_words, phrases.values,
+            phrases.touches, phrases.causes_intro, phrases.number_line, phrases.changes_counts,
+        )},
     )  # fmt: skip
     return environment
 

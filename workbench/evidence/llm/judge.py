@@ -128,7 +128,7 @@ class LLMJudge:
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder, loaded when it is first needed."""
-        from workbench.evidence.embed import resolve_encoder
+        from workbench.evidence.embed_resolve import resolve_encoder
 
         return resolve_encoder(self._wanted_encoder)
 
