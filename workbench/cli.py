@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import importlib
+import dataclasses
+import datetime
+import json
 import logging
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from workbench.errors import InputError, WorkbenchError
 
-FINE, GATE_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+if TYPE_CHECKING:
+    from workbench.data.schema import SampleSet
+    from workbench.diagnosis.comparison import Comparison
+    from workbench.diagnosis.monitoring import Monitoring
+    from workbench.evaluation import Evaluation
 
-#: Verb → (module below ``workbench.commands``, help). Each module has ``arguments(parser)`` and ``run(options) -> int``.
-VERBS = {
-    "check": "examine a data set before scoring it",
-    "plan": "calls, tokens, time and price of judging; spends nothing",
-    "score": "examine a recording and save the evaluation; resumes what was killed",
-    "compare": "what changed between two evaluations, and whether it is real",
-    "gate": "check an evaluation against rules; exit 1 when one fails",
-    "record": "ask a live service all cases and keep what it says",
-    "report": "write an evaluation as html, md, xlsx, csv, parquet or junit",
-    "notebooks": "run the notebooks headless over an evaluation",
-    "monitor": "watch a query log for degradation against a baseline",
-}
+
+FINE, GATE_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,16 +52,705 @@ class _Parser(argparse.ArgumentParser):
         self.exit(BAD_INPUT, f"error: {_one_line(f'{message}; see {self.prog} --help')}\n")
 
 
+def _one_line(error: object) -> str:
+    return str(InputError(str(error)))
+
+
+# ------------------------------------------------------------------------------
+# Options and output that several verbs share.
+
+
+def data_arguments(parser: argparse.ArgumentParser) -> None:
+    """DATA, its corpus and how to read it."""
+    parser.add_argument("data", metavar="DATA", help="a recording: JSON, JSONL, CSV, TSV, Excel or Parquet")
+    parser.add_argument("--corpus", help="the knowledge base, any of the same formats")
+    parser.add_argument("--cases", help="a file of cases that the recording refers to by id")
+    parser.add_argument("--run", dest="run_name", help="which run, when the file holds several")
+
+
+def load(options: argparse.Namespace) -> tuple[Any, Any]:
+    """The samples and the corpus (or None) that the options name."""
+    from workbench.data.corpus import load_corpus
+    from workbench.data.load import load_samples
+
+    corpus = load_corpus(options.corpus) if options.corpus else None
+    return load_samples(options.data, cases=options.cases, run=options.run_name, corpus=corpus), corpus
+
+
+def say(text: str = "") -> None:
+    """Write one line of output."""
+    sys.stdout.write(text + "\n")
+
+
+def note(text: str) -> None:
+    """Write one line beside the output, for people."""
+    sys.stderr.write(text + "\n")
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on, for argparse."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on")
+    return value
+
+
+def seconds(text: str) -> float:
+    """A positive number of seconds, for argparse."""
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
+    return value
+
+
+def judge_arguments(parser: argparse.ArgumentParser) -> None:
+    """Judge, encoder and what a language model needs."""
+    parser.add_argument("--judge", default="offline", help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none")
+    parser.add_argument("--encoder", default="auto", help="auto (default), e5, use, ngram, none, or a model's name or folder")
+    parser.add_argument("--judge-options", metavar="FILE", help="options of a language model, TOML with an [llm] table")
+    parser.add_argument("--timeout", type=seconds, help="seconds for one request (default 60, or what the options file says)")
+    parser.add_argument("--generator", metavar="MODEL", help="model that wrote the answers (default: what the recording says)")
+    parser.add_argument("--workers", type=positive, help="requests at once")
+
+
+def printable(table: Any) -> str:
+    """A frame as plain text, whole."""
+    import pandas as pd
+
+    with pd.option_context("display.width", 200, "display.max_colwidth", 80):
+        return str(table.to_string(na_rep="–"))
+
+
+# ------------------------------------------------------------------------------
+# ``check``: the data doctor.
+
+
+def check_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    data_arguments(parser)
+    parser.add_argument("--against", action="append", default=[], metavar="DATA", help="another run of the same cases")
+    parser.add_argument("--language", choices=("en", "zh"), help="language of the findings")
+    parser.add_argument("--k", type=int, default=5, help="depth that ranking metrics will use (default 5)")
+
+
+def run_check(options: argparse.Namespace) -> int:
+    """Print what was read, what was rejected and what the doctor found."""
+    from workbench.data.doctor import check
+    from workbench.data.load import load_samples
+    from workbench.language import set_language
+
+    if options.language:
+        set_language(options.language)
+    samples, corpus = load(options)
+    others = [load_samples(path) for path in options.against]
+    rejected = samples.rejected["row"].nunique()
+    say(f"{samples.name}: {samples.n_read:,} rows read, {len(samples):,} kept, {rejected:,} rejected")
+    for row in samples.rejected.head(20).itertuples():
+        say(f"  row {row.row}, {row.field}: {row.reason}")
+    for row in samples.warnings.head(20).itertuples():
+        say(f"  note: row {row.row}, {row.field}: {row.reason}")
+    findings = check(samples, corpus, others, k=options.k)
+    for finding in findings.itertuples():
+        say(f"{finding.level:8} {finding.message} {finding.remedy}")
+    return 0
+
+
+# ------------------------------------------------------------------------------
+# ``compare``: what changed between two evaluations, and whether it is real.
+
+
+#: Flips that are printed; ``--out`` has all.
+PRINTED = 20
+
+
+def compare_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("before", metavar="DIR_A", help="the evaluation before")
+    parser.add_argument("after", metavar="DIR_B", help="the evaluation after")
+    parser.add_argument("--thresholds", metavar="FILE", help="put both under the thresholds of this TOML file")
+    parser.add_argument(
+        "--correction", choices=("holm", "bh"), default="holm", help="for how many metrics were looked at"
+    )
+    parser.add_argument("--language", choices=("en", "zh"), help="language of the words (default: English)")
+    parser.add_argument("--out", metavar="FILE", help="write all of it: .html, .md, .json, or .csv (one row a sample)")
+
+
+def run_compare(options: argparse.Namespace) -> int:
+    """Print what to know first, the verdict, the ledger, the tests and the samples that flipped."""
+    from workbench.api import compare
+    from workbench.language import set_language
+    from workbench.scoring.thresholds import Thresholds
+
+    set_language(options.language or "en")
+    writer = _writer(options.out)
+    thresholds = Thresholds.from_toml(options.thresholds) if options.thresholds else None
+    comparison = compare(options.before, options.after, thresholds=thresholds, correction=options.correction)
+    for title, body in _sections(comparison):
+        say(f"\n{title}" if title else "")
+        say(body)
+    if options.out:
+        writer(comparison, Path(options.out))
+        note(f"written to {options.out}")
+    return 0
+
+
+def _sections(comparison: Comparison) -> list[tuple[str, str]]:
+    """Title and text of each part, in the order in which they are read."""
+    from workbench.language import text as _t
+
+    flips = comparison.flips().sort_values("contrast", kind="stable")
+    flipped = flips[flips["change"].isin(["broken", "fixed"])]
+    columns = [
+        "metric",
+        "n_pairs",
+        "before",
+        "after",
+        "delta",
+        "low",
+        "high",
+        "p_value",
+        "p_adjusted",
+        "smallest_detectable",
+    ]
+    tests = comparison.tests()[columns].round(3)
+    numbers = tests.select_dtypes("float").columns
+    tests[numbers] += 0.0  # no minus before a zero
+    ledger = comparison.ledger()
+    moved = ledger.loc[
+        ledger["cause_before"] != ledger["cause_after"], ["cause_before", "cause_after", "n", "sample_ids"]
+    ]
+    moved = moved.assign(
+        sample_ids=moved["sample_ids"].map(lambda ids: ", ".join(ids[:8]) + (" …" if len(ids) > 8 else ""))
+    )
+    shown = flipped[["sample_id", "change", "cause_before", "cause_after", "answer_changed", "contexts_changed"]]
+    return [
+        (f"{comparison.before.name} → {comparison.after.name}", str(comparison)),
+        (_t("compare.section.counts"), counts_words(comparison)),
+        (_t("compare.section.ledger"), printable(moved) if len(moved) else "–"),
+        (_t("compare.section.layers"), printable(comparison.layers())),
+        (_t("compare.section.tests", method=comparison.correction),
+         printable(tests[tests["n_pairs"] > 0].reset_index(drop=True))),
+        (_t("compare.section.flips", shown=min(PRINTED, len(shown)), total=len(shown)),
+         printable(shown.head(PRINTED).reset_index(drop=True)) if len(shown) else "–"),
+    ]  # fmt: skip
+
+
+def counts_words(comparison: Comparison) -> str:
+    """ "fixed 16 · broken 3 · still failing 20 …"."""
+    from workbench.diagnosis.comparison import change_title
+
+    counts = comparison.counts
+    return " · ".join(f"{change_title(name)} {getattr(counts, name)}" for name in counts._fields[1:6])
+
+
+# ---------------------------------------------------------------- files
+
+
+def _writer(out: str | None) -> Callable[[Comparison, Path], Any]:
+    """How to write ``out``, checked before anything is computed."""
+    from workbench.errors import InputError
+
+    writers = {".csv": _csv, ".json": _json, ".md": _markdown, ".html": _html}
+    suffix = Path(out or "x.csv").suffix.lower()
+    if suffix not in writers:
+        raise InputError(f"--out {out}: unknown kind of file; use {', '.join(writers)}")
+    return writers[suffix]
+
+
+def _csv(comparison: Comparison, path: Path) -> None:
+    from workbench.data.files import write_csv
+
+    write_csv(path, comparison.flips(), index=False)
+
+
+def _json(comparison: Comparison, path: Path) -> None:
+    from workbench.data.files import write_text
+
+    frames = {"ledger": comparison.ledger(), "layers": comparison.layers().reset_index(), "flips": comparison.flips(),
+              "tests": comparison.tests(), "noise": comparison.noise(), "split": comparison.split().reset_index(),
+              "rank_moves": comparison.rank_moves(), "red_lines": comparison.red_lines()}  # fmt: skip
+    content = {
+        "before": comparison.before.name, "after": comparison.after.name, "warnings": comparison.warnings,
+        "notes": comparison.notes, "verdict": comparison.verdict, "counts": comparison.counts._asdict(),
+        "only_before": comparison.only_before, "only_after": comparison.only_after,
+        **{name: json.loads(frame.to_json(orient="records", force_ascii=False)) for name, frame in frames.items()},
+    }  # fmt: skip
+    write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def _markdown(comparison: Comparison, path: Path) -> None:
+    from workbench.data.files import without_controls, write_text
+
+    parts = [f"# {title}\n\n{body}" if not i else f"## {title}\n\n{_block(body)}"
+             for i, (title, body) in enumerate(_sections(comparison))]  # fmt: skip
+    write_text(path, without_controls("\n\n".join(parts)) + "\n")
+
+
+def _block(body: str) -> str:
+    return f"```text\n{body}\n```" if "\n" in body else body
+
+
+def _html(comparison: Comparison, path: Path) -> None:
+    from workbench.data.files import write_text
+    from workbench.language import get_language
+    from workbench.views.html import page
+    from workbench.views.panels.compare import comparison_html
+
+    title = f"{comparison.before.name} → {comparison.after.name}"
+    write_text(path, str(page(title, comparison_html(comparison), language=get_language())))
+
+
+# ------------------------------------------------------------------------------
+# ``gate``: check an evaluation against a rules file; exit 1 when a rule or red line fails.
+
+
+def gate_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
+    parser.add_argument("--baseline", metavar="DIR_A", help="the evaluation that it must not be worse than")
+    parser.add_argument("--rules", required=True, metavar="FILE", help="gate.toml: thresholds, [rules] and [red_lines]")
+    parser.add_argument("--junit", metavar="FILE", help="write the result as JUnit XML as well")
+    parser.add_argument("--language", choices=("en", "zh"), help="language of the messages (default: English)")
+
+
+def run_gate(options: argparse.Namespace) -> int:
+    """Print every rule and how it went; 1 when one failed."""
+    from workbench.evaluation import load_evaluation
+    from workbench.language import set_language
+    from workbench.reports.gate import check, load_rules
+
+    set_language(options.language or "en")
+    rules = load_rules(options.rules)
+    baseline = load_evaluation(options.baseline) if options.baseline else None
+    result = check(load_evaluation(options.folder), rules, baseline)
+    for line in result.words():
+        say(line)
+    if options.junit:
+        result.junit(options.junit)
+    return 0 if result.passed else 1
+
+
+# ------------------------------------------------------------------------------
+# ``monitor``: watch a query log for degradation against a baseline; exit 1 when an alert fired.
+
+
+def monitor_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("log", metavar="LOG", help="query log (JSONL or CSV, also .gz), or a folder with an evaluation")
+    parser.add_argument("--baseline", metavar="DIR|LOG", help="compare with this (default: the log's first 30 %%)")
+    parser.add_argument("--until", metavar="TIME", help="the log up to this time is its own baseline")
+    parser.add_argument("--window", default="200", metavar="N|TIME", help="requests or time: 200 (default), 6h")
+    parser.add_argument("--step", metavar="N|TIME", help="from one window to the next (default: a quarter of it)")
+    parser.add_argument(
+        "--rule", action="append", default=[], metavar="'STATISTIC KIND CHANGE'",
+        help="e.g. 'latency_p95 relative 0.5' or 'refusal_rate absolute 0.05'; replaces the default rules",
+    )  # fmt: skip
+    parser.add_argument("--min-n", type=int, metavar="N", help="values that a window needs before anything is said")
+    parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN", help="where the log has a field")
+    parser.add_argument("--webhook", metavar="URL", help="post each alert here (http or https)")
+    parser.add_argument("--language", choices=("en", "zh"), help="language of the words (default: English)")
+    parser.add_argument("--out", metavar="FILE", help="write it: .json (all of it), or .csv (one row an alert)")
+
+
+def run_monitor(options: argparse.Namespace) -> int:
+    """Print what was watched, the rules and each alert; exit 1 with an alert."""
+    from workbench.diagnosis.alerts import Webhook
+    from workbench.errors import InputError
+    from workbench.language import set_language
+
+    set_language(options.language or "en")
+    if options.out and Path(options.out).suffix.lower() not in (".json", ".csv"):
+        raise InputError(f"--out {options.out}: unknown kind of file; use .json or .csv")
+    webhook = Webhook(options.webhook) if options.webhook else None
+    watched = _watched(options)
+    _report(watched)
+    if options.out:
+        _write(watched, Path(options.out))
+        note(f"written to {options.out}")
+    if webhook is not None:
+        _send(watched, webhook)
+    return 1 if any(found.n_fired for found in watched) else 0
+
+
+def _watched(options: argparse.Namespace) -> list[Monitoring]:
+    """The log against what was asked for, and, when that is an evaluation, against its own beginning as well."""
+    from workbench.api import as_log, monitor
+    from workbench.diagnosis.alerts import default_rules
+    from workbench.diagnosis.query_log import load_log, statistics_of
+    from workbench.errors import InputError
+
+    mapping = dict(item.partition("=")[::2] for item in options.map)
+    log = load_log(options.log, mapping=mapping) if mapping else as_log(options.log)
+    rules = [_rule(text) for text in options.rule] or default_rules(statistics_of(log.columns))
+    if options.min_n is not None:
+        rules = [rule.replace(min_n=options.min_n) for rule in rules]
+    if options.baseline and options.until:
+        raise InputError("--baseline and --until exclude each other; give one")
+    asked = {"window": options.window, "step": options.step, "rules": rules}
+    found = monitor(log, options.baseline, until=options.until, **asked)
+    is_evaluation = not found.own_baseline and found.baseline.times is None
+    return [found, monitor(log, **asked)] if is_evaluation and log.times is not None and len(log) > 1 else [found]
+
+
+def _rule(text: str) -> Any:
+    from workbench.diagnosis.alerts import Rule
+    from workbench.errors import InputError
+
+    parts = text.split()
+    try:
+        name, kind, change = parts[0], parts[1], float(parts[2].rstrip("%")) / (100 if parts[2].endswith("%") else 1)
+    except (IndexError, ValueError):
+        form = "STATISTIC absolute|relative CHANGE, e.g. latency_p95 relative 0.5"
+        raise InputError(f"--rule {text!r}: write {form}") from None
+    return Rule(name, change, kind)
+
+
+def _report(watched: list[Monitoring]) -> None:
+    from workbench.diagnosis.monitoring import note_lines, watched_words
+    from workbench.language import text as _t
+
+    found, *own = watched
+    say(watched_words(found))
+    for line in note_lines(found):
+        note(line)
+    for row, field, reason, _ in found.log.rejections[:20]:
+        note(f"  row {row}, {field}: {reason}")
+    _say_alerts(found)
+    for other in own:
+        numbers = {"n_baseline": f"{len(other.baseline):,}", "n": f"{len(other.log):,}"}
+        say(f"\n{_t('monitoring.command.own', **numbers)}")
+        _say_alerts(other)
+
+
+def _say_alerts(found: Monitoring) -> None:
+    from workbench.diagnosis.monitoring import rule_words, verdict_words
+    from workbench.language import text as _t
+
+    say(f"\n{_t('monitoring.command.rules')}")
+    for item in found.armed:
+        say(f"  {rule_words(item)}")
+    say(f"\n{_t('monitoring.command.alerts')}")
+    for event in found.events:
+        say(f"  {'▲' if event.state == 'fired' else '▼'} {event.message}")
+    say(verdict_words(found))
+
+
+def _write(watched: list[Monitoring], path: Path) -> None:
+    import pandas as pd
+
+    from workbench.data.files import write_csv, write_text
+
+    if path.suffix.lower() == ".csv":
+        frames = [found.alerts().assign(against=found.baseline.name) for found in watched]
+        write_csv(path, pd.concat([frame for frame in frames if len(frame)] or frames[:1]), index=False)
+    else:
+        content = watched[0].to_dict() | {"against_own_beginning": [found.to_dict() for found in watched[1:]]}
+        write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def _send(watched: list[Monitoring], webhook: Any) -> None:
+    """Post every event; what cannot be delivered is said and changes no exit code."""
+    from workbench.language import text as _t
+
+    problems = []
+    for event in (event for found in watched for event in found.events):
+        try:
+            webhook(event)
+        except OSError as error:
+            problems.append(str(error))
+            break
+    if problems:
+        note(_t("monitoring.command.not_delivered", reason=problems[0]))
+
+
+# ------------------------------------------------------------------------------
+# ``notebooks``: run all notebooks headless over an evaluation.
+
+
+def notebooks_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="where the executed notebooks are written")
+    parser.add_argument("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with")
+    parser.add_argument("--corpus", help="the knowledge base, for notebooks 03 and 04")
+    parser.add_argument("--only", action="append", metavar="NAME", help="only notebooks whose name begins with this")
+    parser.add_argument("--language", choices=("en", "zh"), help="language of the panels (default: the data's)")
+
+
+def run_notebooks(options: argparse.Namespace) -> int:
+    """Execute each notebook; exit 1 when a cell or a panel failed."""
+    from workbench.errors import InputError
+    from workbench.evaluation import load_evaluation
+    from workbench.reports.notebooks import execute, notebook_folder
+
+    load_evaluation(options.folder)
+    books = sorted(notebook_folder().glob("*.ipynb"))
+    chosen = [b for b in books if not options.only or any(b.stem.startswith(name) for name in options.only)]
+    if not chosen:
+        raise InputError(f"--only {' '.join(options.only)}: no such notebook; there are {', '.join(b.stem for b in books)}")
+    out = Path(options.out).resolve()
+    given = {"DATA": options.folder, "BASELINE": options.baseline, "CORPUS": options.corpus}
+    parameters = {name: str(Path(value).resolve()) for name, value in given.items() if value}
+    parameters |= {"OUT": str(out / "findings")} | ({"LANGUAGE": options.language} if options.language else {})
+    failed = 0
+    for book in chosen:
+        problems = execute(book, out / book.name, parameters)
+        failed += bool(problems)
+        say(f"{book.name}: {'failed' if problems else 'ok'}")
+        for problem in problems:
+            note(f"  {' '.join(problem.split())[:400]}")
+    return 1 if failed else 0
+
+
+# ------------------------------------------------------------------------------
+# ``plan``: calls, tokens, time and price of judging; spends nothing.
+
+
+def plan_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    data_arguments(parser)
+    judge_arguments(parser)
+    parser.add_argument("--metrics", help="names parted by commas, as for score; sampled_consistency takes calls of its own")
+    parser.add_argument("--limit", type=positive, help="plan only this many samples")
+
+
+def run_plan(options: argparse.Namespace) -> int:
+    """Print the plan."""
+    from workbench.data.schema import iter_samples, stratified
+    from workbench.evidence.cache import Cache
+    from workbench.evidence.consistency import METRIC
+    from workbench.evidence.resolve import generator_of, resolve_judge, tell_generator
+
+    samples, _ = load(options)
+    frame = samples.frame if options.limit is None else stratified(samples.frame, options.limit)
+    judge = resolve_judge(
+        options.judge, encoder=options.encoder, cache=Cache(), options=options.judge_options, workers=options.workers,
+        timeout=options.timeout, generator=options.generator,
+    )  # fmt: skip
+    plan = getattr(judge, "plan", None)
+    if plan is None:
+        say(f"{len(frame):,} samples; judge {options.judge} makes no calls and costs nothing")
+        return 0
+    tell_generator(judge, generator_of(samples))
+    found = plan(list(iter_samples(frame)))
+    say(str(found))
+    if METRIC in (options.metrics or "").split(","):
+        n = sum(bool(sample.answer and sample.sampled_answers) for sample in iter_samples(frame))
+        say(f"{METRIC}: about {n:,} more calls, one for each answer that has sampled_answers")
+    for warning in found.warnings:
+        note(f"warning: {warning}")
+    return 0
+
+
+# ------------------------------------------------------------------------------
+# ``record``: ask a live service all cases and keep everything it says.
+
+
+def record_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("cases", metavar="CASES", help="a file of cases, any format that loads")
+    parser.add_argument("--endpoint", required=True, metavar="URL", help="the service; it takes JSON by POST")
+    parser.add_argument("--out", required=True, metavar="RUN.jsonl", help="file to append to; recorded cases are skipped")
+    parser.add_argument("--request", metavar="JSON", help='template of the body, e.g. \'{"query": "{question}"}\', or @FILE')
+    parser.add_argument("--response", metavar="FIELD=PATH", action="append", default=[], help="where a field stands")
+    parser.add_argument("--header", metavar="NAME=VALUE", action="append", default=[], help="${NAME} reads the environment")
+    parser.add_argument("--config", metavar="KEY=VALUE", action="append", default=[], help="kept in the manifest")
+    parser.add_argument("--concurrency", type=positive, default=8, help="requests at once (default 8)")
+    parser.add_argument("--timeout", type=seconds, default=60.0, help="seconds for one request (default 60)")
+    parser.add_argument("--retries", type=int, default=3, help="further tries of a request that failed (default 3)")
+    parser.add_argument("--retry-errors", action="store_true", help="ask again the cases whose row has an error")
+
+
+def run_record(options: argparse.Namespace) -> int:
+    """Record and print how it went."""
+    from workbench.data.record import record
+
+    template: Any = options.request
+    if template and template.startswith("@"):
+        template = _read(template[1:])
+    result = record(
+        options.cases, endpoint=options.endpoint, out=options.out, request=template,
+        response=_pairs(options.response, "--response"), headers=_pairs(options.header, "--header"),
+        config=_typed(_pairs(options.config, "--config")), concurrency=options.concurrency, timeout=options.timeout,
+        retries=options.retries, retry_errors=options.retry_errors,
+    )  # fmt: skip
+    say(f"{result.n_cases:,} cases: {result.n_recorded:,} asked now, {result.n_kept:,} recorded before")
+    say(f"{result.n_errors:,} rows hold an error; --retry-errors asks those again")
+    say(f"saved to {result.path}")
+    return 0
+
+
+def _pairs(given: list[str], option: str) -> dict[str, str] | None:
+    from workbench.errors import InputError
+
+    pairs = [item.partition("=") for item in given]
+    if bad := [name for name, sign, _ in pairs if not sign or not name]:
+        raise InputError(f"{option} {bad[0]!r}: write NAME=VALUE")
+    return {name: value for name, _, value in pairs} or None
+
+
+def _typed(config: dict[str, str] | None) -> dict[str, Any] | None:
+    """Numbers and true / false of the configuration with their type: ``top_k=5`` is sent as 5."""
+    if config is None:
+        return None
+    known = {name: _parsed_json(value) for name, value in config.items()}
+    return {name: config[name] if value is None else value for name, value in known.items()}
+
+
+def _parsed_json(value: str) -> int | float | bool | None:
+    try:
+        read = json.loads(value)
+    except ValueError:
+        return None
+    return read if isinstance(read, int | float) else None
+
+
+def _read(path: str) -> str:
+    from workbench.errors import InputError
+
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+# ------------------------------------------------------------------------------
+# ``report``: write a saved evaluation, with what was pinned in the notebooks, for others to read.
+
+
+def report_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    from workbench.reports.tables import FORMATS
+
+    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
+    parser.add_argument("--format", choices=tuple(FORMATS), default="html", help="default html")
+    parser.add_argument("--language", choices=("en", "zh"), help="language of the report (default: the data's)")
+    parser.add_argument("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it")
+    parser.add_argument("--baseline", metavar="DIR", help="an evaluation to compare with")
+    parser.add_argument("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
+                        help="date printed on the report (default today)")  # fmt: skip
+
+
+def run_report(options: argparse.Namespace) -> int:
+    """Open the evaluation and its session, and write the report."""
+    from workbench.evaluation import load_evaluation
+    from workbench.reports.tables import export_findings
+    from workbench.views.session import Session
+
+    session = Session(load_evaluation(options.folder))
+    baseline = load_evaluation(options.baseline) if options.baseline else None
+    path = export_findings(
+        session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date
+    )
+    say(f"written to {path} ({path.stat().st_size:,} bytes)")
+    return 0
+
+
+# ------------------------------------------------------------------------------
+# ``score``: examine a recording and save the evaluation.
+
+
+def score_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    data_arguments(parser)
+    judge_arguments(parser)
+    parser.add_argument("--k", type=positive, help="depth of the ranking metrics (default 5)")
+    parser.add_argument("--thresholds", metavar="FILE", help="TOML file with a [thresholds] table")
+    parser.add_argument("--metrics", help="all, or names parted by commas (default: the default set)")
+    parser.add_argument("--limit", type=positive, help="score only this many samples, spread over case types and languages")
+    parser.add_argument("--name", help="title of the evaluation (default: the file's name)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder to write the evaluation to")
+
+
+def run_score(options: argparse.Namespace) -> int:
+    """Evaluate, save, and print the summary."""
+    from workbench.api import evaluate
+    from workbench.data.schema import stratified
+    from workbench.evaluation import check_target
+    from workbench.scoring.thresholds import Thresholds
+
+    check_target(options.out)
+    thresholds = Thresholds.from_toml(options.thresholds) if options.thresholds else Thresholds()
+    if options.k is not None:
+        thresholds = thresholds.replace(k=options.k)
+    metrics = options.metrics if options.metrics in (None, "all") else options.metrics.split(",")
+    samples, corpus = load(options)
+    if options.limit is not None and options.limit < len(samples):
+        samples = dataclasses.replace(samples, frame=stratified(samples.frame, options.limit))
+        note(f"{len(samples):,} samples chosen, spread over case types and languages")
+    result = evaluate(
+        samples, corpus=corpus, judge=options.judge, encoder=options.encoder, metrics=metrics, thresholds=thresholds,
+        name=options.name, progress=not options.quiet and sys.stderr.isatty(), workers=options.workers,
+        timeout=options.timeout, judge_options=options.judge_options, generator=options.generator,
+    )  # fmt: skip
+    folder = result.save(options.out)
+    _say_scored(result, str(folder), samples)
+    return 0
+
+
+def _say_scored(result: Evaluation, folder: str, samples: SampleSet) -> None:
+    summary = result.summary(intervals=False)
+    for name, row in summary[summary["n_ok"] > 0].iterrows():
+        say(f"{name:34} {row['mean']:8.3f}   n {row['n_ok']} of {row['n_total']}")
+    failed = int((result.causes.primary >= 0).sum())
+    say(f"{failed:,} of {len(result):,} samples fail; {result.n_judge_errors:,} could not be judged")
+    _judge_errors(result)
+    judged = result.manifest.get("judged", {})
+    say(f"{judged.get('asked', 0):,} samples judged now, {judged.get('from_cache', 0):,} known from before")
+    _spent(result.manifest)
+    rejected = samples.rejected["row"].nunique()
+    if rejected:
+        note(f"{rejected:,} rows of the recording were rejected; see rejected.parquet or run check")
+    say(f"saved to {folder}")
+
+
+def _judge_errors(result: Evaluation) -> None:
+    """Why samples, or parts of them, could not be judged, the most frequent cause first."""
+    errors = result.errors()
+    reasons = errors.loc[errors["state"] == "judge_error", "reason"]
+    causes = Counter(str(reason).partition(":")[0] for reason in reasons)
+    if causes:
+        said = ", ".join(f"{cause} {count:,}" for cause, count in causes.most_common())
+        say(f"judge errors: {said}; each with its reason in errors.csv; the next run tries those samples again")
+
+
+def _spent(manifest: Mapping[str, Any]) -> None:
+    """What a language model took, and what asking it only in doubt saved."""
+    spent, cascade = manifest.get("spending"), manifest.get("cascade")
+    if spent:
+        cost = "unknown price" if spent["cost"] is None else f"${spent['cost']:.4f}"
+        say(
+            f"spent: {spent['calls']:,} calls ({spent['repairs']:,} repairs), {spent['sent']:,} tokens sent and "
+            f"{spent['received']:,} received, {cost}; {spent['cached']:,} replies known from before"
+        )
+    if cascade:
+        say(
+            f"cascade: {cascade['n_asked']:,} of {cascade['n_samples']:,} samples asked about, {cascade['calls_saved']:,} of "
+            f"{cascade['calls_full']:,} calls saved; the judges disagreed on {cascade['n_disagreed']:,} of "
+            f"{cascade['n_compared']:,}"
+        )
+
+
+#: Verb → (its help, its options, what it does).
+VERBS = {
+    "check": ("examine a data set before scoring it", check_arguments, run_check),
+    "plan": ("calls, tokens, time and price of judging; spends nothing", plan_arguments, run_plan),
+    "score": ("examine a recording and save the evaluation; resumes what was killed", score_arguments, run_score),
+    "compare": ("what changed between two evaluations, and whether it is real", compare_arguments, run_compare),
+    "gate": ("check an evaluation against rules; exit 1 when one fails", gate_arguments, run_gate),
+    "record": ("ask a live service all cases and keep what it says", record_arguments, run_record),
+    "report": ("write an evaluation as html, md, xlsx, csv, parquet or junit", report_arguments, run_report),
+    "notebooks": ("run the notebooks headless over an evaluation", notebooks_arguments, run_notebooks),
+    "monitor": ("watch a query log for degradation against a baseline", monitor_arguments, run_monitor),
+}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m workbench", description="RAG diagnostic workbench")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="verb")
-    for verb, summary in VERBS.items():
+    for verb, (summary, declare, run) in VERBS.items():
         command = verbs.add_parser(verb, help=summary, description=summary)
-        module = importlib.import_module(f"workbench.commands.{verb}")
-        module.arguments(command)
-        command.set_defaults(run=module.run)
+        declare(command)
+        command.set_defaults(run=run)
     return parser
-
-
-def _one_line(error: object) -> str:
-    return str(InputError(str(error)))

@@ -7,23 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.files import replacing_folder
+from workbench.data.files import replacing_folder, write_csv
 from workbench.data.schema import SampleSet
-from workbench.data.tables import write_csv
-from workbench.diagnosis.attribution import Causes, attribute
+from workbench.diagnosis.causes import Causes, attribute
 from workbench.diagnosis.explain import failure_rows
 from workbench.diagnosis.summary import joined, pieces, summarise
 from workbench.errors import InputError
-from workbench.evidence.frames import Evidence
-from workbench.evidence.restore import restore
-from workbench.evidence.store import read_frames, write_frames
+from workbench.evidence.frames import Evidence, read_frames, restore, write_frames
 from workbench.scoring.facts import Facts
-from workbench.scoring.metric import View
 from workbench.scoring.metrics import chosen, definitions, score
-from workbench.scoring.scored import Scored
-from workbench.scoring.states import JUDGE_ERROR, names
+from workbench.scoring.scored import JUDGE_ERROR, Scored, names
 from workbench.scoring.tables import claim_rows, context_rows, error_rows, span_rows, support_rows
 from workbench.scoring.thresholds import Thresholds
+from workbench.scoring.view import View
 
 if TYPE_CHECKING:
     import pandas as pd

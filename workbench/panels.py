@@ -104,7 +104,7 @@ def calibration(session: Session, labels: Any = None) -> CalibrationPanel:
 
 def export(session: Session, folder: str | Path = "findings") -> Export:
     """Panel 10: what do I hand to my team?"""
-    from workbench.reports.findings import export_findings
+    from workbench.reports.tables import export_findings
     from workbench.views.panels.export import Export
 
     return Export(session, export_findings, folder)

@@ -85,11 +85,11 @@ def score_on_cluster(paths: Sequence[str | Path], out: str | Path, client: Any, 
 
 def _examine(path: str, part: str, options: dict[str, Any]) -> str:
     """Evaluate one file, unless its folder already holds just that."""
+    from workbench.api import data_hash, evaluate
     from workbench.data.files import write_text
     from workbench.data.load import load_samples
     from workbench.evidence.cache import content_key
-    from workbench.evidence.store import is_evaluation
-    from workbench.running import data_hash, evaluate
+    from workbench.evidence.frames import is_evaluation
 
     samples = load_samples(path)
     content = content_key(data_hash(samples), repr(sorted((name, repr(value)) for name, value in options.items())))

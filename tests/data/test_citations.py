@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.data.citations import cited_documents, find_citations
+from workbench.data.text.citations import cited_documents, find_citations
 
 KNOWN = ["doc-a#1", "doc-b#12", "n3"]
 

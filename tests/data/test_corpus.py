@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data.corpus import load_corpus, match_contexts
+from workbench.data.corpus import SHINGLE, TextIndex, load_corpus, match_contexts, shingles
 from workbench.data.load import load_samples
-from workbench.data.matching import SHINGLE, TextIndex, shingles
 from workbench.data.schema import CORPUS_FIELDS
 from workbench.errors import InputError
 
@@ -145,7 +144,7 @@ def test_of_identical_documents_the_first_wins():
 
 
 def test_a_sampled_index_finds_the_same(monkeypatch):
-    monkeypatch.setattr("workbench.data.matching.MAX_SHINGLES", 60)
+    monkeypatch.setattr("workbench.data.corpus.MAX_SHINGLES", 60)
     index = TextIndex([ENGLISH, CHINESE, OTHER])
     assert index.find(OTHER[2:-2]) == (2, "near") and index.find("x" * 100) == (None, "")
 

@@ -7,11 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.data.declining import _settled, declines, refusal
-from workbench.data.declining_features import features, folded, language_of
-from workbench.data.declining_model import Clause, clause, logistic, rest_values, whole_values
-from workbench.data.declining_segments import segments
-from workbench.data.declining_train import collection, fit_logistic, parse, rates
+from workbench.data.text.refusals import (
+    Clause,
+    _settled,
+    clause,
+    declines,
+    features,
+    folded,
+    language_of,
+    logistic,
+    refusal,
+    rest_values,
+    segments,
+    whole_values,
+)
+from workbench.training.refusals import collection, fit_logistic, parse, rates
 
 STYLES = Path(__file__).parent / "declining"
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from workbench.data.corpus import load_corpus
-from workbench.data.doctor import COLUMNS, LEVELS, check
-from workbench.data.doctor_sets import UNLOCKS
+from workbench.data.doctor import COLUMNS, LEVELS, UNLOCKS, check
 from workbench.data.load import load_samples
 from workbench.errors import InputError
 from workbench.language import get_language, has_text, set_language

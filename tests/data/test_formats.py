@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data.formats import bytesource, workbook
-from workbench.data.formats.literals import looks_structured, parse_literal
+from workbench.data.formats import source as bytesource
+from workbench.data.formats import tables as workbook
+from workbench.data.formats.records import looks_structured, parse_literal
 from workbench.data.load import load_samples
 from workbench.errors import InputError
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.data.markers import absolutes, hedges, negations, refusal
+from workbench.data.text.markers import absolutes, hedges, negations, refusal
 
 LINES = (Path(__file__).parent / "refusals.jsonl").read_text(encoding="utf-8").splitlines()
 ROWS = [json.loads(line) for line in LINES]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data.points import Matcher, find_across, find_any, find_point, stitch
+from workbench.data.text.points import Matcher, find_across, find_any, find_point, stitch
 
 FOUND = [
     ("1500", "1,500"), ("1,500", "1.5千"), ("一千五百", "共1500个"), ("500 个", "支持500個用户"),

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from workbench.data.quantities import chinese_number, contains_quantity, entities, quantities, same_quantity
+from workbench.data.text.quantities import chinese_number, contains_quantity, entities, quantities, same_quantity
 
 
 def one(text: str):  # type: ignore[no-untyped-def]

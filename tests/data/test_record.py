@@ -16,8 +16,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 import workbench as wb
-from workbench.data.record import record
-from workbench.data.record_template import Template, at_path
+from workbench.data.record import Template, at_path, record
 from workbench.errors import CancelledError, InputError
 
 KEY = "sk-live-0123456789secret"

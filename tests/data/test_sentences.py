@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.data.claims_part import claims
-from workbench.data.sentences import MAX_CLAIMS, clauses, sentences
+from workbench.data.text.refusals import claims
+from workbench.data.text.sentences import MAX_CLAIMS, clauses, sentences
 
 
 def texts(spans: object) -> list[str]:

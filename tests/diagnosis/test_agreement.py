@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from workbench.diagnosis.agreement import agreement
+from workbench.diagnosis.statistics import agreement
 from workbench.errors import InputError
 
 

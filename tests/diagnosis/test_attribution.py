@@ -12,7 +12,7 @@ import workbench as wb
 from tests.diagnosis import faults
 from tests.scripted import ScriptedJudge, evidence, sample_set
 from workbench.data.schema import Corpus
-from workbench.diagnosis.attribution import CAUSES
+from workbench.diagnosis.causes import CAUSES
 from workbench.diagnosis.explain import Explainer
 from workbench.evaluation import Evaluation
 from workbench.evidence.collect import collect

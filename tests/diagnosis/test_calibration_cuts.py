@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.scripted import ScriptedJudge, evidence, sample_set
-from workbench.diagnosis.calibrating import calibratable, calibrate, calibration_table
-from workbench.diagnosis.calibration_labels import load_verdicts
-from workbench.diagnosis.corrected import judge_corrected_mean
-from workbench.diagnosis.repeats import repeat_noise, repeated_samples
-from workbench.diagnosis.roc import GRID, auroc, auroc_interval, best_cut, kappas, rates
+from workbench.diagnosis.calibration import (
+    calibratable,
+    calibrate,
+    calibration_table,
+    load_verdicts,
+    repeat_noise,
+    repeated_samples,
+)
+from workbench.diagnosis.statistics import GRID, auroc, auroc_interval, best_cut, judge_corrected_mean, kappas, rates
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation
 from workbench.evidence.collect import collect

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from workbench.diagnosis.calibration_labels import (
+from workbench.diagnosis.calibration import (
     annotator_agreement,
     annotator_pairs,
     consensus,
@@ -17,7 +17,7 @@ from workbench.diagnosis.calibration_labels import (
     own_verdicts,
 )
 from workbench.errors import InputError
-from workbench.views.state import Annotation
+from workbench.views.session import Annotation
 
 
 def verdicts(*rows):

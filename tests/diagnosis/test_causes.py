@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from tests.diagnosis.test_attribution import BASE, CONTEXTS, GOOD, claim, failure
 from tests.scripted import ScriptedJudge, evidence, sample_set
-from workbench.diagnosis.attribution import CAUSES
+from workbench.diagnosis.causes import CAUSES
 from workbench.evaluation import Evaluation
 from workbench.evidence.collect import collect
 from workbench.evidence.judge import failed

@@ -14,9 +14,8 @@ import pytest
 import workbench as wb
 from tests.scripted import evidence, random_rows, random_script
 from tests.two_runs import RIGHT, WRONG, case, run, script, two_runs
-from workbench.diagnosis.attribution import CAUSES
+from workbench.diagnosis.causes import CAUSES, LAYER_OF, LAYERS
 from workbench.diagnosis.comparison import Comparison
-from workbench.diagnosis.layers import LAYER_OF, LAYERS
 from workbench.evidence.frames import Evidence, frame_of
 
 

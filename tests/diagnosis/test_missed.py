@@ -12,14 +12,11 @@ import pytest
 
 import workbench as wb
 from workbench.diagnosis import missed
-from workbench.diagnosis.autopsy import Autopsy
-from workbench.diagnosis.corpus_view import hubs, never_retrieved
-from workbench.diagnosis.missed import examine, first_sub_causes, missed_documents
-from workbench.diagnosis.shelf import spoken
-from workbench.diagnosis.subcauses import sub_cause
-from workbench.diagnosis.whatif import Weighted, fused_rank, rescue_curve
+from workbench.diagnosis.corpus_index import spoken
+from workbench.diagnosis.missed import Autopsy, examine, first_sub_causes, missed_documents, sub_cause
+from workbench.diagnosis.whatif import Weighted, fused_rank, hubs, never_retrieved, rescue_curve
 from workbench.errors import CancelledError, EncoderError
-from workbench.evidence.embed import unit_rows
+from workbench.evidence.encoders.base import unit_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "sample_data" / "support"
@@ -179,7 +176,7 @@ def test_equal_documents_are_ranked_by_id():
 
 
 def test_precomputed_vectors_are_enough_and_a_missing_one_is_named():
-    from workbench.evidence.encoders.precomputed import PrecomputedEncoder
+    from workbench.evidence.encoders.small import PrecomputedEncoder
 
     corpus = corpus_of()
     vectors = {row["text"]: Angles().encode([row["text"]])[0] for row in DOCUMENTS}
@@ -434,8 +431,7 @@ def xquad():
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_bm25_finds_the_paragraph_in_its_own_language(xquad, language):
-    from workbench.diagnosis.lexical import Lexical, terms
-    from workbench.diagnosis.ranks import id_order
+    from workbench.diagnosis.corpus_index import Lexical, id_order, terms
 
     rows, asked = xquad[language]
     lexical = Lexical([terms(row["text"]) for row in rows], id_order([row["doc_id"] for row in rows]))
@@ -445,8 +441,7 @@ def test_bm25_finds_the_paragraph_in_its_own_language(xquad, language):
 
 @pytest.mark.parametrize(("asks", "least", "most"), [("zh", 0.9, 1.0), ("en", 0.0, 0.1)])
 def test_chinese_questions_on_english_paragraphs_are_language_gaps(xquad, asks, least, most):
-    from workbench.diagnosis.lexical import Lexical, terms
-    from workbench.diagnosis.ranks import id_order
+    from workbench.diagnosis.corpus_index import Lexical, id_order, terms
 
     rows, questions = xquad["en"][0], xquad[asks][1][::3]
     lexical = Lexical([terms(row["text"]) for row in rows], id_order([row["doc_id"] for row in rows]))
@@ -495,7 +490,7 @@ def test_two_encoders_of_one_name_without_fingerprints_never_share_vectors():
 
 
 def test_an_embedded_encoder_that_was_seen_is_loaded_only_when_needed(monkeypatch):
-    from workbench.evidence import lazy
+    from workbench.evidence.encoders import resolve as lazy
 
     loads = []
 

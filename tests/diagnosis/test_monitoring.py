@@ -24,11 +24,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
-from workbench.diagnosis.alerts import CLEARED, FIRED, Detector, Rule, Webhook, change_text, default_rules
-from workbench.diagnosis.delivery import WAITING, Dispatcher
+from workbench.diagnosis.alerts import (
+    CLEARED,
+    FIRED,
+    WAITING,
+    Detector,
+    Dispatcher,
+    Rule,
+    Webhook,
+    change_text,
+    default_rules,
+)
 from workbench.diagnosis.monitoring import split_log, watch_log
-from workbench.diagnosis.query_log import QueryLog
-from workbench.diagnosis.windows import counted, rolling, statistics_of, window_size
+from workbench.diagnosis.query_log import QueryLog, counted, rolling, statistics_of, window_size
 from workbench.errors import InputError
 from workbench.language import speaking
 

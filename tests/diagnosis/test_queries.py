@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scripted import sample_set
-from workbench.data.normalising import normalise
+from workbench.data.text.normalise import normalise
 from workbench.diagnosis import queries
 from workbench.diagnosis.queries import TYPES, query_types, type_matrix, types_of
 from workbench.errors import InputError

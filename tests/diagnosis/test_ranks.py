@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.diagnosis import ranks
-from workbench.diagnosis.lexical import Lexical, terms
-from workbench.diagnosis.ranks import id_order, search
+from workbench.diagnosis import corpus_index as ranks
+from workbench.diagnosis.corpus_index import Lexical, id_order, search, terms
 from workbench.errors import CancelledError
 
 

@@ -11,9 +11,8 @@ import pytest
 import workbench as wb
 from tests.scripted import sample_set
 from workbench import language
-from workbench.diagnosis.candidates import Candidates, Table, exact, strength
-from workbench.diagnosis.dimensions import Dimensions, count_numbers, of_values, question_size
-from workbench.diagnosis.slices import slices_of
+from workbench.diagnosis.queries import Dimensions, count_numbers, of_values, question_size
+from workbench.diagnosis.slices import Candidates, Table, exact, slices_of, strength
 from workbench.diagnosis.statistics import wilson
 from workbench.errors import InputError
 
@@ -183,7 +182,7 @@ def test_no_slice_on_shuffled_labels():
 def test_both_corrections_find_it_and_count_alike(monkeypatch):
     evaluation, _ = planted(400, 2)
     by_permutation = wb.worst_slices(evaluation)
-    monkeypatch.setattr("workbench.diagnosis.candidates.AFFORDABLE", 0)
+    monkeypatch.setattr("workbench.diagnosis.slices.AFFORDABLE", 0)
     by_bound = wb.worst_slices(evaluation)
     assert (by_permutation.attrs["method"], by_bound.attrs["method"]) == ("Westfall–Young", "Tarone–Bonferroni")
     same = ["rule", "n", "n_failing", "p_value", "sample_ids"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from statsmodels.stats.multitest import multipletests
 
-from workbench.diagnosis import paired
+from workbench.diagnosis import statistics as paired
 from workbench.diagnosis.statistics import BOOTSTRAP_UP_TO
 
 differences = st.lists(st.sampled_from([-1.0, -0.5, -0.1, 0.0, 0.0, 0.3, 1.0]), min_size=1, max_size=60).map(np.array)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.diagnosis.statistics import Z
-from workbench.diagnosis.terms import COLUMNS, log_odds, terms_of
+from workbench.diagnosis.vocabulary import TERM_COLUMNS, log_odds, terms_of
 
 
 def test_the_formula_by_hand():
@@ -37,7 +37,7 @@ def test_the_planted_word_comes_first_with_its_base_rates():
     texts = [["退款", "问题"]] * 20 + [["refund", "question"]] * 5 + [["问题"]] * 40 + [["question"]] * 35
     failed = np.array([True] * 25 + [False] * 75)
     frame = terms_of(texts, failed)
-    assert tuple(frame.columns) == COLUMNS and frame["term"].tolist()[:2] == ["退款", "refund"]
+    assert tuple(frame.columns) == TERM_COLUMNS and frame["term"].tolist()[:2] == ["退款", "refund"]
     first = frame.loc[0]
     assert (first["n"], first["n_failing"], first["rate"], first["base_rate"]) == (20, 20, 1.0, 0.25)
     assert (first["share_failing"], first["share_passing"]) == (0.8, 0.0) and first["low"] > 0 and first["q_value"] < 0.01

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.diagnosis.misses import find_misses
-from workbench.diagnosis.neighbours import TermVectors
-from workbench.diagnosis.shelf import Shelf
+from workbench.diagnosis.corpus_index import Shelf
+from workbench.diagnosis.missed import find_misses
 from workbench.diagnosis.synonyms import (
     SynonymTable,
     expanded,
@@ -22,9 +21,20 @@ from workbench.diagnosis.synonyms import (
     rescued,
     save_synonyms,
 )
-from workbench.diagnosis.term_statistics import absent_terms, failing_terms, heat, lures
-from workbench.diagnosis.variants import by_form, phrases
-from workbench.diagnosis.vocabulary import COLUMNS, Vocabulary, content_terms, find_gaps, vocabulary_gaps
+from workbench.diagnosis.vocabulary import (
+    COLUMNS,
+    TermVectors,
+    Vocabulary,
+    absent_terms,
+    by_form,
+    content_terms,
+    find_gaps,
+    haldane_terms,
+    heat,
+    lures,
+    phrases,
+    vocabulary_gaps,
+)
 from workbench.errors import InputError
 
 XQUAD = Path(__file__).resolve().parents[3] / "shared" / "data" / "xquad"
@@ -238,7 +248,7 @@ def test_an_encoder_gives_candidates_and_the_words_are_limited():
 
 def test_log_odds_by_hand_with_base_rate():
     questions = ["refund rules", "refund days", "audit logs", "audit days", "logs kept", "roles"]
-    table = failing_terms(questions, [True, True, False, False, False, False])
+    table = haldane_terms(questions, [True, True, False, False, False, False])
     assert table.index[0] == "refund"
     row = table.loc["refund"]
     assert row["log_odds"] == pytest.approx(math.log(2.5 / 0.5) - math.log(0.5 / 4.5))

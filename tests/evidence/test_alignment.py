@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.evidence import word_encoder as helper
-from workbench.evidence.alignment import (
+from workbench.evidence.offline.features import (
     ALIGNMENT,
     BLOCK_CHARACTERS,
     BLOCK_HAN_CHARACTERS,
@@ -17,9 +17,8 @@ from workbench.evidence.alignment import (
     blocks,
     word_vectors,
 )
-from workbench.evidence.analysis import analyse
-from workbench.evidence.grid import Grid, claim_words, windows
-from workbench.evidence.vectors import VectorStore, sentence_vectors
+from workbench.evidence.offline.vectors import VectorStore, sentence_vectors
+from workbench.evidence.offline.words import Grid, analyse, claim_words, windows
 
 
 def aligned(claim: str, *evidence: str):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.evidence.analysis import analyse
-from workbench.evidence.contradiction import Sign, conflicts, contradictions, opposite_words
-from workbench.evidence.grid import Grid, claim_words
+from workbench.evidence.offline.features import Sign, conflicts, contradictions, opposite_words
+from workbench.evidence.offline.words import Grid, analyse, claim_words
 
 
 def signs(claim: str, evidence: str) -> list[Sign]:

@@ -18,16 +18,20 @@ from hypothesis import strategies as st
 
 from tests.evidence.small_models import sentence_transformer_folder
 from workbench.errors import CancelledError, EncoderError
-from workbench.evidence import embed, embed_resolve
-from workbench.evidence.background import backgrounds_by_language, percentile, random_pair_similarities
 from workbench.evidence.cache import Cache
-from workbench.evidence.embed import CachedEncoder, Encoder, length_batches
-from workbench.evidence.embed_resolve import resolve_encoder
-from workbench.evidence.encoders import hub, nano_e5
-from workbench.evidence.encoders.ngram import NgramEncoder
-from workbench.evidence.encoders.openai_compatible import OpenAIEncoder
-from workbench.evidence.encoders.precomputed import PrecomputedEncoder
+from workbench.evidence.encoders import base as embed
+from workbench.evidence.encoders import e5 as nano_e5
+from workbench.evidence.encoders import resolve as embed_resolve
+from workbench.evidence.encoders import sentence_transformer as hub
+from workbench.evidence.encoders.base import CachedEncoder, Encoder, length_batches
+from workbench.evidence.encoders.resolve import (
+    backgrounds_by_language,
+    percentile,
+    random_pair_similarities,
+    resolve_encoder,
+)
 from workbench.evidence.encoders.sentence_transformer import SentenceTransformerEncoder, open_model
+from workbench.evidence.encoders.small import NgramEncoder, OpenAIEncoder, PrecomputedEncoder
 
 LATIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:?!"
 HAN = "今天气怎么样？请问如何申退款，客服电话是多少。中文"
@@ -168,7 +172,7 @@ def test_an_unknown_model_is_told_from_a_hub_out_of_reach(monkeypatch, httpserve
 
 
 def test_a_hub_model_without_network_fails_before_torch_is_imported(closed_port, tmp_path):
-    script = "from workbench.evidence.embed_resolve import resolve_encoder; resolve_encoder('no-such-owner/no-such-model')"
+    script = "from workbench.evidence.encoders.resolve import resolve_encoder; resolve_encoder('no-such-owner/no-such-model')"
     start = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -450,7 +454,7 @@ def test_words_share_grams_within_words_only():
 
 def test_ngram_vectors_are_the_same_in_every_process():
     script = (
-        "from workbench.evidence.encoders.ngram import NgramEncoder; import hashlib;"
+        "from workbench.evidence.encoders.small import NgramEncoder; import hashlib;"
         "print(hashlib.sha256(NgramEncoder().encode(['退款 refund 5%', 'ぁ한']).tobytes()).hexdigest())"
     )
     runs = {

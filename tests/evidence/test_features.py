@@ -7,11 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.data.quantities import contains_quantity, quantities, same_quantity
-from workbench.evidence.analysis import NAME, NEGATION, NUMBER, RAREST, TERM, analyse, fold, is_han, rarity
-from workbench.evidence.features import LEXICAL, lexical_features, sentence_cover
-from workbench.evidence.grid import Grid, claim_words, in_windows, presence, windows
-from workbench.evidence.numbers import Numbers, holds_quantity
+from workbench.data.text.quantities import contains_quantity, quantities, same_quantity
+from workbench.evidence.offline.features import LEXICAL, lexical_features, sentence_cover
+from workbench.evidence.offline.words import (
+    NAME,
+    NEGATION,
+    NUMBER,
+    RAREST,
+    TERM,
+    Grid,
+    Numbers,
+    analyse,
+    claim_words,
+    fold,
+    holds_quantity,
+    in_windows,
+    is_han,
+    presence,
+    rarity,
+    windows,
+)
 
 
 def features(claim: str, evidence: str) -> dict[str, float]:
@@ -100,7 +115,7 @@ def test_few_numbers_are_compared_however_many_there_are(text, monkeypatch):
         compared += 1
         return same_quantity(a, b)
 
-    monkeypatch.setattr("workbench.evidence.numbers.same_quantity", counted)
+    monkeypatch.setattr("workbench.evidence.offline.words.same_quantity", counted)
     found = quantities(text)
     numbers = Numbers((q, 0) for q in found)
     assert all(numbers.holding(q) for q in list(numbers.places))

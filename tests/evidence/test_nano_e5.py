@@ -15,8 +15,8 @@ from safetensors.numpy import load_file
 
 from tests.evidence.small_models import PIECES, e5s1_file, e5s1_tensors
 from workbench.errors import EncoderError
-from workbench.evidence.encoders import nano_e5
-from workbench.evidence.encoders.nano_e5 import load_embedded_e5, prepare
+from workbench.evidence.encoders import e5 as nano_e5
+from workbench.evidence.encoders.e5 import load_embedded_e5, prepare
 from workbench.evidence.encoders.sentence_transformer import SentenceTransformerEncoder, open_model
 
 #: Quantities of the header in their order, after magic and layout.

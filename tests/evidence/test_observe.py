@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from workbench.data.citations import find_citations
-from workbench.data.claims_part import claims
 from workbench.data.schema import Context, Sample
-from workbench.evidence.copying import Copies
-from workbench.evidence.formats import format_sign
-from workbench.evidence.observe import Library, observe
+from workbench.data.text.citations import find_citations
+from workbench.data.text.refusals import claims
+from workbench.evidence.observe import Copies, Library, format_sign, observe
 
 SECRET = "The discount of tenant B is 37 percent on all seats until the end of 2027."
 

@@ -13,10 +13,9 @@ import workbench as wb
 from tests.evidence import word_encoder as helper
 from workbench.data.schema import Context, Sample
 from workbench.errors import EncoderError
-from workbench.evidence.examination import chunk_place, claims_of, joints
 from workbench.evidence.judge import MAX_CLAIMS, Judge
-from workbench.evidence.offline import OfflineJudge
-from workbench.evidence.relevance import bare_values, question_type
+from workbench.evidence.offline.examination import bare_values, chunk_place, claims_of, joints, question_type
+from workbench.evidence.offline.judge import OfflineJudge
 
 TOWER = "The Eiffel Tower was built in 1889 by Gustave Eiffel. The tower is 330 metres tall."
 SUPPORTED = Sample("s", "When was the tower built?", "The Eiffel Tower was built in 1889.", (Context(TOWER),))
@@ -302,7 +301,7 @@ def test_a_judge_over_judged_samples_does_not_load_its_encoder(monkeypatch, tmp_
         loads.append(name)
         return helper.WordEncoder()
 
-    monkeypatch.setattr("workbench.evidence.lazy.resolve_encoder", load)
+    monkeypatch.setattr("workbench.evidence.encoders.resolve.resolve_encoder", load)
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path))
     rows = [{"question": "How much is it?", "answer": "It is 5 euros.", "contexts": ["The price is 5 euros."]}]
     first = wb.evaluate(rows, encoder="e5", progress=False)

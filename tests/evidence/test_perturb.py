@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.data.quantities import contains_quantity, quantities
-from workbench.evidence.analysis import analyse
-from workbench.evidence.evaluate_fit import auroc
-from workbench.evidence.features import lexical_features
-from workbench.evidence.grid import Grid, claim_words, windows
-from workbench.evidence.perturb import CHANGES, counts, statements
-from workbench.evidence.support import load_coefficients
+from workbench.data.text.quantities import contains_quantity, quantities
+from workbench.evidence.offline.features import lexical_features
+from workbench.evidence.offline.models import load_coefficients
+from workbench.evidence.offline.words import Grid, analyse, claim_words, windows
+from workbench.training.fit import auroc
+from workbench.training.perturb import CHANGES, counts, statements
 
 ENGLISH = [
     "The old harbour was built by Anna Berg in 1889 and it is 330 metres long. Carl Holm extended the northern pier in"
@@ -78,7 +77,7 @@ def test_the_lexical_model_tells_real_paragraphs_from_changed_ones(language, lea
     made = statements(paragraphs, seed=99, per_paragraph=4)
     assert {s.change for s in made} >= set(CHANGES)
     model = load_coefficients(None).models["support"]
-    from workbench.evidence.features import LEXICAL
+    from workbench.evidence.offline.features import LEXICAL
 
     scores = []
     for statement in made:

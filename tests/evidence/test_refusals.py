@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from tests.evidence import word_encoder as helper
-from workbench.data.declining import cut_clauses, refusal
-from workbench.data.declining_model import Clause, clause, tilted
-from workbench.data.declining_train import parse
 from workbench.data.schema import Sample
-from workbench.data.text import Span
-from workbench.evidence import refusals_train
-from workbench.evidence.analysis import analyse
-from workbench.evidence.offline import OfflineJudge
-from workbench.evidence.refusals import RefusalModel, clause_vectors, load_refusal_model
-from workbench.evidence.vectors import TextVectors, VectorStore
+from workbench.data.text.refusals import Clause, clause, cut_clauses, refusal, tilted
+from workbench.data.text.words import Span
+from workbench.evidence.offline.judge import OfflineJudge
+from workbench.evidence.offline.models import RefusalModel, clause_vectors, load_refusal_model
+from workbench.evidence.offline.vectors import TextVectors, VectorStore
+from workbench.evidence.offline.words import analyse
+from workbench.training import refusals_vectors as refusals_train
+from workbench.training.refusals import parse
 
 FIT_REST = {"intercept": 0.0, "weights": dict.fromkeys([f"v{i}" for i in range(12)], 0.0)}
 WHOLE = {"intercept": 0.0, "weights": {"weaker": 1.0, "declines": 0.0}}

@@ -17,16 +17,15 @@ from tests.evidence.llm.scripted import KEY, Model, failure, sample
 from tests.scripted import sample_set
 from workbench.data.schema import Context, Sample
 from workbench.errors import InputError, JudgeError
-from workbench.evidence.actuals import generator_of, spent_so_far, tell_generator
-from workbench.evidence.answer_similarity import AnswerSimilarity
 from workbench.evidence.cache import Cache
 from workbench.evidence.consistency import ngram_consistency, sampled_consistencies
-from workbench.evidence.encoders.ngram import NgramEncoder
+from workbench.evidence.encoders.small import NgramEncoder
 from workbench.evidence.llm import LLMJudge
 from workbench.evidence.llm.cascade import CascadeJudge
 from workbench.evidence.nli import NliJudge
-from workbench.evidence.offline import OfflineJudge
-from workbench.evidence.resolve import resolve_judge
+from workbench.evidence.offline.judge import OfflineJudge
+from workbench.evidence.offline.models import AnswerSimilarity
+from workbench.evidence.resolve import generator_of, resolve_judge, spent_so_far, tell_generator
 from workbench.language import text
 
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from workbench.errors import WorkbenchError
-from workbench.evidence.evaluate_fit import at_cut, auroc, calibration_error, calibration_plot, difference_interval
-from workbench.evidence.features import LEXICAL
-from workbench.evidence.support import Logistic, excess, load_coefficients, percentile, write_table
-from workbench.evidence.train import fit, fold_of
-from workbench.evidence.training_rows import RATIO, _weights
+from workbench.evidence.offline.features import LEXICAL
+from workbench.evidence.offline.models import Logistic, excess, load_coefficients, percentile, write_table
+from workbench.training.fit import at_cut, auroc, calibration_error, calibration_plot, difference_interval, fit, fold_of
+from workbench.training.rows import RATIO, _weights
 
 
 def model(**weights: float) -> Logistic:
@@ -67,7 +66,7 @@ def test_coefficients_are_a_few_kilobytes_of_readable_text():
     from importlib import resources
 
     files = [
-        f for f in resources.files("workbench.evidence").joinpath("coefficients").iterdir() if f.name.endswith("toml")
+        f for f in resources.files("workbench.evidence.offline").joinpath("coefficients").iterdir() if f.name.endswith("toml")
     ]
     assert {f.name for f in files} == {"e5.toml", "lexical.toml"}
     assert all(len(f.read_bytes()) < 12_000 for f in files)
@@ -158,6 +157,6 @@ def test_folds_keep_groups_together_in_every_run():
 
 
 def test_names_of_features_are_unique():
-    from workbench.evidence.alignment import ALIGNMENT
+    from workbench.evidence.offline.features import ALIGNMENT
 
     assert len({*LEXICAL, *ALIGNMENT}) == len(LEXICAL) + len(ALIGNMENT)

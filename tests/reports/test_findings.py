@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.reports.hostile import ATTACK
 from workbench.errors import InputError
-from workbench.reports.findings import export_findings
+from workbench.reports.tables import export_findings
 from workbench.views import plots
 
 DATE = datetime.date(2026, 11, 29)

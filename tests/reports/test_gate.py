@@ -11,7 +11,7 @@ import workbench as wb
 from tests.scripted import ScriptedJudge, evidence, sample_set
 from workbench.evidence.collect import collect
 from workbench.reports.gate import check, freeze, load_rules, read_rules
-from workbench.reports.junit import Case, junit_xml
+from workbench.reports.tables import Case, junit_xml
 from workbench.scoring.thresholds import Thresholds
 
 RIGHT, WRONG = "Plan A has 5 units.", "Plan A has 9 units."

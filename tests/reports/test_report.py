@@ -13,14 +13,13 @@ import workbench as wb
 from tests.reports.hostile import FORMULA, OVERRIDE
 from workbench.errors import InputError
 from workbench.language import get_language
-from workbench.reports import extracts, words
-from workbench.reports.broken import expected
-from workbench.reports.build_part import build_report
-from workbench.reports.markdown import md
-from workbench.reports.page import html as page
-from workbench.reports.report import Stretch
-from workbench.reports.tables_out import rows
-from workbench.reports.writing import FORMATS, write
+from workbench.reports import render as extracts
+from workbench.reports.content import Stretch
+from workbench.reports.render import html as page
+from workbench.reports.render import md
+from workbench.reports.sections import build_report, expected
+from workbench.reports.tables import FORMATS, rows, write
+from workbench.views import wording as words
 
 DATE = datetime.date(2026, 11, 29)
 
@@ -338,7 +337,7 @@ def test_a_cut_keeps_the_wrong_words_in_sight():
 
 
 def test_trust_shows_the_figures_that_come_with_the_judge(evaluation, monkeypatch):
-    from workbench.reports import measured
+    from workbench.reports import sections as measured
 
     judge = evaluation.manifest["judge"]
     method, version = judge.split("/")[0], judge.split("/")[1].rpartition("-")[2]

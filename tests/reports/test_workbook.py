@@ -11,9 +11,8 @@ import pytest
 
 import workbench as wb
 from tests.reports.hostile import FORMULA
-from workbench.reports.build_part import build_report
-from workbench.reports.workbook import CELL, _units, _within
-from workbench.reports.writing import write
+from workbench.reports.sections import build_report
+from workbench.reports.tables import CELL, _units, _within, write
 
 DATE = datetime.date(2026, 11, 29)
 

@@ -13,9 +13,8 @@ import workbench as wb
 from workbench.data.schema import Sample
 from workbench.evidence.cache import Cache
 from workbench.evidence.judge import Claim, ReverseQuestion, SampleEvidence
-from workbench.evidence.run import examine
-from workbench.evidence.serial import from_text, to_text
-from workbench.scoring import custom
+from workbench.evidence.run import examine, from_text, to_text
+from workbench.scoring import metrics as custom
 
 N_CONTEXTS = 2
 

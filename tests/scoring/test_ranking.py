@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from workbench.data.formats.trec import load_trec
 from workbench.errors import InputError
-from workbench.scoring import ranking_order
-from workbench.scoring.ranking import RankingWarning, evaluate_rankings, parse_metric
-from workbench.scoring.ranking_columns import descending_bytes, fingerprints
+from workbench.scoring import ranking as ranking_order
+from workbench.scoring.ranking import RankingWarning, descending_bytes, evaluate_rankings, fingerprints, parse_metric
 
 ALL = [
     "precision@1", "precision@5", "precision_returned@5", "precision_returned", "recall@5", "recall", "hit@1", "hit",

@@ -267,7 +267,7 @@ def test_overall_is_compared_only_under_one_formula() -> None:
 
 
 def test_levels_by_value() -> None:
-    from workbench.scoring.overall import level
+    from workbench.scoring.metrics import level
 
     assert [level(v) for v in (0.9, 0.89, 0.7, 0.69, 0.5, 0.49)] == [
         "excellent",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.scoring.test_metrics import CONTEXTS, claim, scored
-from workbench.data.citations import find_citations
+from workbench.data.text.citations import find_citations
 
 
 @pytest.mark.parametrize(

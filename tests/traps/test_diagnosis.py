@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.two_runs import WRONG, case, run
-from workbench.evidence.background import percentile
+from workbench.evidence.encoders.resolve import percentile
 
 
 def test_a_similarity_is_read_against_random_pairs_and_not_against_one_half() -> None:

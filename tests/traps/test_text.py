@@ -33,7 +33,7 @@ def test_forbidden_content_respects_boundaries_and_negation(answer: str, forbidd
 
 
 def test_matching_folds_width_case_and_script_and_shows_the_text_as_it_was() -> None:
-    from workbench.data.points import find_point
+    from workbench.data.text.points import find_point
 
     span = find_point("api 用户", "支持ＡＰＩ 用戶登录")
     assert span is not None

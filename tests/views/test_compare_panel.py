@@ -6,8 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.two_runs import RIGHT, WRONG, case, run, two_runs
-from workbench.views.panels.compare_list import changed_samples
-from workbench.views.panels.compare_pair import text_differences
+from workbench.views.panels.compare import changed_samples, text_differences
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import pytest
 import workbench as wb
 from workbench import language
 from workbench.errors import EncoderError
-from workbench.views import plots_missed
+from workbench.views import plots as plots_missed
+from workbench.views.card import term_marks
 from workbench.views.panels import missed_documents as module
 from workbench.views.panels.missed_documents import MissedDocuments
-from workbench.views.panels.term_marks import term_marks
 from workbench.views.plots import figure_png
 from workbench.views.session import Session
 

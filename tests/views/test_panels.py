@@ -9,15 +9,14 @@ import pytest
 
 from workbench.data.load import load_samples
 from workbench.errors import CancelledError, InputError, JudgeError
-from workbench.views.chosen import SAMPLE, SAMPLE_CORPUS, corpus_path, data_path, remember
+from workbench.views.data_paths import SAMPLE, SAMPLE_CORPUS, corpus_path, data_path, remember
 from workbench.views.html import h
 from workbench.views.panels.dataset import Dataset, fields_table
 from workbench.views.panels.export import Export, findings_table
 from workbench.views.panels.low_scores import LowScores
 from workbench.views.panels.score import Score, reading, score_table
 from workbench.views.session import Session
-from workbench.views.widgets import CellWaits, PagedTable, Panel, markup, show
-from workbench.views.work import Newest, Progress, Work
+from workbench.views.widgets import CellWaits, Newest, PagedTable, Panel, Progress, Work, markup, show
 
 
 @pytest.fixture

@@ -8,10 +8,9 @@ import pytest
 
 import workbench as wb
 from workbench import language
-from workbench.diagnosis.dimensions import dimension_title
+from workbench.diagnosis.queries import dimension_title
 from workbench.views import plots
-from workbench.views.panels.query_parts import breakdown_table, causes_words, slices_table
-from workbench.views.panels.query_types import QueryTypes
+from workbench.views.panels.query_types import QueryTypes, breakdown_table, causes_words, slices_table
 from workbench.views.session import Session
 
 HOSTILE = "<script>alert(1)</script>"

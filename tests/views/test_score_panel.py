@@ -15,8 +15,7 @@ import workbench as wb
 from tests.evidence.llm.scripted import KEY, Model, english, failure, sample
 from tests.scripted import sample_set
 from workbench.language import set_language
-from workbench.views.panels.score import Score
-from workbench.views.panels.score_judge import JUDGES, Wanted
+from workbench.views.panels.score import JUDGES, Score, Wanted
 from workbench.views.session import Session
 
 

@@ -12,8 +12,7 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.views.filtering import Filter
-from workbench.views.session import Session
-from workbench.views.store import Journal
+from workbench.views.session import Journal, Session
 
 
 @pytest.fixture
@@ -114,7 +113,7 @@ def test_two_kernels_keep_what_both_did(fake, tmp_path):
 def test_processes_writing_at_once_tear_nothing(tmp_path):
     code = textwrap.dedent("""
         import sys
-        from workbench.views.store import Journal
+        from workbench.views.session import Journal
         journal = Journal(sys.argv[1])
         for i in range(60):
             journal.append({"who": sys.argv[2], "i": i, "text": "长" * 3000})

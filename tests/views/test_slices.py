@@ -10,10 +10,8 @@ import pytest
 
 from workbench.data.schema import none_if_missing
 from workbench.evaluation import load_evaluation
-from workbench.views.causes import NOT_FAILING, CauseTable, explained
-from workbench.views.filtering import facets, light_samples
+from workbench.views.filtering import FRAMES, NOT_FAILING, CauseTable, Slices, explained, facets, light_samples
 from workbench.views.session import Session
-from workbench.views.slices import FRAMES, Slices
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_data" / "support" / "evaluations" / "baseline"
 

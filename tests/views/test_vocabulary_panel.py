@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from workbench import language
 from workbench.errors import EncoderError
-from workbench.views import plots_terms
+from workbench.views import plots as plots_terms
 from workbench.views.panels import vocabulary as module
 from workbench.views.panels.vocabulary import VocabularyPanel
 from workbench.views.plots import figure_png

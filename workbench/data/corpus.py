@@ -3,27 +3,125 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from workbench.data import validate
-from workbench.data.columns import alternates, checked_mapping, coalesce, resolve
-from workbench.data.formats.detect import read_source
+import numpy as np
+
+from workbench.data import fields
+from workbench.data.fields import Unreadable, alternates, checked_mapping, coalesce, has_surrogate, resolve, scrubbed
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
-from workbench.data.matching import TextIndex
-from workbench.data.reading import has_surrogate, scrubbed
+from workbench.data.formats.source import read_source
 from workbench.data.schema import CORPUS_FIELDS, Corpus, SampleSet, none_if_missing
-from workbench.data.validate import Unreadable
+from workbench.data.text.normalise import normalise
 from workbench.errors import InputError
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+# ------------------------------------------------------------------------------
+# Which document of a corpus a text is: the same text after normalisation, or one that contains the other.
+#
+# Containment is found through 16-character shingles of the normalised texts, so that a chunk cut elsewhere than the
+# corpus's still meets its document. In a corpus of more than ``MAX_SHINGLES`` characters candidates are found through a
+# sample of the shingles (chosen by content, the same on both sides) and then compared in full.
+
+
+#: Length of a shingle in characters, a power of two.
+SHINGLE = 16
+#: Smallest share of the shorter text's shingles that the other must hold.
+NEAR = 0.8
+#: Most shingles that the index of a corpus keeps.
+MAX_SHINGLES = 8_000_000
+
+_CANDIDATES = 5
+_MULTIPLIER = 0x9E3779B97F4A7C15
+_WORD = 2**64
+
+
+class TextIndex:
+    """Documents to be found by content. ``texts`` in order; the first of identical ones wins."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = [normalise(text) for text in texts]
+        self._exact: dict[str, int] = {}
+        for at, text in enumerate(self._texts):
+            if text:
+                self._exact.setdefault(text, at)
+        self._rate = 1 + sum(map(len, self._texts)) // MAX_SHINGLES
+        self._index: tuple[NDArray[Any], NDArray[Any]] | None = None
+
+    def find(self, text: str) -> tuple[int | None, str]:
+        """Position of the document that ``text`` is, and how it was found: ``"exact"``, ``"near"`` or ``""``."""
+        plain = normalise(text)
+        at = self._exact.get(plain)
+        if at is not None:
+            return at, "exact"
+        near = self._near(plain) if len(plain) >= SHINGLE else None
+        return near, "near" if near is not None else ""
+
+    def _near(self, plain: str) -> int | None:
+        """The candidate with the largest share, then the most shared shingles, then the first."""
+        mine = shingles(plain)
+        best: tuple[float, int, int] | None = None
+        for at in self._candidates(mine):
+            theirs = shingles(self._texts[at])
+            shared = len(np.intersect1d(mine, theirs, assume_unique=True))
+            share = shared / min(len(mine), len(theirs))
+            if share >= NEAR and (best is None or (share, shared, -at) > best):
+                best = (share, shared, -at)
+        return None if best is None else -best[2]
+
+    def _candidates(self, mine: NDArray[Any]) -> list[int]:
+        """Documents that share most sampled shingles with ``mine``."""
+        hashes, places = self._sorted()
+        sampled = mine[mine % np.uint64(self._rate) == 0] if self._rate > 1 else mine
+        low, high = np.searchsorted(hashes, sampled, "left"), np.searchsorted(hashes, sampled, "right")
+        found = [places[start:end] for start, end in zip(low, high, strict=True) if end > start]
+        if not found:
+            return []
+        documents, votes = np.unique(np.concatenate(found), return_counts=True)
+        return documents[np.argsort(-votes, kind="stable")[:_CANDIDATES]].tolist()
+
+    def _sorted(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Sampled shingles of all documents in ascending order, and the document of each."""
+        if self._index is None:
+            found = [shingles(text) for text in self._texts]
+            if self._rate > 1:
+                found = [part[part % np.uint64(self._rate) == 0] for part in found]
+            hashes = np.concatenate(found) if found else np.empty(0, dtype=np.uint64)
+            places = np.repeat(np.arange(len(found), dtype=np.int32), [len(part) for part in found])
+            order = np.argsort(hashes, kind="stable")
+            self._index = hashes[order], places[order]
+        return self._index
+
+
+def shingles(text: str) -> NDArray[np.uint64]:
+    """Hashes of the shingles of a normalised text, ascending, each once; empty when it is shorter than one."""
+    if len(text) < SHINGLE:
+        return np.empty(0, dtype=np.uint64)
+    encoded = text.encode("utf-32-le", "surrogatepass")
+    hashes: NDArray[np.uint64] = np.frombuffer(encoded, dtype="<u4").astype(np.uint64)
+    step, power = 1, _MULTIPLIER
+    while step < SHINGLE:
+        hashes = hashes[:-step] + np.uint64(power) * hashes[step:]
+        step, power = 2 * step, power * power % _WORD
+    mixed = (hashes ^ (hashes >> np.uint64(29))) * np.uint64(_MULTIPLIER)
+    return np.unique(mixed ^ (mixed >> np.uint64(32)))
+
+
+# ------------------------------------------------------------------------------
+
+
 _READERS = {
-    "doc_id": validate.identifier,
-    "text": validate.text,
-    "title": validate.text,
-    "tenant": validate.identifier,
-    "position": validate.number,
-    "source": validate.text,
+    "doc_id": fields.identifier,
+    "text": fields.text,
+    "title": fields.text,
+    "tenant": fields.identifier,
+    "position": fields.number,
+    "source": fields.text,
 }
 
 
@@ -111,7 +209,7 @@ def _document(row: Mapping[str, Any], columns: Mapping[str, str], number: int) -
 
 def _fill_from_metadata(item: dict[str, Any], metadata: Any) -> None:
     try:
-        metadata = validate.structure(metadata)
+        metadata = fields.structure(metadata)
     except Unreadable:
         return  # the column itself stays in the frame as it was given
     if not isinstance(metadata, Mapping):
@@ -128,13 +226,13 @@ def _assembled(kept: list[dict[str, Any]], rejected: list[Remark], records: Reco
     import numpy as np
     import pandas as pd
 
-    from workbench.data.load import object_frame, objects, remarks_frame
+    from workbench.data.schema import object_frame, objects, remarks_frame
 
     columns = {name: objects([item[name] for item in kept]) for name in CORPUS_FIELDS}
     columns["position"] = np.array([np.nan if item["position"] is None else item["position"] for item in kept], float)
     for column in records.columns:
         if column not in used and column not in columns:
-            columns[column] = objects([validate.plain(records.rows[item["at"]].get(column)) for item in kept])
+            columns[column] = objects([fields.plain(records.rows[item["at"]].get(column)) for item in kept])
     frame = object_frame(columns, pd.Index([item["doc_id"] for item in kept], dtype=object, name="doc_id"))
     rejected = sorted(rejected)
     n_read = len(kept) + len({remark.row for remark in rejected})
@@ -178,7 +276,7 @@ def _with_expected(samples: SampleSet, corpus: Corpus) -> SampleSet:
     """Expected documents from the ideal contexts (``reference_contexts``) of cases that name none."""
     import pandas as pd
 
-    from workbench.data.load import objects
+    from workbench.data.schema import objects
 
     index, ids = TextIndex(corpus.frame["text"].tolist()), corpus.frame.index.tolist()
     frame = samples.frame.copy(deep=False)
@@ -193,7 +291,7 @@ def _with_expected(samples: SampleSet, corpus: Corpus) -> SampleSet:
 
 def _ideal_texts(value: Any) -> list[str]:
     try:
-        return validate.texts(value) or []
+        return fields.texts(value) or []
     except Unreadable:
         return []
 
@@ -240,7 +338,7 @@ class _Documents:
 def _with_contexts(samples: SampleSet, column: list[Any], counts: dict[str, int]) -> SampleSet:
     import pandas as pd
 
-    from workbench.data.load import objects, remarks_frame
+    from workbench.data.schema import objects, remarks_frame
 
     frame = samples.frame.copy(deep=False)
     frame["contexts"] = pd.Series(objects(column), index=frame.index, dtype=object)

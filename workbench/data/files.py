@@ -3,14 +3,110 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# ------------------------------------------------------------------------------
+# Keeping keys out of everything that is written: messages, logs, caches, manifests.
+
+
+HIDDEN = "***"
+
+_KEY_SHAPED = re.compile(
+    r"\b(?:sk|pk|rk|key|tok|ghp|gsk|xai|hf)[-_][A-Za-z0-9_-]{8,}|(?i:bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}"
+)
+_SHORTEST = 4
+
+
+class Secret:
+    """A value that does not show itself: ``repr`` and ``str`` are ``***``; it takes no part in pickles.
+
+    ``value`` reads it. Another process has to get its key from its own environment.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: str) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return HIDDEN
+
+    __str__ = __repr__
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Secret, ("",))
+
+
+def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+    """``text`` without the given secrets and without anything that looks like a key or an Authorization value."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, HIDDEN)
+    return _KEY_SHAPED.sub(HIDDEN, text)
+
+
+def public_url(url: str) -> str:
+    """``url`` without user, password, query and fragment, so that it can be shown and kept."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if ":" in host:
+        host = f"[{host}]"
+    port = f":{parts.port}" if parts.port else ""
+    return urlunsplit((parts.scheme, host + port, parts.path.rstrip("/"), "", ""))
+
+
+class RedactingFilter(logging.Filter):
+    """A logging filter that removes the given secrets from each record's message, arguments and traceback."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        super().__init__()
+        self._secrets = tuple(secrets)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Rewrite the record; every record passes."""
+        record.msg, record.args = redacted(record.getMessage(), self._secrets), None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = redacted(record.exc_text, self._secrets)
+        return True
+
+
+#: Loggers of the client and of what it sends with; their debug records hold requests with headers.
+CLIENT_LOGGERS = (
+    "openai", "openai._base_client", "openai._response", "openai._legacy_response", "httpx", "httpx2", "httpcore",
+    "httpcore.connection", "httpcore.http11", "httpcore2", "httpcore2.connection", "httpcore2.http11",
+)  # fmt: skip
+
+
+def guard_client_loggers(secrets: Iterable[str]) -> None:
+    """Put a redacting filter for ``secrets`` on the client's loggers, once for each set of secrets."""
+    wanted = tuple(secret for secret in secrets if len(secret) >= _SHORTEST)
+    for name in CLIENT_LOGGERS if wanted else ():
+        logger = logging.getLogger(name)
+        if not any(isinstance(item, RedactingFilter) and item._secrets == wanted for item in logger.filters):
+            logger.addFilter(RedactingFilter(wanted))
+
+
+# ------------------------------------------------------------------------------
 
 
 def write_text(path: str | Path, text: str, *, encoding: str = "utf-8") -> Path:
@@ -114,3 +210,59 @@ def _swap(temporary: Path, target: Path, keep: tuple[str, ...]) -> None:
     target.rename(old)
     temporary.rename(target)
     shutil.rmtree(old.parent, ignore_errors=True)
+
+
+# ------------------------------------------------------------------------------
+# Tables for people and their spreadsheets: CSV whose text is text, whatever it begins with.
+
+
+#: A cell that begins with one of these would be run as a formula by a spreadsheet.
+_FORMULA = re.compile(r"^[\s\x00-\x1f]*[=+\-@|%＝＋－＠]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def without_controls(text: str) -> str:
+    """``text`` without control characters but tab and line feed; carriage returns become line feeds."""
+    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def neutral(value: Any) -> Any:
+    """A cell's value such that no spreadsheet runs it: text that looks like a formula gets an apostrophe in front."""
+    if isinstance(value, (list, tuple)):
+        value = "; ".join(map(str, value))
+    elif isinstance(value, dict):
+        value = "; ".join(f"{key}={item}" for key, item in value.items())
+    if not isinstance(value, str):
+        return value
+    clean = without_controls(value)
+    return "'" + clean if _FORMULA.match(clean) else clean
+
+
+def neutral_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """``frame`` with every text cell, index and heading neutral; numbers and booleans are left alone."""
+    changed = {
+        place: [neutral(value) for value in frame.iloc[:, place].tolist()]
+        if not _plain(frame.dtypes.iloc[place])
+        else frame.iloc[:, place].to_numpy()
+        for place in range(frame.shape[1])
+    }
+    import pandas as pd
+
+    result = pd.DataFrame(changed, index=[neutral(value) for value in frame.index.tolist()])
+    result.columns = pd.Index([neutral(name) for name in frame.columns])
+    result.index.name = frame.index.name
+    return result
+
+
+def _plain(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "O") in "biufM"
+
+
+def to_csv(frame: pd.DataFrame, *, index: bool = True) -> str:
+    """``frame`` as CSV text with neutral cells and line feeds only."""
+    return neutral_frame(frame).to_csv(index=index, lineterminator="\n")
+
+
+def write_csv(path: str | Path, frame: pd.DataFrame, *, index: bool = True) -> Path:
+    """Write ``frame`` as CSV in UTF-8 with a byte order mark (spreadsheets need it for Chinese), atomically."""
+    return write_text(path, to_csv(frame, index=index), encoding="utf-8-sig")

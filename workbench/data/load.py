@@ -8,22 +8,364 @@ question or id, or repeats an id; any other field that is there and cannot be re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.columns import checked_mapping, resolve
-from workbench.data.formats.detect import read_source
-from workbench.data.formats.records import Records, Remark, excerpt
+from workbench.data import fields
+from workbench.data.fields import (
+    Unreadable,
+    alternates,
+    checked_mapping,
+    coalesce,
+    contexts,
+    fold,
+    has_surrogate,
+    is_score,
+    near_miss,
+    resolve,
+    scrubbed,
+    with_parallel,
+)
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
+from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
-from workbench.data.joining import chosen_run, fill_from_cases
-from workbench.data.reading import Fields, read_fields
-from workbench.data.refusal import no_question
-from workbench.data.schema import AS_RECORDED, REJECTED_COLUMNS, SAMPLE_FIELDS, Corpus, SampleSet, is_derived
+from workbench.data.schema import (
+    AS_RECORDED,
+    SAMPLE_FIELDS,
+    Corpus,
+    SampleSet,
+    is_derived,
+    object_frame,
+    objects,
+    remarks_frame,
+)
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
+
+
+# ------------------------------------------------------------------------------
+# From records to columns of our fields: each value read by its reader, each failure kept with its row.
+
+
+#: How each field of the contract is read.
+READERS: dict[str, Callable[[Any], Any]] = {
+    "sample_id": fields.identifier,
+    "question": fields.question,
+    "answer": fields.answer,
+    "contexts": contexts,
+    "reference": fields.reference,
+    "expected_docs": fields.expected_docs,
+    "must_not_retrieve": fields.ids,
+    "must_include": fields.phrases,
+    "must_not_include": fields.phrases,
+    "expect_refusal": fields.boolean,
+    "refusal_phrases": fields.flat_phrases,
+    "case_type": fields.text,
+    "tags": fields.tags,
+    "tenant": fields.identifier,
+    "citations": fields.ids,
+    "refused": fields.boolean,
+    "latency_ms": fields.number,
+    "usage": fields.usage,
+    "error": fields.error_text,
+    "sampled_answers": fields.texts,
+    "logprobs": fields.logprobs,
+}
+
+_SECONDS = (
+    "latency_s", "latency_seconds", "duration_s", "duration_seconds", "elapsed_seconds", "response_time_seconds",
+    "completion_time",
+)  # fmt: skip
+
+#: Columns that are understood without being a field: never a near miss.
+_UNDERSTOOD = {"reference_contexts", "success", "context_trace_id", "span_kind"}
+
+
+@dataclass
+class Fields:
+    """Columns of one source, all as long as ``numbers``.
+
+    ``values`` has the fields that the source holds; ``unreadable`` the remarks by field and position; ``own`` the
+    columns that are none of our fields; ``scores`` those that another tool computed, as floats or None.
+    """
+
+    numbers: list[int]
+    values: dict[str, list[Any]]
+    own: dict[str, list[Any]]
+    scores: dict[str, list[float | None]]
+    unreadable: dict[str, dict[int, Remark]] = field(default_factory=dict)
+    warnings: list[Remark] = field(default_factory=list)
+
+    def column(self, name: str) -> list[Any]:
+        """Values of a field; all None when the source does not hold it."""
+        return self.values.get(name) or [None] * len(self.numbers)
+
+
+def read_fields(records: Records, columns: Mapping[str, str]) -> Fields:
+    """Read every field of ``columns`` (field → column of ``records``)."""
+    fields = Fields(records.numbers, {}, {}, {})
+    rows, used = coalesce(records.rows, columns, alternates(records.columns, columns))
+    records = replace(records, rows=rows)
+    used |= set(columns.values())
+    for name, column in columns.items():
+        if name in READERS:
+            _read_field(fields, records, name, column)
+    used |= _read_parallel(fields, records)
+    used |= _read_seconds(fields, records)
+    for column in records.columns:
+        if column not in used:
+            _read_other(fields, records, column, columns)
+    return fields
+
+
+def _read_field(fields: Fields, records: Records, name: str, column: str) -> None:
+    reader, failures = READERS[name], fields.unreadable.setdefault(name, {})
+    values: list[Any] = []
+    for at, row in enumerate(records.rows):
+        raw = row.get(column)
+        try:
+            value = None if raw is None else reader(raw)
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            value = None
+            reason = str(error) if isinstance(error, Unreadable) else f"cannot be read ({error})"
+            failures[at] = Remark(records.numbers[at], name, excerpt(reason, 300), excerpt(raw))
+        if value is not None and records.may_hold_surrogates and has_surrogate(value):
+            value = scrubbed(value)
+            reason = "held half characters (lone surrogates), which became U+FFFD"
+            fields.warnings.append(Remark(records.numbers[at], name, reason, excerpt(value)))
+        values.append(value)
+    fields.values[name] = values
+
+
+def _read_parallel(fields: Fields, records: Records) -> set[str]:
+    """Ids, scores, … that stand in lists beside the texts of the contexts."""
+    beside = resolve(records.columns, "parallel")
+    if not beside:
+        return set()
+    values = fields.column("contexts")
+    broken = fields.unreadable.get("contexts", {})
+    for at, row in enumerate(records.rows):
+        lists = {name: row.get(column) for name, column in beside.items() if row.get(column) is not None}
+        if lists and at not in broken:
+            values[at], remarks = with_parallel(values[at], lists)
+            fields.warnings += [Remark(records.numbers[at], "contexts", remark) for remark in remarks]
+    fields.values["contexts"] = values
+    return set(beside.values())
+
+
+def _read_seconds(fields: Fields, records: Records) -> set[str]:
+    """A latency in seconds, when there is none in milliseconds."""
+    column = next((name for name in records.columns if fold(name) in _SECONDS), None)
+    if column is None or "latency_ms" in fields.values:
+        return set()
+    _read_field(fields, records, "latency_ms", column)
+    fields.values["latency_ms"] = [None if value is None else 1000.0 * value for value in fields.values["latency_ms"]]
+    return {column}
+
+
+def _read_other(fields: Fields, records: Records, column: str, columns: Mapping[str, str]) -> None:
+    values = [_own(row.get(column)) for row in records.rows]
+    if (is_score(column) or column in records.score_columns) and _mostly_numbers(values):
+        fields.scores[column] = _reading_floats(fields, column, values)
+        return
+    fields.own[column] = [scrubbed(value) if has_surrogate(value) else value for value in values]
+    field_name = None if fold(column) in _UNDERSTOOD else near_miss(column, taken=columns)
+    if field_name is not None:
+        pair = f"{{{column!r}: {field_name!r}}}"
+        reason = f"is kept as a column of your own; did you mean {field_name}? Then pass mapping={pair}"
+        fields.warnings.append(Remark(WHOLE_FILE, column, reason))
+
+
+def _own(value: Any) -> Any:
+    """A value of a column of the user's own: containers in the form of JSON, anything flat as it is."""
+    value = fields.plain(value)
+    try:
+        return fields.jsonable(value) if isinstance(value, (list, Mapping, int)) else value
+    except (ValueError, RecursionError):  # a list that holds itself, a key of more than 4,300 digits
+        return excerpt(value)
+
+
+def _mostly_numbers(values: list[Any]) -> bool:
+    given = [value for value in values if value is not None]
+    return sum(_float(value) is not None or _says_nothing(value) for value in given) * 2 >= len(given)
+
+
+def _float(value: Any) -> float | None:
+    try:
+        return float(value) if isinstance(value, bool) else fields.number(value)
+    except Unreadable:
+        return None
+
+
+def _says_nothing(value: Any) -> bool:
+    try:
+        return fields.number(value) is None
+    except Unreadable:
+        return False
+
+
+def _reading_floats(fields: Fields, column: str, values: list[Any]) -> list[float | None]:
+    found = [_float(value) for value in values]
+    for at, value in enumerate(values):
+        if found[at] is None and value is not None and not _says_nothing(value):
+            fields.warnings.append(
+                Remark(fields.numbers[at], column, "is no number; the score counts as missing", excerpt(value))
+            )
+    return found
+
+
+# ------------------------------------------------------------------------------
+# One run out of a file of several, and case fields joined to a recording.
+
+
+#: Fields that are recorded with an answer and never come from the cases.
+RECORDED = ("answer", "contexts", "citations", "refused", "latency_ms", "usage", "error", "sampled_answers", "logprobs")
+
+
+def chosen_run(records: Records, column: str | None, run: str | None, where: str) -> Records:
+    """The rows of ``run``; all of them when the source has no such column, or only one run in it.
+
+    Raises
+    ------
+    InputError
+        When there are several runs and none is chosen, or the chosen one is not there: it names the runs.
+    """
+    if column is None:
+        if run is not None:
+            raise InputError(f"{where}: run={run!r} is asked for and there is no column named run; leave run= out")
+        return records
+    labels = [_label(row.get(column)) for row in records.rows]
+    names = list(dict.fromkeys(label for label in labels if label is not None))
+    shown = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+    if run is None and len(names) <= 1:
+        return records
+    if run is None:
+        raise InputError(f"{where}: holds {len(names)} runs ({shown}); choose one with run={names[0]!r}")
+    if str(run) not in names:
+        raise InputError(f"{where}: there is no run {run!r}; it holds {shown or 'none'}")
+    return _only(records, [at for at, label in enumerate(labels) if label == str(run)], labels.count(None))
+
+
+def _only(records: Records, kept: list[int], n_without: int) -> Records:
+    warnings = list(records.warnings)
+    if n_without:
+        warnings.append(
+            Remark(WHOLE_FILE, "run", f"is missing in {n_without} rows, which belong to no run and were left out")
+        )
+    rows, numbers = [records.rows[at] for at in kept], [records.numbers[at] for at in kept]
+    return replace(records, rows=rows, numbers=numbers, warnings=warnings)
+
+
+def _label(value: Any) -> str | None:
+    try:
+        return fields.identifier(value)
+    except Unreadable:
+        return None
+
+
+def fill_from_cases(fields: Fields, cases: Fields, *, by_question: bool) -> None:
+    """Fill what ``fields`` lacks from the case with the same id (or question); what was recorded stays.
+
+    Samples without a case and cases without a sample are warnings.
+    """
+    positions: dict[str, int] = {}
+    for at, key in enumerate(_keys(cases, by_question)):
+        if key is not None:
+            positions.setdefault(key, at)
+    keys = _keys(fields, by_question)
+    matches = [None if key is None else positions.get(key) for key in keys]
+    for name in cases.values:
+        if name != "sample_id" and name not in RECORDED:
+            fields.values[name] = _filled(fields.column(name), cases.values[name], matches)
+    if by_question:
+        _take_ids(fields, cases, matches)
+    for name, values in cases.own.items():
+        fields.own[name] = _filled(fields.own.get(name, [None] * len(matches)), values, matches)
+    _report(fields, cases, matches, "question" if by_question else "id")
+
+
+def _take_ids(fields: Fields, cases: Fields, matches: list[int | None]) -> None:
+    ids, theirs = fields.values["sample_id"], cases.values["sample_id"]
+    fields.values["sample_id"] = [own if at is None else theirs[at] for own, at in zip(ids, matches, strict=True)]
+
+
+def _filled(values: list[Any], theirs: list[Any], matches: list[int | None]) -> list[Any]:
+    return [
+        theirs[at] if value is None and at is not None else value for value, at in zip(values, matches, strict=True)
+    ]
+
+
+def _keys(fields: Fields, by_question: bool) -> list[str | None]:
+    if not by_question:
+        return fields.values["sample_id"]
+    from workbench.data.text.normalise import normalise
+
+    return [None if question is None else normalise(question) for question in fields.column("question")]
+
+
+def _report(fields: Fields, cases: Fields, matches: list[int | None], by: str) -> None:
+    fields.warnings += [
+        Remark(number, "sample_id", f"has no case with its {by}; case fields stay as recorded")
+        for number, at in zip(fields.numbers, matches, strict=True)
+        if at is None
+    ]
+    unused = len(cases.numbers) - len({at for at in matches if at is not None})
+    if unused:
+        fields.warnings.append(Remark(WHOLE_FILE, "sample_id", f"{unused} cases have no sample in this recording"))
+
+
+# ------------------------------------------------------------------------------
+# What a source looks like that is no sample set, and what to do: one line for the error.
+
+
+def no_question(records: Records, columns: Mapping[str, str], where: str) -> InputError:
+    """The error for ``records`` in which no column holds the questions."""
+    names = [name for name in records.columns if name]
+    near = next((name for name in names if near_miss(name, taken=columns) == "question"), None)
+    if near is not None:
+        return InputError(
+            f"{where}: no column of questions; is it {near!r}? Then pass mapping={{{near!r}: 'question'}}"
+        )
+    return InputError(f"{where}: {_looks_like(records, columns, names)}")
+
+
+def _looks_like(records: Records, columns: Mapping[str, str], names: list[str]) -> str:
+    shown = excerpt(", ".join(names), 110)
+    if _is_transposed(records, names):
+        return f"looks like a transposed table (fields stand in rows: {shown}); transpose it, one row for each question"
+    first = [row.get(names[0]) for row in records.rows[:50]] if names else []
+    if any(isinstance(value, str) and is_score(value) for value in first):
+        return f"looks like a table of aggregate scores ({shown}); give the file with one record for each question"
+    if names and all(is_score(name) for name in names):
+        return f"holds scores without questions ({shown}); give the file that has question and answer beside them"
+    if names and all(name.isdigit() for name in names):
+        return _numbered(records)
+    if "text" in resolve(names, "corpus") and "answer" not in columns:
+        return f"looks like a corpus ({shown}); read it with load_corpus, and give load_samples the questions"
+    hint = "name it with mapping={'your column': 'question'}"
+    return f"no column of questions among {shown}; {hint}" if names else "holds no columns; give one with questions"
+
+
+def _is_transposed(records: Records, names: list[str]) -> bool:
+    """Whether the names of our fields stand in the first column, or as the rows of numbered columns."""
+    if not records.rows or not names:
+        return False
+    first = [row.get(names[0]) for row in records.rows[:50]]
+    known = resolve([value for value in first if isinstance(value, str) and len(value) < 60], "sample")
+    return len(known) >= 2 and ("question" in known or fold(names[0]) == "question")
+
+
+def _numbered(records: Records) -> str:
+    inner = next((value for value in records.rows[0].values()), None)
+    keys = excerpt(", ".join(map(str, inner)), 60) if isinstance(inner, Mapping) else excerpt(inner, 60)
+    return f"looks like a table of scores by number without questions ({keys}); give the file that has the questions"
+
+
+# ------------------------------------------------------------------------------
 
 
 def load_samples(
@@ -189,23 +531,6 @@ def _fits(values: list[Any]) -> bool:
     return all(isinstance(value, float) or abs(value) < 2**53 for value in values)
 
 
-def object_frame(columns: Mapping[str, Any], index: pd.Index) -> pd.DataFrame:
-    """A frame of object columns, so that None stays None; arrays of numbers and booleans keep their type."""
-    import pandas as pd
-
-    frame = pd.DataFrame(columns, index=index, dtype=object)
-    return frame.astype({name: values.dtype for name, values in columns.items() if values.dtype != object})
-
-
-def objects(values: list[Any]) -> Any:
-    """A one-dimensional object array; lists stay lists."""
-    import numpy as np
-
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
 def _floats(values: list[Any], kept: list[int]) -> Any:
     import numpy as np
 
@@ -223,14 +548,6 @@ def _input_errors(fields: Fields, kept: list[int]) -> tuple[dict[str, dict[str, 
                 errors.setdefault(name, {})[ids[at]] = remark.reason
                 warnings.append(remark)
     return errors, warnings
-
-
-def remarks_frame(remarks: list[Remark]) -> pd.DataFrame:
-    """``rejected`` and ``warnings`` of a set: columns ``row, field, reason, excerpt``."""
-    import pandas as pd
-
-    columns = {name: [remark[at] for remark in remarks] for at, name in enumerate(REJECTED_COLUMNS)}
-    return pd.DataFrame(columns, dtype=object).astype({"row": "int64"})
 
 
 def _raise_all(samples: SampleSet, where: str) -> None:

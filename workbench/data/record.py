@@ -8,24 +8,579 @@ stands a manifest with the configuration, without any key.
 from __future__ import annotations
 
 import asyncio
+import base64
+import http.client
+import inspect
 import json
 import math
+import os
 import platform
+import queue
 import random
+import re
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import urllib.error
+import urllib.request
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit, urlunsplit
 
-from workbench.data.record_file import RunFile
-from workbench.data.record_service import Ask, HttpService, Reader, ServiceError, from_function
-from workbench.data.record_template import Template, hidden
-from workbench.data.redact import public_url, redacted
-from workbench.data.runner import Put, iterate
+from workbench.data.fields import Unreadable
+from workbench.data.fields import contexts as read_contexts
+from workbench.data.files import HIDDEN, public_url, redacted
 from workbench.data.schema import SAMPLE_FIELDS, SampleSet, none_if_missing
 from workbench.errors import CancelledError, InputError
+
+# ------------------------------------------------------------------------------
+# A run file that grows by one whole line at a time and survives being killed.
+
+
+class RunFile:
+    """``out``: JSON lines, one a case, each on disk before the next is asked.
+
+    Opening repairs a last line that was torn by a kill, and reads which samples are recorded. The file belongs to one
+    recording at a time.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.recorded: dict[str, bool] = {}
+        self._handle: int | None = None
+
+    def open(self, *, forget_errors: bool = False) -> RunFile:
+        """Read what is there, repair the end, open for appending.
+
+        ``recorded`` then holds sample id → whether it was recorded without an error. With ``forget_errors`` rows with
+        an error are taken out of the file, so that they are asked again.
+
+        Raises
+        ------
+        InputError
+            When the place cannot be written, or the file holds something else than recorded rows.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            content = self.path.read_bytes() if self.path.exists() else b""
+            lines = self._read(content, forget_errors)
+            whole = b"".join(line + b"\n" for line in lines)
+            if whole != content:
+                from workbench.data.files import write_bytes
+
+                write_bytes(self.path, whole)
+            self._handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written ({error.strerror}); choose another place") from error
+        return self
+
+    def _read(self, content: bytes, forget_errors: bool) -> list[bytes]:
+        raw = content.split(b"\n")
+        kept = []
+        for number, line in enumerate(raw, start=1):
+            if not line.strip():
+                continue
+            row = self._row(line, number, last=number == len(raw))
+            if row is None or (forget_errors and row.get("error") is not None):
+                continue
+            self.recorded[str(row["sample_id"])] = row.get("error") is None
+            kept.append(line)
+        return kept
+
+    def _row(self, line: bytes, number: int, last: bool) -> dict[str, Any] | None:
+        """A recorded row; None for a torn last line."""
+        try:
+            row = json.loads(line)
+        except ValueError:
+            if last:
+                return None
+            row = None
+        if not isinstance(row, dict) or "sample_id" not in row:
+            raise InputError(f"{self.path}: line {number} is no recorded row; choose another file for the recording")
+        return row
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Write one row and wait until it is on disk."""
+        assert self._handle is not None, "open() comes first"
+        line = json.dumps(row, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
+        written = os.write(self._handle, line)
+        while written < len(line):
+            written += os.write(self._handle, line[written:])
+        os.fsync(self._handle)
+        self.recorded[str(row["sample_id"])] = row.get("error") is None
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+# ------------------------------------------------------------------------------
+# Requests made from a template, and answers read by paths.
+#
+# A template is any JSON value. A string that is exactly ``"{field}"`` becomes the case's value with its type; ``{field}``
+# inside a longer string becomes text; ``${NAME}`` is an environment variable. A path is ``$.a.b[0].c`` or ``a.b[*].c``,
+# where ``[*]`` collects over a list.
+
+
+_SLOT = re.compile(r"\$\{(?P<env>\w+)\}|\{(?P<field>\w+)\}")
+_STEP = re.compile(r"\.?(?P<key>[^.\[\]]+)|\[(?P<index>\*|-?\d+|'[^']*'|\"[^\"]*\")\]")
+_SECRET_NAME = re.compile(r"auth|key|token|secret|password|cookie|credential|session", re.IGNORECASE)
+
+
+class Template:
+    """A template made ready.
+
+    Parameters
+    ----------
+    value
+        The template.
+    fields
+        Names that cases may have.
+
+    Raises
+    ------
+    InputError
+        For a field that no case has, or an environment variable that is not set.
+    """
+
+    def __init__(self, value: Any, fields: Iterable[str] | None) -> None:
+        self.value = value
+        self.secrets: list[str] = []
+        self._fields = None if fields is None else frozenset(fields)
+        _walk(value, self._check)
+
+    def filled(self, case: Mapping[str, Any]) -> Any:
+        """The template with the values of ``case``; a field that it lacks is null."""
+        return _walk(self.value, lambda text: self._fill(text, case))
+
+    def _check(self, text: str) -> str:
+        for match in _SLOT.finditer(text):
+            if match["env"] is not None:
+                value = os.environ.get(match["env"])
+                if value is None:
+                    raise InputError(f"template {text!r}: the environment variable {match['env']} is not set")
+                self.secrets.append(value)
+            elif self._fields is not None and match["field"] not in self._fields:
+                known = ", ".join(sorted(self._fields)[:12])
+                raise InputError(f"template {text!r}: no case has a field {match['field']!r}; known are {known}")
+        return text
+
+    def _fill(self, text: str, case: Mapping[str, Any]) -> Any:
+        match = _SLOT.fullmatch(text)
+        if match is not None and match["field"] is not None:
+            return case.get(match["field"])
+        return _SLOT.sub(lambda found: self._text_of(found, case), text)
+
+    def _text_of(self, match: re.Match[str], case: Mapping[str, Any]) -> str:
+        if match["env"] is not None:
+            return os.environ.get(match["env"], "")
+        value = case.get(match["field"])
+        if value is None:
+            return ""
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _walk(value: Any, change: Callable[[str], Any]) -> Any:
+    """``value`` with every string in it (not the keys) passed through ``change``."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {str(key): _walk(item, change) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_walk(item, change) for item in value]
+    return value
+
+
+def at_path(value: Any, path: str) -> Any:
+    """What stands at ``path`` in ``value``; None where there is nothing.
+
+    >>> at_path({"docs": [{"id": 1}, {"id": 2}]}, "$.docs[*].id")
+    [1, 2]
+    """
+    steps = [
+        match["key"] if match["key"] is not None else _index(match["index"])
+        for match in _STEP.finditer(path.removeprefix("$"))
+    ]
+    return _follow(value, steps)
+
+
+def _index(text: str) -> str | int | None:
+    """A list index, a quoted key, or None for ``*``."""
+    if text == "*":
+        return None
+    return text[1:-1] if text[0] in "'\"" else int(text)
+
+
+def _follow(value: Any, steps: list[Any]) -> Any:
+    for at, step in enumerate(steps):
+        if step is None:
+            items = value if isinstance(value, list) else []
+            return [_follow(item, steps[at + 1 :]) for item in items]
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and -len(value) <= step < len(value) else None
+        else:
+            value = value.get(step) if isinstance(value, Mapping) else None
+    return value
+
+
+def checked_path(path: Any) -> str:
+    """``path`` if it can be read to its end.
+
+    Raises
+    ------
+    InputError
+        When it is no path.
+    """
+    body = path.removeprefix("$") if isinstance(path, str) else ""
+    if not body or "".join(match[0] for match in _STEP.finditer(body)) != body:
+        raise InputError(f"response path {path!r} cannot be read; write it like $.data.answer or $.docs[*]")
+    return str(path)
+
+
+def hidden(mapping: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A mapping for a manifest: values under secret-sounding names are hidden unless they only name a variable."""
+    return {str(key): _hidden_value(str(key), value) for key, value in (mapping or {}).items()}
+
+
+def _hidden_value(key: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return hidden(value)
+    if not _SECRET_NAME.search(key) or not isinstance(value, str):
+        return value
+    return value if "${" in value else HIDDEN
+
+
+# ------------------------------------------------------------------------------
+# Asking a service over HTTP or a function, and reading what comes back. Standard library only.
+
+
+#: Longest reply that is read, in bytes.
+LONGEST_REPLY = 64 * 1024 * 1024
+#: What of a reply is kept.
+RECORDED = ("answer", "contexts", "citations", "refused", "usage", "logprobs", "sampled_answers", "error")
+#: Parameters of a function that get the question though they have another name.
+_QUESTION_NAMES = frozenset(
+    ("question", "query", "q", "prompt", "text", "user_input", "message", "input", "query_text")
+)
+
+
+class ServiceError(Exception):
+    """A request without a usable reply. ``retry``: worth another try, after ``wait`` seconds if the service said so."""
+
+    def __init__(self, message: str, *, retry: bool = False, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.retry = retry
+        self.wait = wait
+
+
+Ask = Callable[[Mapping[str, Any]], Awaitable[Any]]
+
+
+# ---------------------------------------------------------------- functions
+
+
+def from_function(call: Callable[..., Any], timeout: float) -> Ask:
+    """A way of asking ``call``, which may be a coroutine function; a plain one runs in a thread of its own.
+
+    Parameters named after a field of the case get that field, ``query``, ``q``, ``prompt`` … get the question, any
+    other parameter the whole case as a dict.
+    """
+
+    async def asked(case: Mapping[str, Any]) -> Any:
+        """What ``call`` gives for a case, however long it takes."""
+        arguments = _arguments(call, case)
+        waits = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
+
+        called = partial(call, **arguments) if isinstance(arguments, dict) else partial(call, arguments[0])
+        result = called() if waits else await in_thread(called)
+        return await result if inspect.isawaitable(result) else result
+
+    async def ask(case: Mapping[str, Any]) -> Any:
+        """What ``call`` gives for a case, within the time; ``ServiceError`` when it is late or out of reach."""
+        try:
+            async with asyncio.timeout(timeout):
+                return await asked(case)
+        except TimeoutError:
+            raise ServiceError(f"timeout: no reply within {timeout:g} s", retry=True) from None
+        except ConnectionError as error:
+            raise ServiceError(f"{type(error).__name__}: {error}", retry=True) from error
+
+    return ask
+
+
+def _arguments(call: Callable[..., Any], case: Mapping[str, Any]) -> dict[str, Any] | tuple[Any]:
+    """Keyword arguments by name, or the one positional argument."""
+    try:
+        parameters = inspect.signature(call).parameters.values()
+    except (TypeError, ValueError):
+        return (dict(case),)
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    positional = [p for p in parameters if p.kind is p.POSITIONAL_ONLY]
+    if positional or not named:
+        return (case["question"] if positional and positional[0].name in _QUESTION_NAMES else dict(case),)
+    wanted = [p for p in named if p.default is p.empty or p.name in case]
+    return {p.name: _value(p.name, case) for p in wanted or named[:1]}
+
+
+def _value(name: str, case: Mapping[str, Any]) -> Any:
+    if name in case:
+        return case[name]
+    return case["question"] if name in _QUESTION_NAMES else dict(case)
+
+
+async def in_thread(work: Callable[[], Any]) -> Any:
+    """The result of ``work()`` in a daemon thread: one that never returns keeps nobody from leaving."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(set_result: Callable[[Any], None], value: Any) -> None:
+        if not future.done():
+            set_result(value)
+
+    def work_and_tell() -> None:
+        """Work in this thread, and hand the outcome to the loop that waits."""
+        try:
+            outcome: tuple[Callable[[Any], None], Any] = (future.set_result, work())
+        except Exception as error:  # noqa: BLE001 - raised again where the result is awaited
+            outcome = (future.set_exception, error)
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=work_and_tell, name="workbench-record", daemon=True).start()
+    return await future
+
+
+# ---------------------------------------------------------------- HTTP
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Redirects are errors: followed, they would carry the headers to another host."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
+        """None: not followed."""
+
+
+class HttpService:
+    """One endpoint: JSON in by POST, JSON out."""
+
+    def __init__(self, endpoint: str, request: Template, headers: Template, timeout: float) -> None:
+        parts = urlsplit(endpoint)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InputError(f"endpoint {public_url(endpoint)!r}: write a whole http:// or https:// address")
+        self._endpoint, self._login = _without_login(endpoint)
+        self._request = request
+        self._headers = headers
+        self._timeout = timeout
+        self._opener = urllib.request.build_opener(_NoRedirect)
+        self.secrets = [*request.secrets, *headers.secrets, *(str(v) for v in (headers.value or {}).values())]
+        self.secrets += [text for text in (parts.password, parts.query) if text]
+
+    async def ask(self, case: Mapping[str, Any]) -> Any:
+        """The decoded reply.
+
+        Raises
+        ------
+        ServiceError
+            Its message holds no header, key or address with credentials.
+        """
+        try:
+            async with asyncio.timeout(self._timeout * 1.5 + 1):
+                return await in_thread(lambda: self._post(case))
+        except TimeoutError:
+            raise ServiceError(f"timeout: no reply within {self._timeout:g} s", retry=True) from None
+        except ServiceError as error:
+            raise ServiceError(redacted(str(error), self.secrets), retry=error.retry, wait=error.wait) from None
+
+    def _post(self, case: Mapping[str, Any]) -> Any:
+        body = json.dumps(self._request.filled(case), ensure_ascii=False).encode("utf-8", "replace")
+        headers = {"Content-Type": "application/json", "Accept": "application/json", **self._login}
+        headers |= self._headers.filled(case)
+        request = urllib.request.Request(self._endpoint, data=body, headers=headers, method="POST")
+        try:
+            with self._opener.open(request, timeout=self._timeout) as reply:
+                content = reply.read(LONGEST_REPLY + 1)
+        except urllib.error.HTTPError as error:
+            raise _status(error) from None
+        except TimeoutError:
+            raise ServiceError(f"timeout: no reply within {self._timeout:g} s", retry=True) from None
+        except urllib.error.URLError as error:
+            late = isinstance(error.reason, TimeoutError)
+            what = f"timeout: no reply within {self._timeout:g} s" if late else f"connection: {error.reason}"
+            raise ServiceError(what, retry=True) from None
+        except (http.client.HTTPException, OSError) as error:
+            raise ServiceError(f"connection: {type(error).__name__}: {error}", retry=True) from None
+        if len(content) > LONGEST_REPLY:
+            raise ServiceError(f"the reply is longer than {LONGEST_REPLY} bytes")
+        try:
+            return json.loads(content)
+        except ValueError:
+            start = content[:60].decode("utf-8", "replace")
+            raise ServiceError(f"the reply is no JSON: {start!r}") from None
+
+
+def _without_login(endpoint: str) -> tuple[str, dict[str, str]]:
+    """The address without user and password, and the header that carries them instead."""
+    parts = urlsplit(endpoint)
+    if parts.username is None:
+        return endpoint, {}
+    login = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+    host = parts.netloc.rpartition("@")[2]
+    plain = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
+    return plain, {"Authorization": f"Basic {base64.b64encode(login).decode('ascii')}"}
+
+
+def _status(error: urllib.error.HTTPError) -> ServiceError:
+    try:
+        detail = error.read(300).decode("utf-8", "replace")
+    except (OSError, http.client.HTTPException):
+        detail = ""
+    retry = error.code in (408, 425, 429) or error.code >= 500
+    try:
+        wait = float(error.headers.get("Retry-After", ""))
+    except ValueError:
+        wait = None
+    return ServiceError(f"HTTP {error.code}: {' '.join(detail.split())[:200]}", retry=retry, wait=wait)
+
+
+# ---------------------------------------------------------------- replies
+
+
+class Reader:
+    """From a reply to what is recorded.
+
+    Parameters
+    ----------
+    mapping
+        Our field → path in the reply; ``"contexts.text"`` and the like → path inside one context. None: the reply has
+        our own names (``answer, contexts[{id, text, score}], citations, refused``), or is the answer itself.
+    """
+
+    def __init__(self, mapping: Mapping[str, str] | None) -> None:
+        self._paths: dict[str, str] = {}
+        self._inner: dict[str, str] = {}
+        for name, path in (mapping or {}).items():
+            field, _, inner = name.replace("[]", "").partition(".")
+            if field not in RECORDED or (inner and field != "contexts"):
+                raise InputError(f"response: unknown field {name!r}; known are {', '.join(RECORDED)}, contexts.text …")
+            (self._inner if inner else self._paths)[inner or field] = checked_path(path)
+
+    def read(self, reply: Any) -> dict[str, Any]:
+        """The recorded fields of ``reply``.
+
+        Raises
+        ------
+        ServiceError
+            When it has no answer in the place where it should be.
+        """
+        if isinstance(reply, str) and not self._paths:
+            return {"answer": reply}
+        if not isinstance(reply, Mapping):
+            raise ServiceError(f"the reply is no JSON object but {type(reply).__name__}; name paths with response=")
+        found = self._found(reply)
+        if "answer" not in found and found.get("error"):
+            return {"answer": None, "error": str(found["error"])[:500]}
+        if "answer" not in found:
+            keys = ", ".join(str(key) for key in list(reply)[:8])
+            raise ServiceError(f"the reply has no answer (it has: {keys}); name its path with response=")
+        if found["answer"] is not None and not isinstance(found["answer"], str):
+            raise ServiceError(f"the answer is no text but {type(found['answer']).__name__}")
+        if found.get("contexts") is not None:
+            found["contexts"] = self._contexts(found["contexts"])
+        return found
+
+    def _found(self, reply: Mapping[str, Any]) -> dict[str, Any]:
+        plain = {name: reply[name] for name in RECORDED if name in reply}
+        mapped = {name: at_path(reply, path) for name, path in self._paths.items()}
+        return plain | {name: value for name, value in mapped.items() if value is not None or name not in plain}
+
+    def _contexts(self, value: Any) -> list[dict[str, Any]]:
+        if self._inner and isinstance(value, list):
+            value = [{name: at_path(item, path) for name, path in self._inner.items()} for item in value]
+        try:
+            return read_contexts(value) or []
+        except Unreadable as error:
+            raise ServiceError(f"the contexts of the reply cannot be read: {error}") from None
+
+
+# ------------------------------------------------------------------------------
+# A coroutine in a thread and loop of its own, read as a plain iterator.
+#
+# So a judge works in a script, in a notebook and inside a running loop alike, and nothing patches anybody's loop.
+
+
+Item = TypeVar("Item")
+Put = Callable[[Any], None]
+
+_END = object()
+
+
+def iterate(work: Callable[[Put], Coroutine[Any, Any, None]]) -> Iterator[Any]:
+    """Yield what ``work(put)`` puts, as it comes; raise what it raises after everything that it had put.
+
+    When the iterator is closed early the coroutine is cancelled and its thread joined.
+    """
+    results: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    worker = _Worker(work, results)
+    worker.start()
+    try:
+        while (item := results.get()) is not _END:
+            yield item
+    finally:
+        worker.stop()
+    if worker.error is not None:
+        raise worker.error
+
+
+class _Worker:
+    """The thread; ``error`` is what the coroutine raised."""
+
+    def __init__(self, work: Callable[[Put], Coroutine[Any, Any, None]], results: queue.SimpleQueue[Any]) -> None:
+        self.error: BaseException | None = None
+        self._work = work
+        self._results = results
+        self._ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._thread = threading.Thread(target=self._run, name="workbench-worker", daemon=True)
+
+    def start(self) -> None:
+        """Begin, and wait until the coroutine can be cancelled."""
+        self._thread.start()
+        self._ready.wait()
+
+    def stop(self) -> None:
+        """Cancel the coroutine if it still runs, and wait for its thread."""
+        loop, task = self._loop, self._task
+        if loop is not None and task is not None and self._thread.is_alive():
+            with suppress(RuntimeError):  # the loop may close between the check and the call
+                loop.call_soon_threadsafe(task.cancel)
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._main())
+        except asyncio.CancelledError:
+            self.error = None
+        except Exception as error:  # noqa: BLE001 - handed to the thread that reads, which raises it
+            self.error = error
+        finally:
+            self._ready.set()
+            self._results.put(_END)
+
+    async def _main(self) -> None:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        self._ready.set()
+        await self._work(self._results.put)
+
+
+# ------------------------------------------------------------------------------
+
 
 #: Fields that the recording brings; what a case has under these names is left behind.
 OUTCOME = ("answer", "contexts", "citations", "refused", "latency_ms", "usage", "error", "logprobs", "sampled_answers")
@@ -74,7 +629,7 @@ def record(
     endpoint
         Address of a service that takes JSON by POST, instead of ``call``.
     request, headers
-        Templates (see :mod:`workbench.data.record_template`); ``${NAME}`` is read from the environment. Default body:
+        Templates (see :mod:`workbench.data.record`); ``${NAME}`` is read from the environment. Default body:
         ``question`` and ``query``, ``tenant_id``, and the plain entries of ``config``.
     response
         Path of our field: ``{"answer": "$.data.reply", "contexts": "$.docs", "contexts.text": "body"}``.

@@ -10,8 +10,57 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workbench.data.text.words import language
+
 if TYPE_CHECKING:
     import pandas as pd
+
+    from workbench.data.formats.records import Remark
+
+
+# ------------------------------------------------------------------------------
+# A smaller set that looks like the whole one.
+
+
+def stratified(frame: pd.DataFrame, n: int) -> pd.DataFrame:
+    """``n`` rows of a sample frame, in their order, spread over case type, language and expected refusal.
+
+    Every stratum gets its share, small ones at least one row while there is room; within a stratum rows are taken evenly.
+    """
+    if n >= len(frame):
+        return frame
+    strata: dict[tuple[str, ...], list[int]] = {}
+    kinds = zip(frame["case_type"].tolist(), frame["question"].tolist(), frame["expect_refusal"].tolist(), strict=True)
+    for place, (case_type, question, refusal) in enumerate(kinds):
+        strata.setdefault((str(case_type), language(question), str(refusal)), []).append(place)
+    order = sorted(
+        ((rank + 0.5) / len(rows), -len(rows), row) for rows in strata.values() for rank, row in enumerate(_spread(rows))
+    )
+    firsts = sorted((rows[0] for rows in strata.values()), key=lambda row: row)[:n]
+    chosen = dict.fromkeys(firsts)
+    for *_, row in order:
+        if len(chosen) >= n:
+            break
+        chosen[row] = None
+    return frame.iloc[sorted(chosen)]
+
+
+def _spread(rows: list[int]) -> list[int]:
+    """Rows reordered so that every prefix is spread evenly over them."""
+    taken: list[int] = []
+    step = len(rows)
+    seen: set[int] = set()
+    while step >= 1:
+        for place in range(0, len(rows), step):
+            if place not in seen:
+                seen.add(place)
+                taken.append(rows[place])
+        step //= 2
+    return taken
+
+
+# ------------------------------------------------------------------------------
+
 
 #: Columns of ``SampleSet.frame`` in order; DESIGN's data contract. The index is ``sample_id``.
 SAMPLE_FIELDS = (
@@ -226,3 +275,28 @@ def _listed(value: Any) -> Sequence[Any]:
 
 def _entries(value: Any) -> tuple[tuple[str, ...], ...]:
     return tuple(alternatives(entry) for entry in _listed(value))
+
+
+def object_frame(columns: Mapping[str, Any], index: pd.Index) -> pd.DataFrame:
+    """A frame of object columns, so that None stays None; arrays of numbers and booleans keep their type."""
+    import pandas as pd
+
+    frame = pd.DataFrame(columns, index=index, dtype=object)
+    return frame.astype({name: values.dtype for name, values in columns.items() if values.dtype != object})
+
+
+def objects(values: list[Any]) -> Any:
+    """A one-dimensional object array; lists stay lists."""
+    import numpy as np
+
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def remarks_frame(remarks: list[Remark]) -> pd.DataFrame:
+    """``rejected`` and ``warnings`` of a set: columns ``row, field, reason, excerpt``."""
+    import pandas as pd
+
+    columns = {name: [remark[at] for remark in remarks] for at, name in enumerate(REJECTED_COLUMNS)}
+    return pd.DataFrame(columns, dtype=object).astype({"row": "int64"})

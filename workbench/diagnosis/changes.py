@@ -4,14 +4,191 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from workbench.data.quantities import contains_quantity, quantities
+from workbench.data.text.quantities import contains_quantity, quantities
+from workbench.diagnosis.statistics import exact_mean
+from workbench.evidence.frames import Evidence
 from workbench.scoring.tables import claim_rows, context_rows
+
+# ------------------------------------------------------------------------------
+# The samples that two evaluations share, and what of each is the same text in both.
+
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+#: What a case consists of; a verdict can only be compared when it was judged by the same case.
+CASE = (
+    "question", "reference", "expected_docs", "must_not_retrieve", "must_include", "must_not_include", "expect_refusal",
+    "refusal_phrases", "tenant",
+)  # fmt: skip
+#: What a run records beside answer and contexts that a verdict may depend on.
+RECORDED = ("citations", "refused", "error", "sampled_answers", "logprobs")
+#: Columns of a context that make it another one; scores of the retriever may differ.
+_CONTEXT = ("doc_id", "text", "tenant", "prompted")
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Samples matched by id, in the order of the first evaluation.
+
+    Attributes
+    ----------
+    before, after
+        The two sets of evidence.
+    ids
+        Ids that are in both.
+    left, right
+        (n,) their positions in either.
+    only_before, only_after
+        Ids without a partner.
+    """
+
+    before: Evidence
+    after: Evidence
+    ids: pd.Index
+    left: Ints
+    right: Ints
+    only_before: list[str]
+    only_after: list[str]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def answer_changed(self) -> Mask:
+        """The answers differ."""
+        return self._differs("answer")
+
+    @cached_property
+    def contexts_changed(self) -> Mask:
+        """The contexts differ in id, text, tenant, order, or in which of them the generator saw."""
+        fingerprints = _fingerprints(self.before)[self.left] != _fingerprints(self.after)[self.right]
+        return fingerprints | self._differs("contexts_recorded")
+
+    @cached_property
+    def case_changed(self) -> Mask:
+        """Question, reference, expected documents or another part of the case differ."""
+        return np.logical_or.reduce([self._differs(name) for name in CASE])
+
+    @cached_property
+    def identical(self) -> Mask:
+        """The system did exactly the same: no verdict about it can have changed, whatever a judge says."""
+        others = np.logical_or.reduce([self._differs(name) for name in RECORDED])
+        return ~(self.answer_changed | self.contexts_changed | others)
+
+    def _differs(self, name: str) -> Mask:
+        first, second = self.before.plain(name)[self.left], self.after.plain(name)[self.right]
+        return np.asarray(first != second, dtype=bool)
+
+
+def pair(before: Evidence, after: Evidence) -> Pairing:
+    """Match the samples of two evaluations by id."""
+    position = after.ids.get_indexer(before.ids)
+    left = np.flatnonzero(position >= 0)
+    matched = np.zeros(len(after), dtype=bool)
+    matched[position[left]] = True
+    return Pairing(
+        before, after, before.ids[left], left, position[left], _texts(before.ids[position < 0]),
+        _texts(after.ids[~matched]),
+    )  # fmt: skip
+
+
+def _texts(ids: pd.Index) -> list[str]:
+    return [str(item) for item in ids.tolist()]
+
+
+def _fingerprints(evidence: Evidence) -> NDArray[np.uint64]:
+    """(n,) a hash of each sample's contexts, in order; equal contexts give equal hashes."""
+    frame = evidence.contexts
+    total = np.zeros(len(evidence), dtype=np.uint64)
+    if not len(frame):
+        return total
+    row = np.zeros(len(frame), dtype=np.uint64)
+    for place, name in enumerate((*_CONTEXT, "rank")):
+        mixed = pd.util.hash_pandas_object(frame[name], index=False).to_numpy(dtype=np.uint64)
+        row = _mix(row ^ (mixed + np.uint64(place)))
+    np.add.at(total, evidence.codes(frame), row)
+    return total
+
+
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64: every bit of the input moves every bit of the output."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: NDArray[np.uint64] = values ^ (values >> np.uint64(31))
+    return mixed
+
+
+# ------------------------------------------------------------------------------
+# Whose doing was it? The change of the share of right answers, split between retriever and generator.
+
+
+class Rates(NamedTuple):
+    """One run: share of samples with all evidence in the contexts, and of right ones with and without it."""
+
+    evidence: float
+    with_evidence: float
+    without: float
+
+
+def split(comparison: Any) -> pd.DataFrame:
+    """Shapley values of the two players over "evidence in the contexts" × "correct" (Shapley 1953).
+
+    Share of right answers = P(evidence) · P(right | evidence) + P(no evidence) · P(right | no evidence). The retriever
+    owns the first factor, the generator the two conditional rates; each gets its change averaged over both orders of
+    replacing them. Descriptive: it adds up exactly, and it says nothing about a cause that moves both.
+
+    Returns
+    -------
+    DataFrame, index ``part`` (retriever, generator, total); ``points, before, after, n``: change in points of the share
+    (in [−1, 1]); the part's own rate in either run (the generator's: right answers where the evidence was there); the
+    number of samples where all of it is known. Empty when there is none.
+    """
+    right, there = comparison.scored("end_to_end_correct"), comparison.scored("evidence_retrieved")
+    known = right[0].ok & right[1].ok & there[0].ok & there[1].ok
+    n = int(known.sum())
+    if not n:
+        return pd.DataFrame(columns=["points", "before", "after", "n"], index=pd.Index([], name="part"))
+    first, second = (_rates(right[run].values[known], there[run].values[known]) for run in (0, 1))
+    first, second = _filled(first, second), _filled(second, first)
+    base, both = _share(first, first), _share(second, second)
+    only_retriever, only_generator = _share(second, first), _share(first, second)
+    retriever = ((only_retriever - base) + (both - only_generator)) / 2
+    generator = ((only_generator - base) + (both - only_retriever)) / 2
+    rows = {
+        "retriever": (retriever, first.evidence, second.evidence, n),
+        "generator": (generator, first.with_evidence, second.with_evidence, n),
+        "total": (both - base, base, both, n),
+    }
+    columns = ["points", "before", "after", "n"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("part")
+
+
+def _rates(right: np.ndarray, there: np.ndarray) -> Rates:
+    return Rates(exact_mean(there), exact_mean(right[there == 1]), exact_mean(right[there == 0]))
+
+
+def _filled(own: Rates, other: Rates) -> Rates:
+    """A rate over no sample is taken from the other run, so that it takes no part in the change; 0 when both lack it."""
+    return Rates(*(a if a == a else b if b == b else 0.0 for a, b in zip(own, other, strict=True)))
+
+
+def _share(retriever: Rates, generator: Rates) -> float:
+    evidence = retriever.evidence
+    return evidence * generator.with_evidence + (1 - evidence) * generator.without
+
+
+# ------------------------------------------------------------------------------
+
 
 CONTEXTS = ("sample_id", "change", "doc_id", "rank", "expected", "leaked", "text")
 CLAIMS = (

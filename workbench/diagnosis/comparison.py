@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,17 +10,283 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.diagnosis import changes, paired
-from workbench.diagnosis.attribution import CAUSES, NOT_CHECKED, PASS
-from workbench.diagnosis.failing import PASSED
-from workbench.diagnosis.layers import LAYERS, layer
-from workbench.diagnosis.pairing import Mask, Pairing, pair
-from workbench.scoring.metrics import definitions
-from workbench.scoring.overall import OVERALL, formulas
+from workbench.diagnosis import changes, statistics
+from workbench.diagnosis.cause_inputs import PASSED
+from workbench.diagnosis.causes import CAUSES, LAYERS, NOT_CHECKED, PASS, layer
+from workbench.diagnosis.changes import Mask, Pairing, pair
+from workbench.diagnosis.statistics import mean_interval
+from workbench.errors import InputError
+from workbench.language import get_language
+from workbench.language import text as _t
+from workbench.scoring.metrics import OVERALL, definitions, formulas
 from workbench.scoring.scored import Floats, Scored
+from workbench.scoring.thresholds import Thresholds
 
 if TYPE_CHECKING:
-    from workbench.scoring.metric import Metric
+    from workbench.scoring.view import Metric
+
+
+# ------------------------------------------------------------------------------
+# A comparison in words: what to know before any number, and the outcome in a sentence.
+
+
+#: Parts of the manifest that must agree for two verdicts to mean the same, by the name of their text.
+_SAME = ("judge", "prompt_hash", "encoder")
+#: Ids that a sentence names at most.
+NAMED = 5
+
+
+def warnings(comparison: Comparison) -> list[str]:
+    """What makes the two hard to compare, each in one sentence; empty when nothing does."""
+    return [*_thresholds(comparison), *_judges(comparison), *_data(comparison)]
+
+
+def _thresholds(comparison: Comparison) -> list[str]:
+    first, second = comparison.before.thresholds, comparison.after.thresholds
+    lines = []
+    if first.k != second.k:
+        lines.append(_t("compare.warning.k", before=first.k, after=second.k))
+    if first.match != second.match:
+        lines.append(_t("compare.warning.match", before=first.match, after=second.match))
+    if changed := _differing(first, second):
+        lines.append(_t("compare.warning.thresholds", changes="; ".join(changed)))
+    return lines
+
+
+def _differing(first: Thresholds, second: Thresholds) -> list[str]:
+    """The cut-offs that differ, but k, matching and targets (which move no verdict), as "name 0.5 → 0.6"."""
+    one, other = first.to_dict(), second.to_dict()
+    flat = [{**plain, **{f"low score of {m}": cut for m, cut in plain["low_scores"].items()}} for plain in (one, other)]
+    left_out = ("k", "match", "targets", "low_scores")
+    names = [name for name in dict.fromkeys([*flat[0], *flat[1]]) if name not in left_out]
+    return [f"{name} {flat[0].get(name, '–')} → {flat[1].get(name, '–')}" for name in names
+            if flat[0].get(name) != flat[1].get(name)]  # fmt: skip
+
+
+def _judges(comparison: Comparison) -> list[str]:
+    first, second = comparison.before.manifest, comparison.after.manifest
+    lines = [
+        _t(f"compare.warning.{name}", before=first.get(name) or "–", after=second.get(name) or "–")
+        for name in _SAME
+        if first.get(name) != second.get(name)
+    ]
+    methods = [_methods(run.evidence) for run in (comparison.before, comparison.after)]
+    if methods[0] != methods[1] and first.get("judge") == second.get("judge"):
+        lines.append(
+            _t("compare.warning.methods", before=", ".join(methods[0]) or "–", after=", ".join(methods[1]) or "–")
+        )
+    return lines
+
+
+def _methods(evidence: Any) -> list[str]:
+    return sorted({str(method) for method in evidence.plain("judge_method") if method is not None})
+
+
+def _data(comparison: Comparison) -> list[str]:
+    pairing, lines = comparison.pairing, []
+    edited = pairing.case_changed
+    if edited.any():
+        ids = _named([str(item) for item in pairing.ids[edited]])
+        lines.append(_t("compare.warning.cases", n=f"{int(edited.sum()):,}", ids=ids))
+    corpora = [(run.manifest.get("corpus") or {}).get("hash") for run in (comparison.before, comparison.after)]
+    if corpora[0] != corpora[1]:
+        lines.append(_t("compare.warning.corpus"))
+    fewer = min(len(comparison.before.evidence), len(comparison.after.evidence))
+    if fewer and len(pairing) < fewer / 2:
+        lines.append(_t("compare.warning.overlap", n=f"{len(pairing):,}", total=f"{fewer:,}"))
+    return lines
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """What to know beside the warnings: how many samples matched, and how much of the recordings is the same."""
+    pairing = comparison.pairing
+    lines = [_t("compare.note.matched", n=f"{len(pairing):,}", before=f"{len(pairing.only_before):,}",
+                after=f"{len(pairing.only_after):,}")]  # fmt: skip
+    hashes = [run.manifest.get("data_hash") for run in (comparison.before, comparison.after)]
+    if hashes[0] != hashes[1]:
+        lines.append(_t("compare.note.data", before=str(hashes[0] or "–")[:8], after=str(hashes[1] or "–")[:8],
+                        same=f"{int(pairing.identical.sum()):,}", n=f"{len(pairing):,}"))  # fmt: skip
+    if noise := comparison.counts.noise:
+        ids = _named(comparison.noise()["sample_id"].tolist())
+        lines.append(_t("compare.note.noise", n=f"{noise:,}", same=f"{int(pairing.identical.sum()):,}", ids=ids))
+    return lines
+
+
+def verdict(comparison: Comparison) -> str:
+    """The outcome in a sentence or two."""
+    counts, row = comparison.counts, comparison.passing
+    if not counts.n:
+        return _t("compare.verdict.no_ids")
+    n = row["n_pairs"]
+    if not n:
+        return _t("compare.verdict.untested", n=f"{counts.n:,}")
+    if counts.fixed == counts.broken == 0:
+        unmoved = not comparison.pairing.answer_changed.any() and not comparison.pairing.contexts_changed.any()
+        first = _t("compare.verdict.same" if unmoved else "compare.verdict.no_flip", n=f"{n:,}", **_levels(row))
+    else:
+        first = _t(f"compare.verdict.{_direction(row)}", **_figures(row))
+    return ("" if get_language() == "zh" else " ").join([first, *_red(comparison)])
+
+
+def _direction(row: Any) -> str:
+    if row["delta"] == 0:
+        return "even"
+    way = "better" if row["delta"] > 0 else "worse"
+    return f"{way}_real" if row["p_value"] < 0.05 else f"{way}_noise"
+
+
+def _levels(row: Any) -> dict[str, str]:
+    return {name: f"{math.floor(100 * row[name] + 0.5)} %" for name in ("before", "after")}
+
+
+def _figures(row: Any) -> dict[str, str]:
+    return {
+        "n": f"{row['n_pairs']:,}", "points": points(abs(row["delta"]), sign=False), "low": points(row["low"]),
+        "high": points(row["high"]), "p": p_text(row["p_value"]),
+        "detectable": points(row["smallest_detectable"], sign=False), **_levels(row),
+    }  # fmt: skip
+
+
+def points(value: float, *, sign: bool = True) -> str:
+    """A difference of rates in points of a hundred: 0.163 → "+16"; one decimal below 1; a dash where there is none."""
+    if value is None or not np.isfinite(value):
+        return "–"
+    hundred = 100 * abs(value)
+    # Half a point goes up, as the rates beside it do: 55 % → 67.5 % is 13 points, not 12.
+    shown = f"{math.floor(hundred + 0.5)}" if hundred >= 0.95 or not hundred else f"{hundred:.1f}"
+    return ("" if not hundred else "−" if value < 0 else "+" if sign else "") + shown
+
+
+def p_text(p: float) -> str:
+    """ "p = 0.03", "p < 0.001"; "–" without a test."""
+    if p is None or not np.isfinite(p):
+        return "p –"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.01 else f"p = {p:.2f}"
+
+
+def _red(comparison: Comparison) -> list[str]:
+    """New and vanished permission leaks, and how many samples broke."""
+    red = comparison.red_lines()
+    new, gone = (red.loc[red["change"] == name, "sample_id"].tolist() for name in ("new", "gone"))
+    lines = (
+        [_t(f"compare.verdict.leaks_{'one' if len(new) == 1 else 'new'}", n=len(new), ids=_named(new))] if new else []
+    )
+    if broken := comparison.counts.broken:
+        key = "broken_one" if broken == 1 else "broken"
+        lines.append(_t(f"compare.verdict.{key}", n=f"{broken:,}"))
+    if gone:
+        lines.append(_t(f"compare.verdict.leaks_gone{'_one' if len(gone) == 1 else ''}", n=len(gone)))
+    return lines
+
+
+def _named(ids: list[str]) -> str:
+    shown = ", ".join(item[:40] for item in ids[:NAMED])
+    return shown + (f" … (+{len(ids) - NAMED:,})" if len(ids) > NAMED else "")
+
+
+def change_title(change: str) -> str:
+    """``broken`` … as a reader calls it."""
+    return _t(f"compare.change.{change}.name")
+
+
+def layer_title(layer: str) -> str:
+    """``retrieval`` … as a reader calls it."""
+    return _t(f"compare.layer.{layer}.name")
+
+
+# ------------------------------------------------------------------------------
+# More than two runs: one table over all of them, on the samples that every one has.
+
+
+COLUMNS = ("run", "metric", "n", "mean", "low", "high", "delta", "delta_low", "delta_high", "p_value")
+#: Metrics of the table unless others are asked for; those that a run lacks are left out.
+DEFAULT = ("recall", "context_relevance", "faithfulness", "answer_correctness", "end_to_end_correct", "leaks")
+
+
+def runs_table(
+    runs: Sequence[Any], names: Sequence[str] | None = None, *, metrics: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Means over the samples that all runs share, and each run's paired difference to the first.
+
+    Parameters
+    ----------
+    runs
+        Evaluations, in the order in which they are shown (oldest first).
+    names
+        What to call them; by default their own names, numbered where two are the same.
+    metrics
+        Metric names, ``passed`` for pass / fail; by default a few of each layer.
+
+    Returns
+    -------
+    DataFrame, one row a metric and run: ``run, metric, n, mean, low, high, delta, delta_low, delta_high, p_value``. Each
+    metric is over the samples with a score in every run (``n``), so that the means can be compared; ``low``, ``high``
+    are the 95 % interval of the mean, ``delta…`` the paired difference to the first run (missing for itself).
+
+    Raises
+    ------
+    InputError
+        For fewer than two runs.
+    """
+    if len(runs) < 2:
+        raise InputError("comparing runs needs at least two evaluations")
+    titles = list(names) if names is not None else _titles(runs)
+    ids = runs[0].evidence.ids
+    for run in runs[1:]:
+        ids = ids[ids.isin(run.evidence.ids)]
+    rows: list[tuple[Any, ...]] = []
+    for metric in _chosen(runs, metrics):
+        rows += _rows(metric, titles, [_values(run, metric, ids) for run in runs])
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _titles(runs: Sequence[Any]) -> list[str]:
+    names = [str(run.name) for run in runs]
+    return [name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}" for i, name in enumerate(names)]
+
+
+def _chosen(runs: Sequence[Any], metrics: Sequence[str] | None) -> list[str]:
+    shared = [name for name in runs[0].metrics if all(name in run.metrics for run in runs)]
+    if metrics is None:
+        return [PASSED, *(name for name in shared if name.partition("@")[0] in DEFAULT)]
+    return [name for name in metrics if name == PASSED or name in shared]
+
+
+def _values(run: Any, metric: str, ids: pd.Index) -> np.ndarray:
+    """(n,) scores of one run on the shared samples, NaN where there is none."""
+    codes = run.evidence.ids.get_indexer(ids)
+    if metric == PASSED:
+        primary = run.causes.primary[codes]
+        return np.where(primary == -2, np.nan, (primary == -1).astype(float))
+    values: np.ndarray = run.metric(metric).values[codes]
+    return values
+
+
+def _rows(metric: str, titles: Sequence[str], values: Sequence[np.ndarray]) -> list[tuple[Any, ...]]:
+    known = np.isfinite(np.stack(values)).all(axis=0)
+    base = metric.partition("@")[0]
+    binary = metric == PASSED or any(m.binary for n, m in definitions(1).items() if n.partition("@")[0] == base)
+    rows = []
+    for place, (title, own) in enumerate(zip(titles, (v[known] for v in values), strict=True)):
+        low, high, _ = mean_interval(own, binary=binary) if len(own) else (np.nan, np.nan, "")
+        delta: tuple[float, ...] = (np.nan,) * 4
+        if place:
+            delta = _difference(own - values[0][known], binary)
+        rows.append((title, metric, len(own), statistics.exact_mean(own), low, high, *delta))
+    return rows
+
+
+def _difference(differences: np.ndarray, binary: bool) -> tuple[float, ...]:
+    low, high, _ = statistics.difference_interval(differences)
+    if binary:
+        p = statistics.mcnemar_mid_p(int((differences > 0).sum()), int((differences < 0).sum()))
+    else:
+        p = statistics.permutation_p(differences)
+    return statistics.exact_mean(differences), low, high, p if len(differences) else np.nan
+
+
+# ------------------------------------------------------------------------------
+
 
 #: What a pair of outcomes is called; see :meth:`Comparison.flips`.
 CHANGES = ("broken", "fixed", "still_failing", "still_passing", "not_comparable")
@@ -92,21 +359,18 @@ class Comparison:
     @property
     def warnings(self) -> list[str]:
         """What makes the two hard to compare (judge, thresholds, k, cases …), to be read before any number."""
-        from workbench.diagnosis.comparing_words import warnings
 
         return warnings(self)
 
     @property
     def notes(self) -> list[str]:
         """What to know beside: unmatched ids, how much of the recordings is the same."""
-        from workbench.diagnosis.comparing_words import notes
 
         return notes(self)
 
     @property
     def verdict(self) -> str:
         """The outcome in one sentence or two, in the language in force."""
-        from workbench.diagnosis.comparing_words import verdict
 
         return verdict(self)
 
@@ -238,7 +502,7 @@ class Comparison:
         difference. ``p_value``: McNemar's mid-p for 0/1 scores, else a permutation test. ``p_adjusted``: pass / fail is
         the question asked and stands alone; the metrics are corrected for how many were looked at.
         ``metrics`` asks for some, among them ones that were not chosen; by default all that both have.
-        ``smallest_detectable``: see :func:`workbench.diagnosis.paired.smallest_detectable`. ``better``: whether the
+        ``smallest_detectable``: see :func:`workbench.diagnosis.statistics.smallest_detectable`. ``better``: whether the
         change is to the better, None when it is zero or neither direction is good.
         """
         key = None if metrics is None else tuple(metrics)
@@ -253,7 +517,7 @@ class Comparison:
         frame = pd.DataFrame(rows, columns=list(TESTS))
         own = (frame["metric"] != PASSED).to_numpy()
         corrected = frame["p_value"].to_numpy(dtype=float, copy=True)
-        corrected[own] = paired.adjusted(corrected[own].tolist(), self.correction)
+        corrected[own] = statistics.adjusted(corrected[own].tolist(), self.correction)
         return frame.assign(p_adjusted=corrected)[list(TESTS)]
 
     @cached_property
@@ -328,8 +592,8 @@ class Comparison:
 
     def split(self) -> pd.DataFrame:
         """The change of the share of right answers split between retriever and generator; descriptive, see
-        :func:`workbench.diagnosis.shapley.split`."""
-        from workbench.diagnosis.shapley import split
+        :func:`workbench.diagnosis.changes.split`."""
+        from workbench.diagnosis.changes import split
 
         return split(self)
 
@@ -350,17 +614,17 @@ def _names(codes: np.ndarray) -> np.ndarray:
 def _row(name: str, first: Floats, second: Floats, *, binary: bool, method: str, higher: bool | None) -> dict[str, Any]:
     """One row of :meth:`Comparison.tests`."""
     differences = second - first
-    delta = paired.exact_mean(differences)
-    low, high, interval = paired.difference_interval(differences)
+    delta = statistics.exact_mean(differences)
+    low, high, interval = statistics.difference_interval(differences)
     if binary:
         test = "McNemar mid-p"
-        p = paired.mcnemar_mid_p(int((differences > 0).sum()), int((differences < 0).sum()))
+        p = statistics.mcnemar_mid_p(int((differences > 0).sum()), int((differences < 0).sum()))
     else:
-        test, p = "permutation", paired.permutation_p(differences)
+        test, p = "permutation", statistics.permutation_p(differences)
     return {
-        "metric": name, "n_pairs": len(first), "before": paired.exact_mean(first), "after": paired.exact_mean(second),
+        "metric": name, "n_pairs": len(first), "before": statistics.exact_mean(first), "after": statistics.exact_mean(second),
         "delta": delta, "low": low, "high": high, "p_value": p if len(first) else np.nan,
-        "smallest_detectable": paired.smallest_detectable(differences, binary=binary),
+        "smallest_detectable": statistics.smallest_detectable(differences, binary=binary),
         "test": "; ".join(part for part in (test, interval) if part), "method": method,
         "better": None if higher is None or not delta or np.isnan(delta) else bool((delta > 0) == higher),
     }  # fmt: skip

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.diagnosis.attribution import CAUSES, Causes, unchecked
-from workbench.diagnosis.failing import LOW_FAILS, serious
+from workbench.diagnosis.cause_inputs import LOW_FAILS, serious
+from workbench.diagnosis.causes import CAUSES, Causes, unchecked
 from workbench.language import listed, text
 from workbench.scoring.facts import Claims
 from workbench.scoring.groups.answer import cited_support
-from workbench.scoring.metric import View
 from workbench.scoring.metrics import score
 from workbench.scoring.scored import Mask
 from workbench.scoring.tables import best_contexts
-from workbench.scoring.verdicts import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE
+from workbench.scoring.view import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE, View
 
 if TYPE_CHECKING:
     import pandas as pd

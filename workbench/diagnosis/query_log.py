@@ -15,18 +15,120 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from workbench.data.schema import none_if_missing
-from workbench.diagnosis import query_values as read
+from workbench.diagnosis.statistics import Z, mean_interval, wilson
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
+
+
+# ------------------------------------------------------------------------------
+# Values of a query log as numbers: flags, latencies, statuses and times, each as services write them.
+
+
+_TRUE, _FALSE = {"true", "yes", "1", "1.0", "是", "y"}, {"false", "no", "0", "0.0", "否", "n"}
+#: Seconds since 1970 of the years 1900 and 2200.
+_EARLIEST, _LATEST = -2_208_988_800.0, 7_258_118_400.0
+#: Numbers since 1970 from the first on are nano-, micro- or milliseconds; smaller ones are seconds.
+_EPOCH_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+
+
+class UnreadableError(ValueError):
+    """A value that rejects its row, with the reason."""
+
+
+def flag(value: Any) -> float:
+    """1, 0 or NaN (not recorded)."""
+    if value is None or value == "" or value != value:
+        return math.nan
+    word = str(value).strip().lower()
+    if word in _TRUE or word in _FALSE:
+        return float(word in _TRUE)
+    raise UnreadableError("is neither true nor false; write true or false, 是 or 否")
+
+
+def number(value: Any) -> float:
+    """A number; NaN when missing; +inf for anything recorded that is not finite, NaN as a word or a float among it."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return math.nan
+    if isinstance(value, (bool, list, dict)):
+        raise UnreadableError("is no number")
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise UnreadableError("is no number") from None
+    return found if math.isfinite(found) else math.copysign(math.inf, found)
+
+
+def latency(value: Any) -> float:
+    """Milliseconds or seconds from 0 on, as :func:`number`."""
+    found = number(value)
+    if -math.inf < found < 0:
+        raise UnreadableError("is a negative latency")
+    return found
+
+
+def failed(value: Any) -> float:
+    """0 for no error (null, false, empty), 1 for anything else."""
+    if value is None or value is False or value == "" or value == 0 or value != value or value in ([], {}):
+        return 0.0
+    return 0.0 if isinstance(value, str) and value.strip().lower() in _FALSE else 1.0
+
+
+def status(value: Any) -> float:
+    """An HTTP status from 400 on, or a word that is not "ok", is an error."""
+    if value is None or value == "":
+        return math.nan
+    word = str(value).strip().lower()
+    if re.fullmatch(r"\d{3}(\.0)?", word):
+        return float(float(word) >= 400)
+    return float(word not in ("ok", "success", "成功"))
+
+
+def seconds_of(value: Any) -> float:
+    """A time as seconds since 1970: ISO 8601 (without an offset it is UTC), or s, ms, µs or ns since 1970; NaN when
+    missing. Raises ``UnreadableError`` for anything else and for years outside 1900 to 2200."""
+    if value is None or value == "" or value != value:
+        return math.nan
+    try:
+        found = _seconds(value)
+    except (ValueError, TypeError, OverflowError):
+        found = math.inf
+    if not _EARLIEST <= found <= _LATEST:
+        raise UnreadableError("is no time; write it as 2025-06-10T07:00:00Z")
+    return found
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool):
+        raise TypeError("is no time")
+    if not hasattr(value, "timestamp"):
+        if isinstance(value, (int, float)) or re.fullmatch(r"\d{9,19}(\.\d+)?", str(value)):
+            number = float(value)
+            return number / next((unit for least, unit in _EPOCH_UNITS if abs(number) >= least), 1.0)
+        value = datetime.fromisoformat(str(value).strip().replace("/", "-"))
+    return float((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
+
+
+def looks_numeric(value: str) -> bool:
+    """Whether a text is a number or empty."""
+    try:
+        float(value)
+    except ValueError:
+        return not value.strip()
+    return True
+
+
+# ------------------------------------------------------------------------------
+
 
 LATENCY, REFUSED, ERROR, TIME = "latency_ms", "refused", "error", "time"
 
@@ -211,13 +313,13 @@ def _table(file: Iterable[str], delimiter: str) -> Iterator[tuple[int, Any]]:
 
 
 _READERS: dict[str, tuple[str, Any]] = {
-    TIME: (TIME, read.seconds_of),
-    LATENCY: (LATENCY, read.latency),
-    "latency_s": (LATENCY, lambda value: read.latency(value) * 1000),
-    REFUSED: (REFUSED, read.flag),
-    ERROR: (ERROR, read.failed),
-    "succeeded": (ERROR, lambda value: 1 - read.flag(value)),
-    "status": (ERROR, read.status),
+    TIME: (TIME, seconds_of),
+    LATENCY: (LATENCY, latency),
+    "latency_s": (LATENCY, lambda value: latency(value) * 1000),
+    REFUSED: (REFUSED, flag),
+    ERROR: (ERROR, failed),
+    "succeeded": (ERROR, lambda value: 1 - flag(value)),
+    "status": (ERROR, status),
 }
 #: Names of numbers that are no scores though they may lie in [0, 1].
 _NEVER = re.compile(
@@ -287,17 +389,17 @@ class _Reader:
                 values[target] = found
         elif self.metrics is not None:
             if name in self.metrics:
-                values[name] = read.number(value)
+                values[name] = number(value)
         elif not _NEVER.search(name):
             self._maybe_score(name, value, values)
 
     def _maybe_score(self, name: str, value: Any, values: dict[str, float]) -> None:
-        is_text = isinstance(value, str) and name not in self.columns and not read.looks_numeric(value)
+        is_text = isinstance(value, str) and name not in self.columns and not looks_numeric(value)
         if isinstance(value, bool) or is_text:
             return
         try:
-            values[name] = read.number(value)
-        except read.UnreadableError:
+            values[name] = number(value)
+        except UnreadableError:
             if name in self.columns:
                 self.bad.setdefault(name, []).append(len(self.numbers))
 
@@ -375,3 +477,176 @@ class _Reader:
         rows = np.frombuffer(self.numbers, dtype=np.int64)[order].copy()
         return QueryLog(name, None if times is None else times[order], rows, arranged, self.n_read, self.n_rejected,
                         rejections, tuple(ignored), tuple(notes))  # fmt: skip
+
+
+# ------------------------------------------------------------------------------
+# Rolling windows over a query log: which rows each holds, and the statistics of one window.
+#
+# A window is the last N requests or the last stretch of time; the one asked for is the one used, so a log shorter than
+# its window has none. Values that are not finite are counted apart and take part in nothing.
+
+
+#: Window or step → seconds a unit.
+_UNITS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "d": 86400}
+#: More windows than this are refused: nobody reads them and the log is walked too often.
+MOST_WINDOWS = 200_000
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One number of a window: a quantile of the latency (ms), a rate in [0, 1], or the mean of a score.
+
+    ``worse`` is ``"up"`` or ``"down"``, None where neither direction is bad.
+    """
+
+    name: str
+    column: str
+    kind: str
+    worse: str | None
+    quantile: float = math.nan
+
+    def value(self, values: NDArray[np.float64]) -> float:
+        """The statistic of finite values, shape (n,); NaN for none."""
+        if not len(values):
+            return math.nan
+        return float(np.quantile(values, self.quantile) if self.kind == "quantile" else values.mean())
+
+    def interval(self, values: NDArray[np.float64]) -> tuple[float, float]:
+        """95 %: order statistics for a quantile, Wilson for a rate, as ``mean_interval`` for a score; NaN for none."""
+        if self.kind == "quantile":
+            return _quantile_interval(values, self.quantile)
+        found = wilson(float(values.sum()), len(values)) if self.kind == "rate" else mean_interval(values)
+        return found.low, found.high
+
+
+_LATENCIES = tuple(Statistic(f"latency_p{p}", LATENCY, "quantile", "up", p / 100) for p in (50, 95, 99))
+_RATES = (Statistic("refusal_rate", REFUSED, "rate", "up"), Statistic("error_rate", ERROR, "rate", "up"))
+
+
+def statistics_of(columns: Mapping[str, object]) -> list[Statistic]:
+    """The statistics that can be computed from ``columns``, in the order in which they are shown."""
+    fixed = [item for item in (*_LATENCIES, *_RATES) if item.column in columns]
+    scores = [name for name in columns if name not in (LATENCY, REFUSED, ERROR)]
+    return [*fixed, *(Statistic(name, name, "mean", _worse(name)) for name in scores)]
+
+
+def _worse(score: str) -> str | None:
+    """A score is worse when low, unless its metric says otherwise."""
+    from workbench.scoring.metrics import definitions
+
+    depth = score.partition("@")[2]
+    metric = definitions(int(depth) if depth.isdigit() else 1).get(score)
+    better = True if metric is None else metric.higher_is_better
+    return None if better is None else "down" if better else "up"
+
+
+def _quantile_interval(values: NDArray[np.float64], quantile: float) -> tuple[float, float]:
+    n = len(values)
+    if n < 2:
+        return math.nan, math.nan
+    half = Z * math.sqrt(n * quantile * (1 - quantile))
+    low, high = math.floor(n * quantile - half), math.ceil(n * quantile + half)
+    ordered = np.sort(values)
+    return float(ordered[max(low, 0)]), float(ordered[min(high, n - 1)])
+
+
+class Counted(NamedTuple):
+    """The finite values of a column in one window, and how many rows have none or one that is not finite."""
+
+    values: NDArray[np.float64]
+    n_missing: int
+    n_non_finite: int
+
+
+def counted(values: NDArray[np.float64]) -> Counted:
+    """Sort a column's values, shape (n,), into finite, missing (NaN) and not finite (±inf)."""
+    finite = np.isfinite(values)
+    missing = int(np.isnan(values).sum())
+    return Counted(values[finite], missing, int(len(values) - finite.sum() - missing))
+
+
+# ---------------------------------------------------------------- which rows
+
+
+def window_size(window: int | str) -> tuple[int, float]:
+    """``(requests, 0)`` for a number, ``(0, seconds)`` for a text like ``"6h"``, ``"30min"``, ``"1d"``.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    text = str(window).strip().lower()
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text)
+    if found and not isinstance(window, bool):
+        amount, unit = float(found[1]), found[2]
+        if unit == "" and amount == int(amount) >= 1:
+            return int(amount), 0.0
+        if unit in _UNITS and amount > 0:
+            return 0, amount * _UNITS[unit]
+    raise InputError(f"window or step {window!r}: use a number of requests from 1 on, or a time such as 30min, 6h, 1d")
+
+
+class Window(NamedTuple):
+    """Rows ``[first, last)`` of one window, those from ``fresh`` on new since the window before; times in seconds."""
+
+    first: int
+    last: int
+    fresh: int
+    start: float
+    end: float
+
+
+def rolling(log: QueryLog, window: int | str, step: int | str | None = None) -> list[Window]:
+    """The windows over a log, each of the whole size asked for.
+
+    Parameters
+    ----------
+    window, step
+        Numbers of requests, or times (``"6h"``); the step is a quarter of the window by default and of its kind. With
+        requests, the last window ends at the last request.
+
+    Raises
+    ------
+    InputError
+        For a time over a log without times, a step of the other kind, or more than 200,000 windows.
+    """
+    requests, seconds = window_size(window)
+    step_requests, step_seconds = window_size(step) if step is not None else (max(requests // 4, 1), seconds / 4)
+    if bool(requests) != bool(step_requests) and step is not None:
+        raise InputError(f"step {step!r} is of another kind than window {window!r}; use requests or time for both")
+    if requests:
+        return _by_requests(log, requests, step_requests)
+    if log.times is None:
+        raise InputError(f"{log.name} has no times, so a window of {window} cannot be taken; use a number of requests")
+    return _by_time(log.times, seconds, step_seconds)
+
+
+def _by_requests(log: QueryLog, size: int, step: int) -> list[Window]:
+    n = len(log)
+    _few_enough((n - size) / step)
+    ends = list(range(size, n + 1, step))
+    if ends and ends[-1] != n:
+        ends.append(n)
+    times = log.times
+    found, before = [], 0
+    for end in ends:
+        moments = (math.nan, math.nan) if times is None else (float(times[end - size]), float(times[end - 1]))
+        found.append(Window(end - size, end, before, *moments))
+        before = end
+    return found
+
+
+def _by_time(times: NDArray[np.float64], size: float, step: float) -> list[Window]:
+    count = (times[-1] - times[0] - size) / step
+    _few_enough(count)
+    ends = times[0] + size + step * np.arange(max(math.floor(count) + 1, 0))
+    firsts, lasts = np.searchsorted(times, ends - size), np.searchsorted(times, ends)
+    before = [0, *lasts[:-1].tolist()]
+    rows = zip(firsts.tolist(), lasts.tolist(), before, ends.tolist(), strict=True)
+    return [Window(first, last, fresh, end - size, end) for first, last, fresh, end in rows]
+
+
+def _few_enough(count: float) -> None:
+    if count > MOST_WINDOWS:
+        raise InputError(f"{count:,.0f} windows are more than {MOST_WINDOWS:,}; use a longer window or step")

@@ -7,21 +7,292 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from workbench.diagnosis.breakdown import outcomes
-from workbench.diagnosis.candidates import SEED, Candidates, Table, chosen, corrected, strongest_exact
-from workbench.diagnosis.dimensions import Dimension, Dimensions, dimension_title, value_title
+from workbench.diagnosis.queries import Dimension, Dimensions, dimension_title, outcomes, value_title
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Masks = NDArray[np.bool_]
+
+
+# ------------------------------------------------------------------------------
+# Every conjunction of up to three conditions, how unusual each is, and which of them are worth telling.
+#
+# Every candidate with enough samples is tried, and the p-value of each is corrected for all of them: by the permutation
+# distribution of the strongest candidate (Westfall & Young 1993) where that is affordable, else by Bonferroni over those
+# candidates that could have become significant at all (Tarone 1990). Either way a set in which failing has nothing to do
+# with any condition yields a slice in at most 5 % of cases.
+
+
+#: Draws of the permutation distribution, at most and at once.
+DRAWS, BATCH = 1000, 100
+#: Stop drawing once so many draws beat the strongest slice (Besag & Clifford 1991).
+ENOUGH = 25
+#: Candidates × distinct profiles up to which permutations are drawn.
+AFFORDABLE = 20_000_000
+#: Share of samples in common (of those in either) from which two slices are one.
+NEARLY_THE_SAME = 0.8
+#: Significant candidates that are compared with each other at most, the strongest.
+MOST_COMPARED = 400
+#: What a slice must still show outside the slices listed before it.
+LEFT_OVER = 0.01
+SEED = 20240501
+
+
+# ---------------------------------------------------------------- counting
+
+
+class Table(NamedTuple):
+    """The four numbers that say what is unusual: samples and failing ones, in all and in candidates."""
+
+    n_all: int
+    failing_all: int
+
+
+class Candidates:
+    """Every conjunction of up to three conditions with enough samples.
+
+    Parameters
+    ----------
+    items
+        (n, m) where each condition holds, over the tested samples only.
+    groups
+        (m,) conditions of one group exclude each other or say the same, and are not combined.
+    least
+        Samples that a candidate has at least.
+
+    Attributes
+    ----------
+    members
+        (c, 3) the conditions of each candidate, −1 where there are fewer.
+    n
+        (c,) samples of each.
+    """
+
+    def __init__(self, items: Masks, groups: Ints, least: int) -> None:
+        self.items = items
+        profiles, self.profile = _profiles(items)
+        self.profiles = profiles.astype(np.float32)
+        self.weights = np.bincount(self.profile, minlength=len(profiles)).astype(np.float32)
+        free = groups[:, None] != groups[None, :]
+        self.members, self.n = self._search(free, least)
+
+    def _search(self, free: Masks, least: int) -> tuple[Ints, Ints]:
+        a, w, m = self.profiles, self.weights, self.profiles.shape[1]
+        ones = np.rint(w @ a).astype(np.int64)
+        pairs = np.rint(a.T @ (w[:, None] * a)).astype(np.int64)
+        good = free & (pairs >= least) & (pairs < np.minimum(ones[:, None], ones[None, :]))
+        single = np.flatnonzero((ones >= least) & (ones < w.sum()))
+        first, second = np.nonzero(np.triu(good, 1))
+        rows = [np.stack([single, np.full_like(single, -1), np.full_like(single, -1)], axis=1),
+                np.stack([first, second, np.full_like(first, -1)], axis=1)]  # fmt: skip
+        counts = [ones[single], pairs[first, second]]
+        for i in range(m - 2):
+            held = a[a[:, i] > 0]
+            triples = np.rint(held.T @ (w[a[:, i] > 0, None] * held)).astype(np.int64)
+            fit = good & good[i][:, None] & good[i][None, :] & (triples >= least) & (triples < pairs)
+            fit &= (triples < pairs[i][:, None]) & (triples < pairs[i][None, :])
+            j, k = np.nonzero(np.triu(fit, 1)[i + 1 :, i + 1 :])
+            rows.append(np.stack([np.full_like(j, i), j + i + 1, k + i + 1], axis=1))
+            counts.append(triples[j + i + 1, k + i + 1])
+        return np.concatenate(rows), np.concatenate(counts)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def holds(self, candidate: int) -> Masks:
+        """(n,) the samples of one candidate."""
+        return np.asarray(self.items[:, [at for at in self.members[candidate] if at >= 0]].all(axis=1))
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float32]:
+        """(c, u) which profiles of conditions belong to each candidate."""
+        return self.by_profile(np.arange(len(self)))
+
+    def by_profile(self, some: Ints) -> NDArray[np.float32]:
+        """(len(some), u) the rows of :attr:`matrix` of some candidates."""
+        padded = np.concatenate([self.profiles.T, np.ones((1, len(self.profiles)), dtype=np.float32)])
+        members = self.members[some]
+        return np.asarray(padded[members[:, 0]] * padded[members[:, 1]] * padded[members[:, 2]], dtype=np.float32)
+
+    def count(self, failed: Masks) -> NDArray[np.float32]:
+        """(u,) failing samples of each profile."""
+        return np.bincount(self.profile, weights=failed, minlength=len(self.profiles)).astype(np.float32)
+
+    def failing(self, failed: Masks) -> Ints:
+        """(c,) failing samples of each candidate."""
+        f = self.count(failed)
+        if self.affordable:
+            return np.rint(self.matrix @ f).astype(np.int64)
+        return self._counted(f)
+
+    @property
+    def affordable(self) -> bool:
+        """Whether permutations of all candidates are counted in reasonable time and memory."""
+        return len(self) * len(self.profiles) <= AFFORDABLE
+
+    def _counted(self, f: NDArray[np.float32]) -> Ints:
+        """Failing samples without a matrix of all candidates."""
+        a, m = self.profiles, self.profiles.shape[1]
+        found = np.empty(len(self), dtype=np.int64)
+        depth = (self.members >= 0).sum(axis=1)
+        ones, pairs = f @ a, a.T @ (f[:, None] * a)
+        found[depth == 1] = np.rint(ones[self.members[depth == 1, 0]])
+        found[depth == 2] = np.rint(pairs[self.members[depth == 2, 0], self.members[depth == 2, 1]])
+        for i in range(m - 2):
+            mine = (depth == 3) & (self.members[:, 0] == i)
+            held = a[:, i] > 0
+            triples = a[held].T @ (f[held, None] * a[held])
+            found[mine] = np.rint(triples[self.members[mine, 1], self.members[mine, 2]])
+        return found
+
+
+def _profiles(items: Masks) -> tuple[Masks, Ints]:
+    """The distinct rows of ``items`` (at most 64 columns), and which of them each row is."""
+    bits = items.astype(np.uint64) @ (np.uint64(1) << np.arange(items.shape[1], dtype=np.uint64))
+    distinct, profile = np.unique(bits, return_inverse=True)
+    unpacked = (distinct[:, None] >> np.arange(items.shape[1], dtype=np.uint64)) & np.uint64(1)
+    return unpacked.astype(bool), profile.ravel().astype(np.int64)
+
+
+# ---------------------------------------------------------------- testing
+
+
+def strength(n: Ints, x: Any, table: Table) -> Floats:
+    """Likelihood ratio (G²) of "fails more often inside than outside", 0 where it fails less often.
+
+    Parameters
+    ----------
+    n
+        (c,) or (c, 1) samples of each candidate.
+    x
+        (c,) or (c, b) failing ones among them.
+    """
+    n_all, k = table
+    logs = np.arange(n_all + 1, dtype=float)
+    logs[1:] *= np.log(logs[1:])
+    constant = logs[n_all] - logs[k] - logs[n_all - k] - logs[n] - logs[n_all - n]
+    inside = logs[x] + logs[n - x]
+    outside = logs[k - x] + logs[n_all - k - n + x]
+    return np.where(x * n_all > n * k, 2 * (inside + outside + constant), 0.0)
+
+
+def exact(n: Any, x: Any, table: Table) -> Floats:
+    """One-sided exact p-value (hypergeometric) of at least ``x`` failing among ``n``."""
+    from scipy.stats import hypergeom
+
+    return np.asarray(hypergeom.sf(np.asarray(x) - 1, table.n_all, table.failing_all, n), dtype=float)
+
+
+def strongest_exact(candidates: Candidates, x: Ints, table: Table) -> Floats:
+    """(c,) exact p-values of the candidates that may be reported; 1 for the others, which would cost time for nothing."""
+    p = np.ones(len(candidates))
+    some = np.argsort(-strength(candidates.n, x, table), kind="stable")[:MOST_COMPARED]
+    p[some] = exact(candidates.n[some], x[some], table)
+    return p
+
+
+def corrected(candidates: Candidates, x: Ints, table: Table, p: Floats, seed: int = SEED) -> tuple[Floats, str]:
+    """(c,) p-values corrected for all candidates, and the name of the correction."""
+    if candidates.affordable:
+        return _by_permutation(candidates, strength(candidates.n, x, table), table, seed), "Westfall–Young"
+    least = np.sort(_smallest_possible(candidates.n, table))
+    tried = np.arange(1, len(least) + 1)
+    reachable = np.searchsorted(least, 0.05 / tried, side="right")
+    k = int(tried[np.argmax(reachable <= tried)]) if (reachable <= tried).any() else len(least)
+    return np.minimum(1.0, p * k), "Tarone–Bonferroni"
+
+
+def _smallest_possible(n: Ints, table: Table) -> Floats:
+    """(c,) the p-value that a candidate would have if as many of its samples failed as can fail."""
+    from scipy.stats import hypergeom
+
+    most = np.minimum(n, table.failing_all)
+    return np.asarray(hypergeom.pmf(most, table.n_all, table.failing_all, n), dtype=float)
+
+
+def _by_permutation(candidates: Candidates, observed: Floats, table: Table, seed: int) -> Floats:
+    rng = np.random.default_rng(seed)
+    weights = candidates.weights.astype(np.int64)
+    strongest = np.empty(0)
+    best = observed.max(initial=0.0)
+    while len(strongest) < DRAWS and (strongest >= best - 1e-9).sum() < ENOUGH:
+        drawn = rng.multivariate_hypergeometric(weights, table.failing_all, size=BATCH, method="marginals")
+        strongest = np.concatenate([strongest, _maxima(candidates, drawn.T.astype(np.float32), table)])
+    ranked = np.sort(strongest)
+    beaten = len(ranked) - np.searchsorted(ranked, observed - 1e-9, side="left")
+    return np.asarray((1.0 + beaten) / (1.0 + len(ranked)), dtype=float)
+
+
+def _maxima(candidates: Candidates, drawn: NDArray[np.float32], table: Table) -> Floats:
+    """(b,) the strength of the strongest candidate in each draw of failing samples by profile (u, b)."""
+    best = np.zeros(drawn.shape[1])
+    step = max(1, 2_000_000 // drawn.shape[1])
+    for at in range(0, len(candidates), step):
+        x = np.rint(candidates.matrix[at : at + step] @ drawn).astype(np.int64)
+        best = np.maximum(best, strength(candidates.n[at : at + step, None], x, table).max(axis=0))
+    return best
+
+
+# ---------------------------------------------------------------- choosing
+
+
+class Slice(NamedTuple):
+    """A slice to report: the candidate, and others that hold nearly the same samples."""
+
+    candidate: int
+    same: list[int]
+
+
+def chosen(candidates: Candidates, x: Ints, table: Table, q: Floats, failed: Masks, alpha: float, top: int) -> list[Slice]:
+    """The significant candidates, strongest first, without those that say again what one before them said.
+
+    Of nearly identical ones the shortest is taken unless it is clearly weaker. What a slice shows beyond the samples of
+    those before it must be unusual by itself.
+    """
+    power = strength(candidates.n, x, table)
+    depth = (candidates.members >= 0).sum(axis=1)
+    left = np.array([at for at in np.lexsort((depth, -power))[:MOST_COMPARED] if q[at] <= alpha and power[at] > 0], dtype=int)
+    held = candidates.by_profile(left)
+    failing = candidates.count(failed)
+    uncovered = np.ones(len(failing), dtype=bool)
+    found: list[Slice] = []
+    while len(left) and len(found) < top:
+        near = _overlaps(held, held[0], candidates.weights) >= NEARLY_THE_SAME
+        similar = left[near]
+        pick = min((at for at in similar if power[at] >= 0.9 * power[left[0]]), key=lambda at: (depth[at], -power[at]))
+        mine = held[near][int(np.flatnonzero(similar == pick)[0])] > 0
+        if _unusual_beyond(mine, uncovered, candidates.weights, failing):
+            found.append(Slice(int(pick), [int(at) for at in similar if at != pick][:5]))
+            uncovered &= ~mine
+        left, held = left[~near], held[~near]
+    return found
+
+
+def _overlaps(held: NDArray[np.float32], one: NDArray[np.float32], weights: NDArray[np.float32]) -> Floats:
+    """(k,) samples that each slice has in common with ``one``, of those in either."""
+    both = held @ (weights * one)
+    return np.asarray(both / (held @ weights + one @ weights - both), dtype=float)
+
+
+def _unusual_beyond(mine: Masks, uncovered: Masks, weights: NDArray[np.float32], failing: NDArray[np.float32]) -> bool:
+    rest = mine & uncovered
+    n, x = round(float(weights[rest].sum())), round(float(failing[rest].sum()))
+    table = Table(round(float(weights[uncovered].sum())), round(float(failing[uncovered].sum())))
+    return n > 0 and float(exact(n, x, table)) <= LEFT_OVER
+
+
+# ------------------------------------------------------------------------------
+
 
 COLUMNS = ("rule", "n", "n_failing", "rate", "lift", "p_value", "q_value", "conditions", "same_samples", "sample_ids")
 #: Conditions that are combined at most; those that part the samples most evenly come first.

@@ -3,10 +3,112 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from workbench.data.schema import none_if_missing
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# ------------------------------------------------------------------------------
+# How far a judge agrees with people: agreement beyond chance, and what it gets wrong.
+
+
+_FIELDS = ("n", "n_error", "accuracy", "precision", "recall", "f1", "kappa", "kappa_low", "kappa_high")
+
+
+def agreement(labels: Iterable[Any], predictions: Iterable[Any], positive: Any = None) -> pd.Series:
+    """Agreement of a judge's verdicts with human labels.
+
+    Parameters
+    ----------
+    labels
+        What people said, of any kind and number of classes; pairs without a label are left out.
+    predictions
+        What the judge said, as many. A missing one (None, NaN) is an error of the judge: counted, left out of the rest.
+    positive
+        The class that ``precision, recall, f1`` speak of; without it they are macro averages over the classes.
+
+    Returns
+    -------
+    Series
+        ``n`` (judged pairs, may be 0), ``n_error``, ``accuracy, precision, recall, f1`` in [0, 1], ``kappa`` in [−1, 1]
+        (Cohen 1960) with its 95 % interval ``kappa_low, kappa_high`` (Fleiss, Cohen & Everitt 1969). NaN where a figure
+        is undefined: no pairs, or for kappa only one class in use.
+
+    Raises
+    ------
+    InputError
+        When the two are not equally long.
+    """
+    import pandas as pd
+
+    said, judged = _plain(labels), _plain(predictions)
+    if len(said) != len(judged):
+        counts = f"{len(said)} labels and {len(judged)} predictions"
+        raise InputError(f"agreement: {counts}; give one prediction for each label")
+    known = [(a, b) for a, b in zip(said, judged, strict=True) if a is not None]
+    pairs = [(a, b) for a, b in known if b is not None]
+    found = dict.fromkeys(_FIELDS, np.nan) | {"n": float(len(pairs)), "n_error": float(len(known) - len(pairs))}
+    if pairs:
+        table, classes = _table(pairs)
+        found |= _rates(table, classes, none_if_missing(positive)) | _kappa(table)
+    return pd.Series(found, index=list(_FIELDS), dtype=float)
+
+
+def _plain(values: Iterable[Any]) -> list[Hashable]:
+    """Python values, missing ones None; numpy scalars unwrapped so that equal ones are equal."""
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    return [none_if_missing(value) for value in plain]
+
+
+def _table(pairs: Sequence[tuple[Hashable, Hashable]]) -> tuple[np.ndarray, list[Hashable]]:
+    """Confusion counts: rows are labels, columns predictions."""
+    classes = list(dict.fromkeys([a for a, _ in pairs] + [b for _, b in pairs]))
+    place = {value: i for i, value in enumerate(classes)}
+    table = np.zeros((len(classes), len(classes)))
+    np.add.at(table, ([place[a] for a, _ in pairs], [place[b] for _, b in pairs]), 1)
+    return table, classes
+
+
+def _rates(table: np.ndarray, classes: list[Hashable], positive: Any) -> dict[str, float]:
+    right, labelled, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision = np.where(predicted > 0, right / predicted, np.nan)
+        recall = np.where(labelled > 0, right / labelled, np.nan)
+    f1 = 2 * right / np.maximum(labelled + predicted, 1)
+    accuracy = float(right.sum() / table.sum())
+    if positive is None:
+        # A class that was never predicted (or labelled) counts 0, as in scikit-learn's macro average.
+        macro = {"precision": float(np.nan_to_num(precision).mean()), "recall": float(np.nan_to_num(recall).mean())}
+        return {"accuracy": accuracy, **macro, "f1": float(f1.mean())}
+    if positive not in classes:
+        return {"accuracy": accuracy}
+    at = classes.index(positive)
+    return {"accuracy": accuracy, "precision": float(precision[at]), "recall": float(recall[at]), "f1": float(f1[at])}
+
+
+def _kappa(table: np.ndarray) -> dict[str, float]:
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    shares = table / table.sum()
+    if np.isclose(shares.sum(axis=1) @ shares.sum(axis=0), 1):
+        return {}
+    # Its test against chance divides by zero in degenerate tables; only kappa and its interval are used here.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        result = cohens_kappa(table)
+    low, high = max(-1.0, float(result.kappa_low)), min(1.0, float(result.kappa_upp))
+    return {"kappa": float(result.kappa), "kappa_low": low, "kappa_high": high}
+
+
+# ------------------------------------------------------------------------------
+
 
 #: Two-sided 95 %.
 Z = 1.959963984540054
@@ -92,3 +194,401 @@ def _means(
     rows = max(1, 2_000_000 // n)
     parts = [values[rng.integers(0, n, size=(min(rows, DRAWS - at), n))].mean(axis=1) for at in range(0, DRAWS, rows)]
     return np.concatenate(parts)
+
+
+# ------------------------------------------------------------------------------
+# A mean over many judged samples, corrected by the few that people judged as well: prediction-powered inference.
+
+
+class Corrected(NamedTuple):
+    """A mean with its 95 % interval; ``weight`` of the judge in [0, 1]: 0 uses people alone, 1 trusts it as it is.
+
+    ``n`` labelled and ``n_other`` judged only. NaN with fewer than two labels.
+    """
+
+    mean: float
+    low: float
+    high: float
+    weight: float
+    n: int
+    n_other: int
+
+
+def judge_corrected_mean(
+    human: ArrayLike, judged: ArrayLike, others: ArrayLike, *, tuned: bool = True, low: float = 0.0, high: float = 1.0
+) -> Corrected:
+    """The mean that people would have given to all samples, from the judge on all and people on some.
+
+    θ = λ · mean(others) + mean(human − λ · judged), with variance λ² var(others) / N + var(human − λ · judged) / n and
+    a normal interval, cut off at the ends of the range. It holds when the labelled samples are a random part of all,
+    however bad the judge is; a good judge makes it narrower than people alone.
+
+    Parameters
+    ----------
+    human, judged
+        (n,) what people said and what the judge said on the same samples; 0 and 1, or scores.
+    others
+        (N,) what the judge said on the samples without a label.
+    tuned
+        λ = cov(human, judged) / ((1 + n/N) var(judged)) within [0, 1] (PPI++); False is λ = 1, the first form.
+    low, high
+        The range of the values.
+
+    Raises
+    ------
+    InputError
+        When ``human`` and ``judged`` are not equally long, or anything is missing.
+
+    Sources: Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, Science 382 (2023); Angelopoulos, Duchi and Zrnic, PPI++
+    (2023).
+    """
+    y, f, rest = (np.asarray(values, dtype=float) for values in (human, judged, others))
+    if len(y) != len(f) or not all(np.isfinite(values).all() for values in (y, f, rest)):
+        raise InputError(f"judge_corrected_mean: {len(y)} human and {len(f)} judged values; give pairs without gaps")
+    n, more = len(y), len(rest)
+    if n < 2:
+        return Corrected(math.nan, math.nan, math.nan, math.nan, n, more)
+    weight = _weight(y, f, rest) if tuned else float(more > 0)
+    mean = float((weight * rest.mean() if more else 0.0) + (y - weight * f).mean())
+    variance = float((y - weight * f).var(ddof=1)) / n
+    variance += weight**2 * float(rest.var(ddof=1)) / more if more > 1 else 0.0
+    half = Z * math.sqrt(variance)
+    at, start, end = (min(max(value, low), high) for value in (mean, mean - half, mean + half))
+    return Corrected(at, start, end, weight, n, more)
+
+
+def _weight(y: NDArray[np.float64], f: NDArray[np.float64], rest: NDArray[np.float64]) -> float:
+    spread = float(np.concatenate([f, rest]).var(ddof=1))
+    if not len(rest) or spread == 0:
+        return 0.0
+    together = float(((y - y.mean()) * (f - f.mean())).sum()) / (len(y) - 1)
+    return min(max(together / ((1 + len(y) / len(rest)) * spread), 0.0), 1.0)
+
+
+# ------------------------------------------------------------------------------
+# Intervals and tests of paired differences: the same samples scored in two runs.
+#
+# Everything here depends on the multiset of differences alone and treats both directions alike, so that swapping the
+# runs mirrors every figure exactly: the delta changes its sign, the interval is turned over, p-values stay.
+
+
+Floats = NDArray[np.float64]
+
+_BOOTSTRAP = "paired bootstrap"
+#: The normal quantile of the power that "smallest detectable" promises: 80 %.
+_Z_POWER = 0.8416212335729143
+#: Random sign assignments of the permutation test.
+FLIPS = 9999
+#: From this many differing pairs on the permutation distribution is taken as normal.
+NORMAL_FROM = 2000
+#: Up to this many differing pairs every sign assignment is counted.
+ENUMERATE_UP_TO = 12
+#: Discordant pairs from which McNemar's test uses the normal approximation.
+MCNEMAR_NORMAL_FROM = 20_000
+
+
+def exact_mean(values: Floats) -> float:
+    """The mean, correctly rounded, so that the order of the values does not matter; NaN without any."""
+    return math.fsum(values.tolist()) / len(values) if len(values) else math.nan
+
+
+def difference_interval(differences: Floats) -> Interval:
+    """The 95 % interval of the mean difference: percentiles of 2,000 bootstrap samples of the pairs (Efron 1979) up to
+    5,000 pairs, normal above.
+
+    Percentiles and not BCa: where few pairs differ, its correction leaves out 0 on the word of a single pair.
+    ``(d, d)`` when all differences are the same d; NaN without pairs, and for a single one that differs.
+    """
+    values = np.sort(np.asarray(differences, dtype=float))
+    if not len(values) or (len(values) == 1 and values[0] != 0):
+        return NONE
+    if values[0] == values[-1]:
+        return Interval(float(values[0]), float(values[0]), "constant")
+    if len(values) > BOOTSTRAP_UP_TO:
+        half = Z * float(values.std(ddof=1)) / math.sqrt(len(values))
+        mean = exact_mean(values)
+        return Interval(mean - half, mean + half, "normal")
+    return _mirrored(values)
+
+
+def _mirrored(values: Floats) -> Interval:
+    """Percentiles computed for one chosen direction and turned over for the other, so that both agree exactly."""
+    opposite = np.sort(-values)
+    where = np.flatnonzero(values != opposite)
+    if not len(where):
+        low, high = _percentiles(values)
+        return Interval((low - high) / 2, (high - low) / 2, _BOOTSTRAP)
+    if values[where[-1]] > opposite[where[-1]]:
+        return Interval(*_percentiles(values), _BOOTSTRAP)
+    low, high = _percentiles(opposite)
+    return Interval(-high, -low, _BOOTSTRAP)
+
+
+def _percentiles(values: Floats) -> tuple[float, float]:
+    low, high = np.quantile(bootstrap_means(values), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def mcnemar_mid_p(fixed: int, broken: int) -> float:
+    """McNemar's mid-p value of pairs that changed in either direction (Fagerland, Lydersen and Laake 2013).
+
+    Two-sided, in (0, 1]; 1 when nothing changed. Unlike the exact test it is not conservative at small counts.
+    """
+    n, fewer = fixed + broken, min(fixed, broken)
+    if n == 0 or fixed == broken:
+        return 1.0
+    if n > MCNEMAR_NORMAL_FROM:
+        return _two_sided(abs(fixed - broken) / math.sqrt(n))
+    # Logarithms of k! by running sums: importing scipy for this would take longer than the whole comparison.
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+    chosen = np.arange(fewer + 1)
+    masses = np.exp(factorials[n] - factorials[chosen] - factorials[n - chosen] - n * math.log(2))
+    return float(min(1.0, 2 * masses.sum() - masses[fewer]))
+
+
+def permutation_p(differences: Floats, *, flips: int = FLIPS, seed: int = SEED) -> float:
+    """Two-sided p of the mean difference under random exchange of the two runs within each pair (Fisher 1935).
+
+    Every assignment is counted up to 12 differing pairs, ``flips`` random ones are drawn up to 2,000 (p is then
+    (1 + hits) / (1 + flips), an equal sum being half a hit), and the normal limit is used beyond. Differences of one size
+    only are those of a score that is 0 or 1 in effect: they get McNemar's mid-p, so that the same data give the same p
+    under either name. In (0, 1]; 1 when the mean difference is 0.
+    """
+    values = np.asarray(differences, dtype=float)
+    sizes = np.sort(np.abs(values[values != 0]))
+    if not len(sizes):
+        return 1.0
+    if sizes[0] == sizes[-1]:
+        return mcnemar_mid_p(int((values > 0).sum()), int((values < 0).sum()))
+    observed, tolerance = abs(math.fsum(values.tolist())), 1e-9 * float(sizes.sum())
+    if observed <= tolerance:
+        return 1.0
+    if len(sizes) >= NORMAL_FROM:
+        return _two_sided(observed / math.sqrt(math.fsum((sizes**2).tolist())))
+    if len(sizes) <= ENUMERATE_UP_TO:
+        sums = _all_sums(sizes)
+        return float(np.mean(np.abs(sums) >= observed - tolerance))
+    sums = np.abs(_random_sums(sizes, flips, np.random.default_rng(seed)))
+    tied = np.abs(sums - observed) <= tolerance
+    return float((1 + np.sum((sums > observed) & ~tied) + np.sum(tied) / 2) / (1 + flips))
+
+
+def _all_sums(sizes: Floats) -> Floats:
+    sums = np.zeros(1)
+    for size in sizes:
+        sums = np.concatenate([sums - size, sums + size])
+    return sums
+
+
+def _random_sums(sizes: Floats, flips: int, rng: np.random.Generator) -> Floats:
+    """Sums of ``sizes`` under random signs; equal sizes are drawn together as one binomial."""
+    distinct, counts = np.unique(sizes, return_counts=True)
+    if len(distinct) <= len(sizes) // 4:
+        heads = rng.binomial(counts, 0.5, size=(flips, len(distinct)))
+        sums: Floats = (2 * heads - counts) @ distinct
+        return sums
+    rows = max(1, 4_000_000 // len(sizes))
+    parts = [_signs(min(rows, flips - at), len(sizes), rng) @ sizes for at in range(0, flips, rows)]
+    return np.concatenate(parts)
+
+
+def _signs(rows: int, columns: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    packed = rng.integers(0, 256, size=(rows, (columns + 7) // 8), dtype=np.uint8)
+    return np.unpackbits(packed, axis=1, count=columns).astype(np.float32) * 2 - 1
+
+
+def adjusted(p_values: Sequence[float], method: str = "holm") -> Floats:
+    """P-values corrected for how many were looked at; missing ones stay missing and do not count.
+
+    Parameters
+    ----------
+    method
+        ``"holm"`` (no false alarm in the whole family) or ``"bh"`` (Benjamini–Hochberg: share of false alarms).
+    """
+    p = np.asarray(p_values, dtype=float)
+    result = np.full(len(p), np.nan)
+    known = np.flatnonzero(np.isfinite(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    n, rank = len(order), np.arange(1, len(order) + 1)
+    if method == "holm":
+        raised = np.maximum.accumulate(p[order] * (n - rank + 1))
+    else:
+        raised = np.minimum.accumulate((p[order] * n / rank)[::-1])[::-1]
+    result[order] = np.minimum(raised, 1.0)
+    return result
+
+
+def smallest_detectable(differences: Floats, *, binary: bool = False) -> float:
+    """The smallest true mean difference that so many pairs with this spread show in 4 of 5 repetitions (two-sided 5 %).
+
+    (z₀.₉₇₅ + z₀.₈) · √(mean d² / n). For 0/1 scores no fewer than 5 pairs that all change in one direction, the least
+    that McNemar's mid-p can call. NaN when the set cannot show any, or when no pair differs and the spread is unknown.
+    """
+    values = np.asarray(differences, dtype=float)
+    n = len(values)
+    if n < 2:
+        return math.nan
+    spread = math.sqrt(math.fsum((values**2).tolist()) / n)
+    found = (Z + _Z_POWER) * spread / math.sqrt(n)
+    if binary:
+        found = max(found, 5 / n)
+        return found if found <= 1 else math.nan
+    return found if spread > 0 else math.nan
+
+
+def _two_sided(z: float) -> float:
+    return math.erfc(z / math.sqrt(2))
+
+
+# ------------------------------------------------------------------------------
+# A score against yes-or-no labels: the curve over all cuts, the area below it, and the cut that agrees best.
+#
+# Everywhere ``right`` says what people said (True = right) and the judge calls an answer wrong when it scores below the
+# cut, so that "found" is the share of wrong answers that the judge finds and "false alarm" the share of right ones it
+# blames.
+
+
+#: Cuts that are tried: the steps of the slider.
+GRID: Floats = np.round(np.linspace(0, 1, 101), 2)
+#: Bootstrap draws of a suggested cut.
+CUT_DRAWS = 1000
+
+
+class Cut(NamedTuple):
+    """The cut that agrees best with people: in the middle of those that agree equally well.
+
+    ``low, high``: 95 % bootstrap interval, from the lowest to the highest cut that is as good as any; the labels do not
+    tell cuts within it apart. ``kappa`` is what it reaches on the labels it was chosen on, so a little flattering. NaN
+    without both classes.
+    """
+
+    value: float
+    low: float
+    high: float
+    kappa: float
+
+
+NO_CUT = Cut(math.nan, math.nan, math.nan, math.nan)
+
+
+def auroc(right: ArrayLike, score: ArrayLike) -> float:
+    """Chance that a right answer scores higher than a wrong one, a tie being half (Mann & Whitney 1947).
+
+    In [0, 1], 0.5 for a score that says nothing; NaN without both classes. Missing scores are left out.
+    """
+    labels, values = _known(right, score)
+    good, bad = int(labels.sum()), int((~labels).sum())
+    if not good or not bad:
+        return math.nan
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return float((ranks[labels].sum() - good * (good + 1) / 2) / (good * bad))
+
+
+def auroc_interval(right: ArrayLike, score: ArrayLike) -> Interval:
+    """95 % interval of :func:`auroc`: score interval with Hanley and McNeil's variance (Newcombe 2006, method 5).
+
+    Unlike a bootstrap it stays honest for a perfect score on few labels. NaN without both classes.
+    """
+    labels, _ = _known(right, score)
+    area, good, bad = auroc(right, score), int(labels.sum()), int((~labels).sum())
+    if math.isnan(area):
+        return NONE
+    ends = [_end(area, good, bad, bound) for bound in (0.0, 1.0)]
+    return Interval(ends[0], ends[1], "Newcombe")
+
+
+def _end(area: float, good: int, bad: int, bound: float) -> float:
+    """Where ``|area − θ| = z · se(θ)`` between ``area`` and ``bound``, by bisection."""
+    inner, outer = area, bound
+    for _ in range(60):
+        middle = (inner + outer) / 2
+        if abs(area - middle) <= Z * _spread(middle, good, bad):
+            inner = middle
+        else:
+            outer = middle
+    return (inner + outer) / 2
+
+
+def _spread(theta: float, good: int, bad: int) -> float:
+    more = (good + bad) / 2 - 1
+    bracket = 1 + more * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+    return math.sqrt(max(theta * (1 - theta) * bracket / (good * bad), 0.0))
+
+
+def _known(right: ArrayLike, score: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:
+    labels, values = np.asarray(right, dtype=bool), np.asarray(score, dtype=float)
+    keep = np.isfinite(values)
+    return labels[keep], values[keep]
+
+
+# ---------------------------------------------------------------- over all cuts
+
+
+def rates(right: NDArray[np.bool_], judged: Floats) -> tuple[Floats, Floats]:
+    """``false_alarm`` and ``found`` for every column of (n, cuts) verdicts (1 right, 0 wrong, NaN none); NaN without
+    that class."""
+    wrong = np.where(np.isnan(judged), 0.0, judged == 0)
+    there = (~np.isnan(judged)).astype(float)
+    good, bad = right.astype(float), (~right).astype(float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (good @ wrong) / (good @ there), (bad @ wrong) / (bad @ there)
+
+
+def kappas(right: NDArray[np.bool_], judged: Floats, weights: Floats | None = None) -> Floats:
+    """Cohen's kappa for every column of (n, cuts) verdicts; with (draws, n) weights a row a draw. NaN if undefined."""
+    weight = np.ones((1, len(right))) if weights is None else weights
+    there = ~np.isnan(judged)
+    says_right = np.where(there, judged == 1, False)
+    good = right[:, None]
+    # A label that the judge has no verdict on counts in no cell.
+    cells = [says_right & good, says_right & ~good, there & ~says_right & good, there & ~says_right & ~good]
+    both, too_kind, too_strict, neither = (weight @ cell.astype(float) for cell in cells)
+    n = both + too_kind + too_strict + neither
+    observed = both + neither
+    with np.errstate(invalid="ignore", divide="ignore"):
+        chance = ((both + too_strict) * (both + too_kind) + (too_kind + neither) * (too_strict + neither)) / n
+        found = np.where(n - chance > 1e-12, (observed - chance) / (n - chance), np.nan)
+    result: Floats = found[0] if weights is None else found
+    return result
+
+
+def best_cut(right: NDArray[np.bool_], judged: Floats, grid: Floats = GRID) -> Cut:
+    """The cut with the highest kappa, with its bootstrap interval (labels drawn anew within each class).
+
+    Parameters
+    ----------
+    right
+        (n,) what people said.
+    judged
+        (n, cuts) the judge's verdicts at each cut of ``grid``: 1 right, 0 wrong, NaN none.
+    """
+    own = kappas(right, judged)
+    if right.all() or not right.any() or not np.isfinite(own).any():
+        return NO_CUT
+    draws = _stratified(right)
+    again = kappas(right, judged, draws)
+    first, last = np.array([_best_run(row) for row in again if np.isfinite(row).any()]).T
+    low, high = np.quantile(first, 0.025, method="lower"), np.quantile(last, 0.975, method="higher")
+    start, end = _best_run(own)
+    value, ends = float(grid[(start + end) // 2]), (int(min(low, start)), int(max(high, end)))
+    return Cut(value, float(grid[ends[0]]), float(grid[ends[1]]), float(np.nanmax(own)))
+
+
+def _best_run(kappa: Floats) -> tuple[int, int]:
+    """First and last place of the longest run of cuts with the highest kappa."""
+    best = np.isfinite(kappa) & (kappa >= np.nanmax(kappa) - 1e-9)
+    places = np.flatnonzero(best)
+    runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+    longest = max(runs, key=len)
+    return int(longest[0]), int(longest[-1])
+
+
+def _stratified(right: NDArray[np.bool_]) -> Floats:
+    """(draws, n) how often each label is drawn, as many of each class as there are."""
+    rng = np.random.default_rng(SEED)
+    weights = np.zeros((CUT_DRAWS, len(right)))
+    for group in (right, ~right):
+        n = int(group.sum())
+        weights[:, group] = rng.multinomial(n, np.full(n, 1 / n), size=CUT_DRAWS)
+    return weights

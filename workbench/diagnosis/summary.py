@@ -9,10 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.diagnosis.statistics import NONE, mean_interval
-from workbench.scoring.metric import Metric, View
-from workbench.scoring.scored import Floats, Scored, ratio
-from workbench.scoring.states import CODES, INPUT_ERROR, JUDGE_ERROR, NOT_APPLICABLE, OK, SKIPPED, UNDEFINED
+from workbench.scoring.scored import (
+    CODES,
+    INPUT_ERROR,
+    JUDGE_ERROR,
+    NOT_APPLICABLE,
+    OK,
+    SKIPPED,
+    UNDEFINED,
+    Floats,
+    Scored,
+    ratio,
+)
 from workbench.scoring.thresholds import Thresholds
+from workbench.scoring.view import Metric, View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +160,7 @@ def _meets(metric: Metric, mean: float, target: float | None, attainable: float)
 
 def _formulas(view: View, name: str) -> tuple[str, ...]:
     """The formulas in force among the scored samples; empty for a metric that has only one."""
-    from workbench.scoring.overall import OVERALL, formulas
+    from workbench.scoring.metrics import OVERALL, formulas
 
     return tuple(sorted({formula for formula in formulas(view) if formula})) if name == OVERALL.name else ()
 
@@ -194,7 +204,7 @@ def oracle_ladder(view: View) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from workbench.diagnosis.attribution import CAUSES, attribute
+    from workbench.diagnosis.causes import CAUSES, attribute
     from workbench.diagnosis.statistics import wilson
     from workbench.scoring.metrics import score
 

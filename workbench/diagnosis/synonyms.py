@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.data.files import write_text
-from workbench.data.normalising import normalise
-from workbench.diagnosis.lexical import terms
-from workbench.diagnosis.misses import Miss
-from workbench.diagnosis.shelf import Shelf
+from workbench.data.text.normalise import normalise
+from workbench.diagnosis.corpus_index import Shelf, terms
+from workbench.diagnosis.missed import Miss
 from workbench.errors import InputError
 
 

@@ -9,24 +9,284 @@ in no document of the corpus has the highest.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from workbench.data.normalising import HAN_RUN, normalise
-from workbench.data.text import content_words, words
-from workbench.diagnosis.missed import as_corpus, with_ids
-from workbench.diagnosis.misses import Miss, find_misses
-from workbench.diagnosis.neighbours import TermVectors
-from workbench.diagnosis.shelf import Shelf
-from workbench.diagnosis.variants import Candidate, by_form, phrases
-from workbench.evidence.embed import Encoder
+from workbench.data.text.normalise import HAN_CHARACTER, HAN_RUN, normalise
+from workbench.data.text.words import char_ngrams, content_words, stem, words
+from workbench.diagnosis.corpus_index import Floats, Shelf
+from workbench.diagnosis.missed import Miss, as_corpus, find_misses, with_ids
+from workbench.diagnosis.queries import outcomes, questions_of, sample_frame
+from workbench.diagnosis.statistics import Z
+from workbench.evidence.encoders.base import Encoder
+from workbench.evidence.encoders.resolve import percentile
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
+
+
+# ------------------------------------------------------------------------------
+# Words that stand in failing questions more often than in passing ones, against their base rates.
+#
+# A word's log-odds in one group against another, with a prior that pulls rare words to what both groups have in common
+# (Monroe, Colaresi & Quinn 2008, "Fightin' Words", with the overall share of each word as informative prior). A question
+# counts once for a word, so the multinomial of the paper is a binomial per word and the Dirichlet prior a beta.
+
+
+TERM_COLUMNS = ("term", "n", "n_failing", "rate", "base_rate", "share_failing", "share_passing", "log_odds", "low", "high",
+           "p_value", "q_value")  # fmt: skip
+#: Weight of the prior, in questions on each side.
+PRIOR = 10.0
+_QUESTION_CUT = 2000
+
+
+class LogOdds(NamedTuple):
+    """Per term: log-odds ratio (positive = more in the first group), its 95 % interval, and z."""
+
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    z: NDArray[np.float64]
+
+
+def log_odds(first: Any, second: Any, n_first: int, n_second: int, prior: float = PRIOR) -> LogOdds:
+    """Log-odds ratios of terms in two groups, with an informative prior.
+
+    δ = ln((y₁ + α) / (n₁ + α₀ − y₁ − α)) − the same of the second group, α = α₀ · (y₁ + y₂) / (n₁ + n₂);
+    var δ ≈ the sum of the four reciprocals.
+
+    Parameters
+    ----------
+    first, second
+        (t,) texts of each group that have the term.
+    n_first, n_second
+        Texts in each group.
+    prior
+        α₀, above 0.
+
+    Returns
+    -------
+    Arrays of shape (t,); NaN for a term that every text has or none.
+    """
+    y1, y2 = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    share = (y1 + y2) / max(n_first + n_second, 1)
+    alpha = np.where((share > 0) & (share < 1), prior * share, np.nan)
+    cells = (y1 + alpha, n_first + prior - y1 - alpha, y2 + alpha, n_second + prior - y2 - alpha)
+    value = np.log(cells[0] / cells[1]) - np.log(cells[2] / cells[3])
+    spread = np.sqrt(sum(1 / cell for cell in cells))
+    return LogOdds(value, value - Z * spread, value + Z * spread, value / spread)
+
+
+def term_counts(texts: Iterable[Sequence[str]], failed: Sequence[bool] | NDArray[np.bool_]) -> dict[str, list[int]]:
+    """Term → how many passing and how many failing texts have it."""
+    counts: dict[str, list[int]] = {}
+    for terms, bad in zip(texts, failed, strict=True):
+        for word in set(terms):
+            counts.setdefault(word, [0, 0])[int(bad)] += 1
+    return counts
+
+
+def failing_terms(evaluation: Any, *, min_n: int = 3, top: int = 30) -> pd.DataFrame:
+    """Content words that are over-represented in the questions of failing samples.
+
+    Parameters
+    ----------
+    min_n
+        Tested questions that a word stands in at least.
+    top
+        Rows at most.
+
+    Returns
+    -------
+    DataFrame, the surest first (by the lower end of the interval): ``term`` (normalised), ``n`` tested questions with it,
+    ``n_failing``, ``rate`` failing among them, ``base_rate`` failing among all, ``share_failing`` and ``share_passing`` =
+    share of failing and of passing questions that have it, ``log_odds`` with its 95 % interval ``low, high``, one-sided
+    ``p_value`` and ``q_value`` (Benjamini–Hochberg over all words). Only words that lean to failing (log-odds above 0).
+    """
+    found = outcomes(evaluation)
+    questions = questions_of(sample_frame(evaluation))
+    kept = np.flatnonzero(found.tested)
+    words = [content_words(questions[at][:_QUESTION_CUT]) for at in kept]
+    return terms_of(words, found.failed[kept], min_n=min_n, top=top)
+
+
+def terms_of(
+    texts: Sequence[Sequence[str]], failed: NDArray[np.bool_], *, min_n: int = 3, top: int = 30
+) -> pd.DataFrame:
+    """:func:`failing_terms` over words of texts and whether each failed."""
+    import pandas as pd
+    from scipy.stats import false_discovery_control, norm
+
+    counts = term_counts(texts, failed)
+    terms = sorted(term for term, (passing, failing) in counts.items() if passing + failing >= min_n)
+    n_failing, n = int(np.sum(failed)), len(texts)
+    if not terms or not 0 < n_failing < n:
+        return pd.DataFrame(columns=list(TERM_COLUMNS))
+    table = np.array([counts[term] for term in terms], dtype=float)
+    odds = log_odds(table[:, 1], table[:, 0], n_failing, n - n_failing)
+    p = np.nan_to_num(norm.sf(odds.z), nan=1.0)
+    both = table.sum(axis=1)
+    frame = pd.DataFrame({
+        "term": terms, "n": both.astype(int), "n_failing": table[:, 1].astype(int), "rate": table[:, 1] / both,
+        "base_rate": n_failing / n, "share_failing": table[:, 1] / n_failing,
+        "share_passing": table[:, 0] / (n - n_failing), "log_odds": odds.value, "low": odds.low, "high": odds.high,
+        "p_value": p, "q_value": false_discovery_control(p),
+    })  # fmt: skip
+    leaning = frame[frame["log_odds"] > 0].sort_values(["low", "n"], ascending=[False, False], kind="stable")
+    return leaning.head(top).reset_index(drop=True)
+
+
+# ------------------------------------------------------------------------------
+# Other ways of writing one term, found by form alone: word forms, identifiers, abbreviations, shared characters.
+
+
+_IDENTIFIER_PART = re.compile(r"[a-z]+|\d+")
+#: Smallest Dice coefficient of character pairs (single characters for Chinese) that makes a candidate.
+SHARED = 0.5
+#: Content words in one phrase of a document at most.
+PHRASE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a missing term may be called in a document. ``score`` in (0, 1]; ``kind``: how it was found."""
+
+    text: str
+    score: float
+    kind: str
+
+
+def phrases(text: str) -> list[str]:
+    """Content words of a text and runs of up to ``PHRASE`` neighbouring ones, each once, in order."""
+    found = content_words(text)
+    runs = [found[i : i + size] for size in range(1, PHRASE + 1) for i in range(len(found) - size + 1)]
+    return list(dict.fromkeys(_join(run) for run in runs))
+
+
+def _join(run: Sequence[str]) -> str:
+    """Chinese words without, others with a space between."""
+    joined = run[0]
+    for before, word in pairwise(run):
+        space = "" if HAN_RUN.fullmatch(before[-1]) and HAN_RUN.fullmatch(word[0]) else " "
+        joined += space + word
+    return joined
+
+
+def by_form(term: str, options: Iterable[str]) -> list[Candidate]:
+    """Which of ``options`` are ``term`` in another form, best first."""
+    found = [candidate for option in options if (candidate := _related(term, option)) is not None]
+    return sorted(found, key=lambda candidate: (-candidate.score, len(candidate.text), candidate.text))
+
+
+def _related(term: str, option: str) -> Candidate | None:
+    if option == term:
+        return None
+    single = " " not in option
+    if single and stem(term) == stem(option):
+        return Candidate(option, 0.98, "form")
+    if _parts(term) == _parts(option) and len(_parts(term)) > 1:
+        return Candidate(option, 0.97, "identifier")
+    if _abbreviates(term, option) or _abbreviates(option, term):
+        return Candidate(option, 0.9, "abbreviation")
+    shared = _shared(term, option) if single else 0.0
+    return Candidate(option, round(shared, 3), "characters") if shared >= SHARED else None
+
+
+def _parts(term: str) -> list[str]:
+    """Letters and digits of an identifier apart: ``e-3304`` and ``e3304`` → ``["e", "3304"]``."""
+    return _IDENTIFIER_PART.findall(term)
+
+
+def _abbreviates(short: str, long: str) -> bool:
+    """Initials of the words of ``long``; or, for Chinese, its first character and others of it in order."""
+    if HAN_RUN.fullmatch(short) and HAN_RUN.fullmatch(long):
+        return 2 <= len(short) <= 4 and len(long) >= 2 * len(short) - 1 and _in_order(short, long)
+    words = re.split(r"[\s-]+", long)
+    return len(words) > 1 and short.isascii() and short == "".join(word[:1] for word in words)
+
+
+def _in_order(short: str, long: str) -> bool:
+    if short[0] != long[0] or long.startswith(short):
+        return False
+    rest = iter(long)
+    return all(character in rest for character in short)
+
+
+def _shared(term: str, option: str) -> float:
+    """Dice coefficient of character pairs, of single characters where a term is Chinese."""
+    if bool(HAN_RUN.fullmatch(term)) != bool(HAN_RUN.fullmatch(option)):
+        return 0.0
+    if any(character.isdigit() for character in term + option):
+        return 0.0
+    size = 1 if HAN_RUN.fullmatch(term) else 2
+    mine, other = set(char_ngrams(term, size)), set(char_ngrams(option, size))
+    return 2 * len(mine & other) / max(len(mine) + len(other), 1)
+
+
+# ------------------------------------------------------------------------------
+# Words near each other in meaning, by the vectors of an encoder; works across languages where the encoder does.
+
+
+#: Percentile among random pairs of words from which on a word is a candidate.
+NEAR = 97.5
+#: Random pairs that make the yardstick.
+PAIRS = 4000
+
+
+class TermVectors:
+    """Vectors of words and phrases.
+
+    Parameters
+    ----------
+    names, rows
+        The words, and their unit vectors (n, d).
+    """
+
+    def __init__(self, names: Sequence[str], rows: Floats) -> None:
+        self._at = {name: row for row, name in enumerate(names)}
+        self._rows = rows
+        self._chinese = np.array([HAN_CHARACTER.search(name) is not None for name in names], dtype=bool)
+
+    @cached_property
+    def _backgrounds(self) -> dict[tuple[bool, bool], np.ndarray]:
+        """Similarities of random pairs within and across the two scripts, ascending."""
+        random = np.random.default_rng(0)
+        sides = {chinese: np.flatnonzero(self._chinese == chinese) for chinese in (False, True)}
+        found = {}
+        for one in sides:
+            for other in sides:
+                if len(sides[one]) < 2 or len(sides[other]) < 2:
+                    continue
+                left, right = random.choice(sides[one], PAIRS), random.choice(sides[other], PAIRS)
+                keep = left != right
+                found[one, other] = np.sort(np.einsum("ij,ij->i", self._rows[left[keep]], self._rows[right[keep]]))
+        return found
+
+    def nearest(self, term: str, options: Sequence[str], most: int = 5) -> list[Candidate]:
+        """The words among ``options`` nearest to ``term``, best first; ``score`` = percentile / 100."""
+        known = [option for option in options if option in self._at and option != term]
+        if term not in self._at or not known:
+            return []
+        at = np.array([self._at[option] for option in known])
+        cosines = self._rows[at] @ self._rows[self._at[term]]
+        best = np.argsort(-cosines, kind="stable")[:most]
+        found = [Candidate(known[i], self._score(term, int(at[i]), float(cosines[i])), "meaning") for i in best]
+        return [candidate for candidate in found if candidate.score >= NEAR / 100]
+
+    def _score(self, term: str, other: int, cosine: float) -> float:
+        pair = bool(self._chinese[self._at[term]]), bool(self._chinese[other])
+        background = self._backgrounds.get(pair)
+        return 0.0 if background is None else round(percentile(cosine, background) / 100, 4)
+
+
+# ------------------------------------------------------------------------------
+
 
 COLUMNS = ("sample_id", "doc_id", "coverage", "coverage_retrieved", "missing_terms", "candidates")
 #: Below this coverage a miss is called a vocabulary gap unless the reader moves the cut.
@@ -235,3 +495,89 @@ def term_vectors(gaps: Sequence[Gap], shelf: Shelf, max_words: int) -> TermVecto
         if len(wanted | mine) <= max_words:
             wanted |= mine
     return TermVectors(list(wanted), shelf.encode(list(wanted), "query")) if wanted else None
+
+
+# ------------------------------------------------------------------------------
+# Terms over a whole set: tied to failing questions, absent from the corpus, shared by documents that do not answer.
+
+
+#: z of a two-sided 95 % interval.
+Z95 = 1.959964
+
+
+def haldane_terms(questions: Sequence[str], failing: Sequence[bool], least: int = 2) -> pd.DataFrame:
+    """Terms that failing questions have more often than others: log-odds with a 95 % interval.
+
+    ``log_odds`` = ln((a + ½)/(b + ½)) − ln((c + ½)/(d + ½)): a of the failing questions have the term and b have not, c
+    and d likewise of the others (Haldane–Anscombe correction). Terms of fewer than ``least`` questions are left out.
+
+    Returns
+    -------
+    DataFrame
+        Index ``term``; ``n_failing, n_passing, rate`` (failing share of the questions with the term), ``base_rate`` (of
+        all), ``log_odds, low, high``; highest ``low`` first.
+    """
+    import pandas as pd
+
+    bad = np.asarray(failing, dtype=bool)
+    counts: dict[str, list[int]] = {}
+    for question, failed in zip(questions, bad, strict=True):
+        for term in content_terms(question):
+            counts.setdefault(term, [0, 0])[0 if failed else 1] += 1
+    table = pd.DataFrame.from_dict(counts, orient="index", columns=["n_failing", "n_passing"]).astype("int64")
+    table = table[table.sum(axis=1) >= least].rename_axis("term")
+    a, c = table["n_failing"] + 0.5, table["n_passing"] + 0.5
+    b, d = bad.sum() - table["n_failing"] + 0.5, (~bad).sum() - table["n_passing"] + 0.5
+    error = np.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
+    table["rate"] = table["n_failing"] / (table["n_failing"] + table["n_passing"])
+    table["base_rate"] = float(bad.mean()) if len(bad) else np.nan
+    table["log_odds"] = np.log(a / b) - np.log(c / d)
+    table["low"], table["high"] = table["log_odds"] - Z95 * error, table["log_odds"] + Z95 * error
+    return table.sort_values(["low", "n_failing"], ascending=False, kind="stable")
+
+
+def absent_terms(questions: Sequence[str], failing: Sequence[bool], vocabulary: Vocabulary) -> pd.DataFrame:
+    """Content terms of questions that stand in no document of the corpus: index ``term``; ``n, n_failing``."""
+    import pandas as pd
+
+    counts: dict[str, list[int]] = {}
+    for question, failed in zip(questions, failing, strict=True):
+        for term in content_terms(question):
+            if vocabulary.count(term) == 0:
+                mine = counts.setdefault(term, [0, 0])
+                mine[0] += 1
+                mine[1] += bool(failed)
+    table = pd.DataFrame.from_dict(counts, orient="index", columns=["n", "n_failing"]).astype("int64")
+    return table.rename_axis("term").sort_values(["n_failing", "n"], ascending=False, kind="stable")
+
+
+def lures(gaps: Sequence[Gap]) -> pd.DataFrame:
+    """Contexts that came instead and share more of the question's words than the missed document does.
+
+    Returns
+    -------
+    DataFrame, one row a context: ``sample_id, doc_id, rank, coverage, missed, coverage_missed, shared`` (terms).
+    """
+    import pandas as pd
+
+    rows = [
+        (gap.miss.sample_id, doc_id, rank, covered(gap.weights, flags), gap.miss.doc_id, gap.coverage,
+         [term for term, there in zip(gap.terms, flags, strict=True) if there])
+        for gap in gaps for rank, doc_id, flags in gap.came
+        if covered(gap.weights, flags) > gap.coverage
+    ]  # fmt: skip
+    names = ["sample_id", "doc_id", "rank", "coverage", "missed", "coverage_missed", "shared"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def heat(gap: Gap) -> tuple[list[str], list[str], np.ndarray]:
+    """Which term stands in which document, for one missed document and what came instead.
+
+    Returns
+    -------
+    terms (rows), names of the documents (columns; the missed one first), and their weights (rows, columns): the term's
+    IDF where it stands, 0 where it does not.
+    """
+    names = [gap.miss.doc_id, *(doc_id or f"#{rank}" for rank, doc_id, _ in gap.came)]
+    flags = np.array([gap.has, *(there for _, _, there in gap.came)], dtype=float).T.reshape(len(gap.terms), len(names))
+    return list(gap.terms), names, flags * np.array(gap.weights)[:, None]

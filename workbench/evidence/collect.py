@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.data.citations import Citation
 from workbench.data.schema import NESTED_FIELDS, Corpus, Sample, SampleSet, to_sample
-from workbench.data.sentences import sentences
+from workbench.data.text.citations import Citation
+from workbench.data.text.sentences import sentences
 from workbench.errors import CancelledError
 from workbench.evidence.cache import Cache
 from workbench.evidence.consistency import METRIC, Consistency, facts_of, sampled_consistencies

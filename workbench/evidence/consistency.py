@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workbench.data.schema import Context, Sample
-from workbench.data.sentences import sentences
-from workbench.data.text import tokens
+from workbench.data.text.sentences import sentences
+from workbench.data.text.words import tokens
 from workbench.evidence.run import examine
 
 if TYPE_CHECKING:

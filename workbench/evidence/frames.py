@@ -17,16 +17,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.data.schema import NESTED_FIELDS, REJECTED_COLUMNS, SAMPLE_FIELDS, SampleSet, is_derived, object_frame
 from workbench.errors import InputError
+from workbench.evidence.observe import SIGNS
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 FRAMES = ("samples", "contexts", "claims", "support", "questions", "rejected")
 
@@ -201,3 +206,170 @@ def concatenate(name: str, frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
         for column, dtype in COLUMNS[name].items()
     }
     return pd.DataFrame(joined)
+
+
+# ------------------------------------------------------------------------------
+# From evidence frames back to the samples that were loaded.
+
+
+def restore(evidence: Evidence, name: str) -> SampleSet:
+    """The sample set behind ``evidence``; rejected rows as they were, warnings are not kept."""
+    import pandas as pd
+
+    own = own_columns(evidence)
+    columns = {c: evidence.nested(c) if c in NESTED_FIELDS else evidence.plain(c) for c in own}
+    columns["contexts"] = context_lists(evidence)
+    order = [f for f in SAMPLE_FIELDS if f in columns] + [c for c in own if c not in SAMPLE_FIELDS]
+    frame = object_frame({c: _objects(columns[c]) for c in order}, evidence.ids)
+    scores = {c.removeprefix("recorded:"): evidence.number(c) for c in evidence.samples if _is_score(c)}
+    rejected = evidence.rejected[list(REJECTED_COLUMNS)]
+    return SampleSet(
+        frame=frame,
+        rejected=rejected,
+        warnings=rejected.iloc[:0],
+        n_read=len(frame) + rejected["row"].nunique(),
+        recorded_scores=pd.DataFrame(scores, index=evidence.ids),
+        name=name,
+    )
+
+
+def _is_score(column: str) -> bool:
+    return column.startswith("recorded:") and is_derived(column)
+
+
+def own_columns(evidence: Evidence) -> list[str]:
+    """Columns of ``evidence.samples`` that were recorded: the fields of a sample and the user's own."""
+    return [str(c) for c in evidence.samples.columns if not is_derived(str(c))]
+
+
+def context_lists(evidence: Evidence) -> list[list[dict[str, Any]] | None]:
+    """``contexts`` of each sample as lists of mappings; None where none were recorded."""
+    import json
+
+    frame = evidence.contexts
+    names = ("doc_id", "text", "score", "title", "tenant", "position", "prompted", "metadata")
+    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in names]
+    recorded = evidence.plain("contexts_recorded")
+    lists: list[list[dict[str, Any]] | None] = [[] if there is True else None for there in recorded]
+    for code, *values in zip(evidence.codes(frame).tolist(), *columns, strict=True):
+        item = dict(zip(names, values, strict=True))
+        item["metadata"] = json.loads(item["metadata"]) if item["metadata"] else None
+        item["position"] = None if item["position"] is None else int(item["position"])
+        here = lists[code]
+        if here is not None:
+            here.append(item)
+    return lists
+
+
+def _objects(values: Any) -> np.ndarray:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values if isinstance(values, np.ndarray) else [None] * len(values)
+    if not isinstance(values, np.ndarray):
+        for place, value in enumerate(values):
+            array[place] = value
+    return array
+
+
+# ------------------------------------------------------------------------------
+# Evidence on disk: a folder of Parquet frames with a manifest, written whole or not at all.
+
+
+MANIFEST = "manifest.json"
+
+#: Version of the folder's layout; a folder of a later one is refused.
+LAYOUT = 1
+
+
+def write_frames(evidence: Evidence, folder: Path) -> None:
+    """Write the six frames and the manifest into ``folder``, which exists."""
+    for name in FRAMES:
+        frame = getattr(evidence, name)
+        stored = frame.rename_axis("sample_id").reset_index() if name == "samples" else frame
+        stored.to_parquet(folder / f"{name}.parquet", index=False, compression="zstd")
+    manifest = {"layout": LAYOUT, **evidence.manifest}
+    text = json.dumps(manifest, ensure_ascii=False, indent=2, sort_keys=True, default=str)
+    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+
+def read_frames(folder: str | Path) -> Evidence:
+    """Read what :func:`write_frames` wrote.
+
+    Raises
+    ------
+    InputError
+        When the folder is no evaluation, is of a later layout, or a frame is missing, unreadable or has rows of samples
+        that are not in ``samples``.
+    """
+    if not is_evaluation(folder):
+        raise InputError(f"{folder}: no saved evaluation (it has no samples.parquet); give a folder that score --out wrote")
+    path = Path(folder)
+    manifest = _manifest(path)
+    with ThreadPoolExecutor() as pool:  # reading and unpacking are done outside the interpreter's lock
+        frames = dict(zip(FRAMES, pool.map(lambda name: _read(path, name), FRAMES), strict=True))
+    samples = frames["samples"]
+    if samples["sample_id"].duplicated().any():
+        twice = samples.loc[samples["sample_id"].duplicated(), "sample_id"].iloc[0]
+        raise InputError(f"{path}/samples.parquet: sample_id {twice!r} stands twice; each must be unique")
+    _check_words(path, samples)
+    frames["samples"] = samples.astype({"sample_id": "str"}).set_index("sample_id")
+    evidence = Evidence(manifest=manifest, **{name: frames[name] for name in FRAMES})
+    for name in ("contexts", "claims", "support", "questions"):
+        try:
+            evidence.codes(frames[name])
+        except KeyError as error:
+            raise InputError(f"{path}/{name}.parquet: {error.args[0]}") from error
+    return evidence
+
+
+def is_evaluation(path: str | Path) -> bool:
+    """Whether ``path`` is the folder of a saved evaluation."""
+    try:
+        return (Path(path) / "samples.parquet").is_file()
+    except (OSError, TypeError):  # a name that is too long, or no path at all
+        return False
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}/{MANIFEST}: cannot be read ({error}); score the recording again") from error
+    if not isinstance(manifest, dict):
+        raise InputError(f"{path}/{MANIFEST}: not a table of names and values; score the recording again")
+    layout = manifest.get("layout", LAYOUT)
+    if not isinstance(layout, int):
+        raise InputError(f"{path}/{MANIFEST}: layout {layout!r} is no number; score the recording again")
+    if layout > LAYOUT:
+        raise InputError(f"{path}: written by a later version (layout {manifest['layout']}); update the workbench")
+    return manifest
+
+
+def _check_words(path: Path, samples: pd.DataFrame) -> None:
+    """Raise for a column of samples that holds other than the words that it is for."""
+    for column, known in (("judge_method", None), ("text_format", SIGNS)):
+        for value in samples[column].dropna().tolist() if column in samples else ():
+            if not isinstance(value, str) or (known and value not in known):
+                wanted = f"none of {', '.join(known)}" if known else "no text"
+                shown = f"column {column} holds {str(value)[:40]!r}, {wanted}"
+                raise InputError(f"{path}/samples.parquet: {shown}; score the recording again")
+
+
+def _read(path: Path, name: str) -> pd.DataFrame:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = path / f"{name}.parquet"
+    categories = [column for column, dtype in COLUMNS[name].items() if dtype == "category"]
+    try:
+        frame = pq.read_table(file, read_dictionary=categories).to_pandas()
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{file}: cannot be read ({error}); score the recording again") from error
+    missing = [column for column in ("sample_id",) if column not in frame]
+    if missing:
+        raise InputError(f"{file}: column {missing[0]} is missing; score the recording again")
+    try:
+        return conform(name, frame)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{file}: holds values of the wrong kind ({error}); score the recording again") from error

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from workbench.errors import JudgeError
 from workbench.evidence.cache import Cache
-from workbench.evidence.embed import Encoder
-from workbench.evidence.examination import BASE_RATE, Examination
-from workbench.evidence.offline import OfflineJudge
+from workbench.evidence.encoders.base import Encoder
+from workbench.evidence.offline.examination import BASE_RATE, Examination
+from workbench.evidence.offline.judge import OfflineJudge
 
 Floats = NDArray[Any]
 Pair = tuple[str, str]
@@ -139,7 +139,7 @@ class NliJudge(OfflineJudge):
     model
         A folder, a hub name, or anything with ``name``, ``fingerprint`` and ``scores(pairs)`` as :class:`CrossModel`.
     encoder, cache
-        As for :class:`~workbench.evidence.offline.OfflineJudge`.
+        As for :class:`~workbench.evidence.offline.judge.OfflineJudge`.
     labels
         As for :class:`CrossModel`.
     """

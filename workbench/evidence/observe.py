@@ -5,22 +5,148 @@ copied words of another tenant, signs of a broken format. Threshold-free and the
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from workbench.data.citations import Citation, cited_documents, find_citations
-from workbench.data.markers import absolutes, hedges, refusal
-from workbench.data.points import Matcher, find_across, matcher, stitch
-from workbench.data.quantities import contains_quantity, entities, quantities
 from workbench.data.schema import Context, Corpus, Sample, none_if_missing
-from workbench.data.sentences import CITATION_MARK, sentences
-from workbench.data.text import tokens
-from workbench.evidence.copying import Copies
-from workbench.evidence.formats import format_sign
-from workbench.evidence.numbers import Numbers
+from workbench.data.text.citations import Citation, cited_documents, find_citations
+from workbench.data.text.markers import absolutes, hedges, refusal
+from workbench.data.text.points import Matcher, find_across, matcher, stitch
+from workbench.data.text.quantities import contains_quantity, entities, quantities
+from workbench.data.text.sentences import CITATION_MARK, PROMPT_LINE, calls, json_body, sentences
+from workbench.data.text.words import language, normalise, tokens
+from workbench.evidence.offline.words import Numbers
+
+# ------------------------------------------------------------------------------
+# Near-verbatim copies: runs of an answer's characters that stand in some documents and in none that it may use.
+
+
+#: Characters (letters and digits, no spaces) that make a copied run; Chinese carries more in each.
+RUN_LATIN = 24
+RUN_HAN = 10
+
+#: Documents are indexed at every n-th character; a copy is found from this many characters beyond a run on.
+STRIDE = 3
+
+
+class Copies:
+    """An index of the runs of documents, by which an answer that copies from them is recognised.
+
+    Runs that also stand in one of the ``free`` texts, which everybody may read, are left out.
+    """
+
+    def __init__(self, documents: Mapping[str, str], free: Iterable[str] = ()) -> None:
+        self._owners: dict[str, set[str]] = {}
+        for key, text in documents.items():
+            for run in _runs(text, STRIDE):
+                self._owners.setdefault(run, set()).add(key)
+        if self._owners:
+            for text in free:
+                for run in _runs(text) & self._owners.keys():
+                    del self._owners[run]
+
+    def shares(self, answer: str, allowed: Iterable[str], among: Collection[str] | None = None) -> dict[str, float]:
+        """Documents that the answer copies from → share of its runs found there, in (0, 1].
+
+        Runs that also stand in one of the ``allowed`` texts, or in an indexed document that is not ``among`` those in
+        question, do not count.
+        """
+        if not self._owners:
+            return {}
+        runs = _runs(answer)
+        hits = {run: self._owners[run] for run in runs & self._owners.keys()}
+        if among is not None:
+            hits = {run: owners for run, owners in hits.items() if all(owner in among for owner in owners)}
+        free: set[str] = set().union(*(_runs(text) for text in allowed)) if hits else set()
+        counts: dict[str, int] = {}
+        for owner in (owner for run, owners in hits.items() if run not in free for owner in owners):
+            counts[owner] = counts.get(owner, 0) + 1
+        return {owner: n / len(runs) for owner, n in counts.items()}
+
+
+def _runs(text: str, stride: int = 1) -> set[str]:
+    letters = "".join(c for c in normalise(text) if c.isalnum())
+    han = sum("\u4e00" <= c <= "\u9fff" for c in letters)
+    length = RUN_HAN if han * 3 >= len(letters) else RUN_LATIN
+    return {letters[i : i + length] for i in range(0, len(letters) - length + 1, stride)}
+
+
+# ------------------------------------------------------------------------------
+# Signs that an answer is broken in form: cut off, raw JSON or a tool call, an echo of the prompt, the wrong language.
+
+
+_OPEN_END = re.compile(
+    r"[,，、:：;；(（\[【“‘—-]$|(?<!\S)[\"']$"
+    r"|(?:以及|并且|而且|或者|因为|由于|如果|但是|例如|包括|以便|为了|根据|关于|对于|但|而|或)$"
+    r"|(?<!\S)(?:and|or|the|a|an|of|to|with|for|in|is|are|that|which|by|from|at|as|but)$",
+    re.IGNORECASE,
+)
+_LAST_WORD = re.compile(r"\w$")
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_WORD = re.compile(r"(?<![\w-])[A-Za-z]{2,}(?![\w-])")
+#: What :func:`format_sign` can say.
+SIGNS = ("cut_off", "raw_json", "tool_call", "prompt_echo", "wrong_language")
+
+_CUT_REASONS = ("length", "max_tokens", "max_output_tokens", "token_limit")
+
+
+def format_sign(sample: Sample, row: Mapping[str, Any]) -> str | None:
+    """Which sign of a broken format an answer shows: ``cut_off, raw_json, tool_call, prompt_echo, wrong_language``."""
+    answer = (sample.answer or "").strip()
+    if not answer:
+        return None
+    if calls(answer):
+        return "tool_call"
+    if json_body(answer) is not None and not _asks_for_json(sample.question):
+        return "raw_json"
+    if PROMPT_LINE.search(answer) and not PROMPT_LINE.search(sample.question):
+        return "prompt_echo"
+    if _cut_off(answer, row):
+        return "cut_off"
+    return "wrong_language" if _wrong_language(sample.question, answer) else None
+
+
+def _asks_for_json(question: str) -> bool:
+    return "json" in normalise(question)
+
+
+def _cut_off(answer: str, row: Mapping[str, Any]) -> bool:
+    usage = row.get("usage")
+    reason = usage.get("finish_reason") if isinstance(usage, Mapping) else None
+    if reason in _CUT_REASONS:
+        return True
+    if answer.count("```") % 2:
+        return True
+    last = answer.splitlines()[-1].strip()
+    if _OPEN_END.search(last):
+        return True
+    # A longer text whose other sentences end in a stop, and whose last one does not.
+    ended = re.search(r"[。！？.!?]", answer[:-1]) is not None
+    listed = re.match(r"[-*•\d|]", last) is not None or "\n" in answer
+    long = len(answer) > (20 if _HAN.search(answer) else 60)
+    return ended and long and not listed and _LAST_WORD.search(last) is not None and not _ends_as_unit(last)
+
+
+def _ends_as_unit(last: str) -> bool:
+    """The last words look like a value, a link or an identifier rather than a broken sentence."""
+    return re.search(r"(?:https?://\S+|\S*[\d@/_#]\S*)$", last) is not None
+
+
+def _wrong_language(question: str, answer: str) -> bool:
+    """Chinese asked and answered without Chinese, or the reverse; bare keywords and other languages tell nothing."""
+    asked, given = language(question), language(answer)
+    if asked == given or {asked, given} != {"zh", "en"}:
+        return False
+    if asked == "zh":
+        return not _HAN.search(answer) and len(_WORD.findall(answer)) >= 6
+    return len(_WORD.findall(question)) >= 3 and len(_HAN.findall(answer)) >= 8
+
+
+# ------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

@@ -2,14 +2,144 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from workbench.errors import InputError
+from workbench.errors import InputError, JudgeError
 from workbench.evidence.cache import Cache
-from workbench.evidence.embed import Encoder
+from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.judge import Judge
+
+if TYPE_CHECKING:
+    from workbench.data.schema import SampleSet
+
+
+# ------------------------------------------------------------------------------
+# What judging did cost, who wrote the answers, and what the manifest says of both.
+
+
+#: Where recordings name the model that wrote the answers, in this order.
+GENERATOR_KEYS = ("generator", "generator_model", "model", "model_name", "llm")
+
+
+def generator_of(samples: SampleSet) -> str | None:
+    """The model that wrote the answers, or None where nothing tells.
+
+    It is the most frequent one that ``usage`` names (``{"model": …}``), else the one of the configuration in the manifest
+    that ``record`` wrote beside the recording (``RUN.manifest.json``).
+    """
+    usage = samples.frame["usage"].tolist() if "usage" in samples.frame else []
+    named = Counter(name for row in usage if (name := _named(row)))
+    if named:
+        return named.most_common(1)[0][0]
+    return next((name for part in _recorded_parts(samples.source) if (name := _named(part))), None)
+
+
+def _named(row: Any) -> str | None:
+    values = [row.get(key) for key in GENERATOR_KEYS] if isinstance(row, Mapping) else []
+    return next((value.strip() for value in values if isinstance(value, str) and value.strip()), None)
+
+
+def _recorded_parts(source: str) -> Iterator[Any]:
+    """The configuration and the request that a recording was made with; nothing without a readable manifest."""
+    if not source:
+        return
+    path = Path(source)
+    try:
+        content = json.loads(path.with_name(f"{path.stem}.manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if isinstance(content, Mapping):
+        yield from (content.get("config"), content.get("request"))
+
+
+def language_model(judge: Any) -> Any | None:
+    """The language model of a judge, of a cascade too; None for a judge that asks none."""
+    model = getattr(judge, "llm", judge)
+    return model if hasattr(model, "spending") else None
+
+
+def tell_generator(judge: Any, name: str | None) -> list[str]:
+    """Tell a judge who wrote the answers, unless its options did; return what it warns of.
+
+    A judge that cannot ask at all warns of nothing: its error, when something is to be asked, says enough.
+    """
+    model = language_model(judge)
+    if model is not None and hasattr(model, "know_generator"):
+        model.know_generator(name)
+    return list(getattr(model, "warnings", [])) if _ready(model) else []
+
+
+def _ready(model: Any) -> bool:
+    try:
+        getattr(model, "check_ready", list)()
+    except JudgeError:
+        return False
+    return True
+
+
+def spent_so_far(judge: Any) -> str:
+    """For the end of a progress bar: ``, 12 calls, $0.0031``; empty for a judge that asks no language model."""
+    model = language_model(judge)
+    if model is None:
+        return ""
+    cost = model.spending.cost
+    return f", {model.spending.calls} calls, {'price unknown' if cost is None else f'${cost:.4f}'}"
+
+
+class Actuals:
+    """What a judge spends from here on; a judge may have been used before."""
+
+    def __init__(self, judge: Any) -> None:
+        self._judge, self._model = judge, language_model(judge)
+        self._spent = self._figures()
+        self._saved = self._cascade()
+
+    def _figures(self) -> dict[str, Any]:
+        return {} if self._model is None else dict(self._model.spending.to_dict())
+
+    def _cascade(self) -> dict[str, Any]:
+        report = getattr(self._judge, "report", None)
+        return {} if report is None else dict(report())
+
+    def record(self) -> dict[str, Any]:
+        """Entries for the manifest; empty for a judge that asks no language model.
+
+        ``generator``; ``judge_warnings``; ``spending``: ``requests, calls, repairs, cached, sent, received`` (tokens)``,
+        cost`` (dollars, None when the price is unknown); ``cascade``: see ``CascadeJudge.report``.
+        """
+        if self._model is None:
+            return {}
+        cascade = _cascade_since(self._saved, self._cascade())
+        return {
+            "generator": getattr(getattr(self._model, "settings", None), "generator", None),
+            "judge_warnings": list(getattr(self._model, "warnings", [])),
+            "spending": {key: _since(self._spent[key], value) for key, value in self._figures().items()},
+        } | ({"cascade": cascade} if cascade else {})
+
+
+def _since(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else after - before
+
+
+def _cascade_since(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Counts as differences, rates anew; a rate of nothing is None."""
+    if not after:
+        return {}
+    found = {key: value - before[key] for key, value in after.items() if isinstance(value, int)}
+    share = found["calls"] / found["calls_full"] if found["calls_full"] else None
+    disagreement = found["n_disagreed"] / found["n_compared"] if found["n_compared"] else None
+    others = {key: value for key, value in after.items() if key not in found and isinstance(value, float)}
+    rest = {key: value for key, value in others.items() if math.isfinite(value)}
+    return {**rest, **found, "share": share, "disagreement": disagreement}
+
+
+# ------------------------------------------------------------------------------
+
 
 #: How a judge is named, for messages and help.
 KNOWN = "offline, llm:MODEL, offline+llm:MODEL, nli:FOLDER or none"
@@ -64,7 +194,7 @@ def resolve_judge(
 
 
 def _options(options: Mapping[str, Any] | str | Path | None) -> dict[str, Any]:
-    from workbench.evidence.llm.settings import read_options
+    from workbench.evidence.llm.judge import read_options
 
     return read_options(options) if isinstance(options, (str, Path)) else dict(options or {})
 
@@ -83,6 +213,6 @@ def _with_model(kind: str, model: str, encoder: Any, cache: Cache | None, option
 
 
 def _offline(encoder: str | Encoder | None) -> Any:
-    from workbench.evidence.offline import OfflineJudge
+    from workbench.evidence.offline.judge import OfflineJudge
 
     return OfflineJudge(encoder)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from workbench.data.schema import judgements
 from workbench.evidence.frames import Evidence
-from workbench.scoring.states import INPUT_ERROR, JUDGE_ERROR, OK, SKIPPED
+from workbench.scoring.scored import INPUT_ERROR, JUDGE_ERROR, OK, SKIPPED
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -140,7 +140,7 @@ class Facts:
 
     def rows(self) -> list[dict[str, Any]]:
         """Each sample as a mapping of its fields, for metrics of the user's own."""
-        from workbench.evidence.restore import restore
+        from workbench.evidence.frames import restore
 
         return self.once("rows", lambda: restore(self.evidence, "samples").frame.to_dict("records"))
 

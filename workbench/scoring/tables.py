@@ -10,9 +10,8 @@ import numpy as np
 from workbench.errors import InputError
 from workbench.evidence.frames import Evidence
 from workbench.scoring.facts import Claims
-from workbench.scoring.metric import View
-from workbench.scoring.states import INPUT_ERROR, JUDGE_ERROR, OK
-from workbench.scoring.verdicts import CONTRADICTED, SEVERITIES, VERDICTS, Verdicts, severity
+from workbench.scoring.scored import INPUT_ERROR, JUDGE_ERROR, OK
+from workbench.scoring.view import CONTRADICTED, SEVERITIES, VERDICTS, Verdicts, View, severity
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,19 +3,216 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.text import language
+import numpy as np
+
+from workbench.data.text.words import language
+from workbench.diagnosis.causes import CAUSES
 from workbench.diagnosis.queries import types_of
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from workbench.views.causes import CauseTable
+
+# ------------------------------------------------------------------------------
+# Causes of failure as panels need them: for all samples only what is counted and filtered, in full for one sample.
+
+
+#: Primary causes of samples that do not fail.
+NOT_FAILING = ("pass", "not_checked")
+
+
+class CauseTable:
+    """The causes of every sample as arrays. No sentence is written, so that a slider over many samples can be followed.
+
+    Attributes
+    ----------
+    primary
+        (n,) names, ``pass`` and ``not_checked`` included.
+    confidence
+        (n,) in [0, 1] of the primary cause, NaN without one.
+    """
+
+    def __init__(self, evaluation: Any) -> None:
+        causes = getattr(evaluation, "causes", None)
+        if causes is None:
+            full = evaluation.failures()
+            self.primary: NDArray[np.object_] = full["primary_cause"].to_numpy(dtype=object)
+            self.confidence: NDArray[np.float64] = full["confidence"].to_numpy(dtype=float)
+            self._holds = np.array([[cause in own for cause in CAUSES] for own in full["causes"]], dtype=bool)
+        else:
+            self.primary, self.confidence, self._holds = causes.names(), causes.confidence, causes.holds
+
+    @property
+    def failing(self) -> NDArray[np.bool_]:
+        """(n,) whether the sample fails."""
+        return ~np.isin(self.primary, NOT_FAILING)
+
+    def has(self, cause: str) -> NDArray[np.bool_]:
+        """(n,) whether ``cause`` is among the causes; also for ``failing``, ``pass`` and ``not_checked``."""
+        if cause == "failing":
+            return self.failing
+        if cause in CAUSES:
+            found: NDArray[np.bool_] = self._holds[:, CAUSES.index(cause)]
+            return found
+        return np.asarray(self.primary == cause, dtype=bool)
+
+    def counts(self) -> dict[str, int]:
+        """How many samples have each cause; those that none has are left out."""
+        names = ("failing", *CAUSES, *NOT_FAILING)
+        return {name: n for name in names if (n := int(self.has(name).sum()))}
+
+
+def explained(slices: Slices, sample_id: str) -> dict[str, Any]:
+    """One sample's row of ``failures()``, with ``others``: what each further cause rests on (cause → sentence)."""
+    small = slices.small(sample_id)
+    row = small.failures().loc[sample_id].to_dict()
+    causes = getattr(small, "causes", None)
+    if causes is None or row["primary_cause"] in NOT_FAILING:
+        further = [name for name in row["causes"] if name != row["primary_cause"]]
+        return {**row, "others": dict.fromkeys(further, "")}
+    from workbench.diagnosis.explain import Explainer
+
+    sentences = Explainer(causes).all_evidence(int(small.evidence.ids.get_loc(sample_id)))
+    sentences.pop(row["primary_cause"], None)
+    return {**row, "others": sentences}
+
+
+# ------------------------------------------------------------------------------
+# Which end of a metric is the bad one, and which samples lie beyond a cut. Plain functions over arrays.
+
+
+#: Metrics offered first, in the order of preference.
+FIRST = ("faithfulness", "answer_correctness", "recall", "end_to_end_correct", "key_point_coverage")
+
+
+def higher_is_better(metric: str) -> bool | None:
+    """The direction of ``metric``; None where neither is good in itself. An undeclared metric is better high."""
+    from workbench.scoring.metrics import definitions
+
+    depth = metric.partition("@")[2]
+    found = definitions(int(depth) if depth.isdigit() else 1).get(metric)
+    return True if found is None else found.higher_is_better
+
+
+def low_is_bad(metric: str) -> bool:
+    """Whether the samples below a cut are the ones to look at (else those above it)."""
+    return higher_is_better(metric) is not False
+
+
+def is_low(metric: str, value: float, cut: float) -> bool:
+    """Whether one score lies on the bad side of ``cut``; never for a missing score or a metric without direction."""
+    better = higher_is_better(metric)
+    return better is not None and bool(value < cut if better else value > cut)
+
+
+def beyond(values: ArrayLike, cut: float, *, low_is_bad: bool) -> NDArray[np.bool_]:
+    """Which scores lie on the bad side of ``cut``, shape (n,); missing scores do not."""
+    scores = np.asarray(values, dtype=float)
+    return scores < cut if low_is_bad else scores > cut
+
+
+def offered(scores: pd.DataFrame) -> list[str]:
+    """Metrics that have at least one score, in the order of the frame."""
+    return [str(name) for name in scores.columns[scores.notna().any()]]
+
+
+def first_choice(metrics: list[str], has_low: Callable[[str], bool] = lambda _: True) -> str | None:
+    """The metric to begin with: of those with anything on the bad side of their cut (``has_low``) the most telling;
+    None when there is no metric."""
+    for good_enough in (has_low, lambda _: True):
+        for wanted in FIRST:
+            for name in metrics:
+                if name.partition("@")[0] == wanted and good_enough(name):
+                    return name
+    return metrics[0] if metrics else None
+
+
+# ------------------------------------------------------------------------------
+# One sample out of a large evaluation: its rows of every frame, without computing those of all the others.
+
+
+#: Methods of an evaluation whose frames have several rows a sample.
+FRAMES = ("claims", "contexts", "support", "spans", "errors")
+_EVIDENCE = ("contexts", "claims", "support", "questions")
+
+
+def records(frame: pd.DataFrame) -> Iterator[Any]:
+    """The rows of a frame as named tuples."""
+    return iter(frame.itertuples())
+
+
+class Slices:
+    """Rows of single samples of one evaluation. The sample asked for last is kept ready."""
+
+    def __init__(self, evaluation: Any) -> None:
+        self._evaluation = evaluation
+        self._sample_id: str | None = None
+        self._small: Any = evaluation
+        self._frames: dict[str, pd.DataFrame] = {}
+
+    def rows(self, name: str, sample_id: str) -> pd.DataFrame:
+        """The rows of one sample in the frame ``name``, one of :data:`FRAMES`; empty when it has none."""
+        small = self.small(sample_id)
+        if name not in self._frames:
+            self._frames[name] = getattr(small, name)()
+        frame = self._frames[name]
+        return frame[(frame["sample_id"] == sample_id).to_numpy(dtype=bool)]
+
+    def sample(self, sample_id: str) -> dict[str, Any]:
+        """One sample as loaded, every field: field → value."""
+        frame = self.small(sample_id).samples.frame
+        return dict(zip(frame.columns, frame.loc[sample_id].tolist(), strict=True))
+
+    def small(self, sample_id: str) -> Any:
+        """An evaluation of this sample (and of companions that a cause asks for); the whole one where the evidence
+        cannot be cut."""
+        if sample_id != self._sample_id:
+            self._sample_id = sample_id
+            if hasattr(self._evaluation, "evidence"):
+                self._small, self._frames = _cut(self._evaluation, sample_id), {}
+        return self._small
+
+
+def _cut(evaluation: Any, sample_id: str) -> Any:
+    from workbench.evaluation import Evaluation
+    from workbench.evidence.frames import Evidence
+
+    evidence = evaluation.evidence
+    ids = [sample_id, *_companions(evidence, sample_id)]
+    parts = {name: _rows_of(getattr(evidence, name), ids) for name in _EVIDENCE}
+    small = Evidence(
+        evidence.samples.loc[ids], rejected=evidence.rejected.iloc[:0], manifest=evidence.manifest, **parts
+    )
+    return Evaluation(small, evaluation.thresholds, name=evaluation.name, metrics=evaluation.metrics)
+
+
+def _companions(evidence: Any, sample_id: str) -> list[str]:
+    """One sample with an answer and one with an error: whether the set has any decides what a missing answer means."""
+    found: dict[str, None] = {}
+    for name in ("answer", "error"):
+        if name in evidence.samples:
+            there: NDArray[np.bool_] = evidence.samples[name].notna().to_numpy()
+            found.update(dict.fromkeys(str(evidence.ids[code]) for code in there.nonzero()[0][:1]))
+    found.pop(sample_id, None)
+    return list(found)
+
+
+def _rows_of(frame: pd.DataFrame, ids: list[str]) -> pd.DataFrame:
+    column = frame["sample_id"]
+    if column.dtype != "category":
+        return frame[column.isin(ids).to_numpy()]
+    codes = column.cat.categories.get_indexer(ids)
+    own = frame.iloc[np.flatnonzero(np.isin(column.cat.codes.to_numpy(), codes[codes >= 0]))]
+    return own.assign(sample_id=own["sample_id"].cat.remove_unused_categories())
+
+
+# ------------------------------------------------------------------------------
+
 
 #: The parts of a filter that are one choice each; None = any.
 CHOICES = ("cause", "type", "asked", "language", "tag")

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from workbench.data.normalising import SURROGATE
 from workbench.data.schema import none_if_missing
+from workbench.data.text.normalise import SURROGATE
 from workbench.language import text as _t
 
 if TYPE_CHECKING:

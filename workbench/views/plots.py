@@ -7,20 +7,29 @@ on a light and on a dark page; ``"print"`` is dark on white.
 from __future__ import annotations
 
 import io
+import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.language import text as _t
+from workbench.views.filtering import NOT_FAILING
 from workbench.views.fonts import drawable, families
+from workbench.views.wording import cause_title, rate_text, verdict_title
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
     from numpy.typing import ArrayLike, NDArray
+
+    from workbench.diagnosis.calibration import Calibration
+
 
 #: Okabe–Ito, by what it stands for.
 GREEN, VERMILLION, ORANGE, BLUE, PURPLE, SKY, GREY = (
@@ -221,3 +230,720 @@ def _edges(scores: NDArray[np.float64], cut: float, bins: int = 40) -> NDArray[n
     low = min(0.0, float(scores.min(initial=0)))
     high = max(1.0, float(scores.max(initial=1)), cut)
     return np.linspace(low, high * (1 + 1e-9), bins + 1)
+
+
+# ------------------------------------------------------------------------------
+# The picture of panel 08: the ROC curve with the cut on it, and agreement over all cuts.
+
+
+def calibration_figure(found: Calibration, title: str, *, theme: str = "print") -> Figure:
+    """Left: share of wrong answers found against share of right ones blamed, one point a cut. Right: kappa over cuts.
+
+    The cut in force is a blue dot, the suggested one a green diamond, its 95 % interval a green band.
+    """
+    with drawing(9.6, 3.1, theme) as (figure, axes):
+        axes.remove()
+        left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": (1, 1.9)})
+        figure.subplots_adjust(left=0.065, right=0.985, top=0.88, bottom=0.17, wspace=0.2)
+        for panel in (left, right):
+            panel.spines[["top", "right"]].set_visible(False)
+        curve = found.roc()
+        _roc(left, found, curve)
+        _kappa(right, found, curve)
+        left.set_title(drawable(title, 120))
+    return figure
+
+
+def _roc(axes: Axes, found: Calibration, curve: Any) -> None:
+    from workbench.diagnosis.statistics import rates
+
+    points = curve[["false_alarm", "found"]].dropna().sort_values(["false_alarm", "found"])
+    axes.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":")
+    axes.plot(points["false_alarm"], points["found"], color=VERMILLION, lw=1.6, marker=".", ms=4)
+    alarm, hit = rates(found.right, found.judged[:, None])
+    _mark(axes, float(alarm[0]), float(hit[0]), f"{found.cut:.2f}", BLUE, "o")
+    if found.suggested.value == found.suggested.value:
+        row = curve.iloc[int(np.argmin(np.abs(curve["cut"] - found.suggested.value)))]
+        _mark(axes, row["false_alarm"], row["found"], f"{found.suggested.value:.2f}", GREEN, "D", below=True)
+    axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.14))
+    axes.set_xlabel(drawable(_t("calibration.axis.blamed"), 60))
+    axes.set_ylabel(drawable(_t("calibration.axis.found"), 60))
+
+
+def _mark(axes: Axes, x: float, y: float, words: str, color: str, marker: str, below: bool = False) -> None:
+    if math.isnan(x) or math.isnan(y):
+        return
+    size, face = (8, color) if marker == "o" else (6, "none")
+    axes.plot([x], [y], marker, color=color, ms=size, mfc=face, mew=1.8)
+    axes.annotate(words, (x, y), xytext=(7, -15 if below else 5), textcoords="offset points", color=color)
+
+
+def _kappa(axes: Axes, found: Calibration, curve: Any) -> None:
+    axes.plot(curve["cut"], curve["kappa"], color=VERMILLION, lw=1.6)
+    if found.suggested.value == found.suggested.value:
+        low, high = found.suggested.low, max(found.suggested.high, found.suggested.low + 0.004)
+        axes.axvspan(low, high, color=GREEN, alpha=0.18, lw=0)
+        axes.axvline(found.suggested.value, color=GREEN, lw=1.4, ls="--")
+        axes.annotate(drawable(_t("calibration.axis.suggested", cut=f"{found.suggested.value:.2f}"), 40),
+                      (found.suggested.value, 0), xycoords=("data", "axes fraction"), xytext=(4, 5),
+                      textcoords="offset points", color=GREEN)  # fmt: skip
+    axes.axvline(found.cut, color=BLUE, lw=1.6)
+    # Beyond 0.9 there is no room on the right.
+    at_edge = found.cut > 0.9
+    axes.annotate(f"{found.cut:.2f}", (found.cut, 1), xycoords=("data", "axes fraction"),
+                  xytext=(-3 if at_edge else 3, -9), ha="right" if at_edge else "left",
+                  textcoords="offset points", color=BLUE)  # fmt: skip
+    lowest = curve["kappa"].min()
+    axes.set(xlim=(0, 1), ylim=(min(0.0, lowest if lowest == lowest else 0.0) - 0.02, 1.04))
+    axes.set_xlabel(drawable(_t("calibration.axis.cut"), 60))
+    axes.set_ylabel(drawable(_t("calibration.axis.kappa"), 60))
+
+
+# ------------------------------------------------------------------------------
+# The picture of panel 07: answer claims by verdict, those without support by severity.
+
+
+#: Colour and hatch of each severity; the hatch tells them apart without colour.
+_LOOK = {"high": ("#D55E00", "///"), "medium": ("#E69F00", "\\\\"), "low": ("#F0E442", "")}
+
+
+def verdict_bars(counts: pd.DataFrame, title: str, *, theme: str = "print") -> Figure:
+    """One bar a verdict, from ``verdict_counts``; claims without support are split by severity."""
+    names = [verdict_title(name) for name in counts.index]
+    total = int(counts["n"].sum())
+    with drawing(9.6, 2.3, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.16, right=0.8, top=0.84, bottom=0.14)
+        for row, (verdict, values) in enumerate(counts.iterrows()):
+            left = 0
+            for level, (color, hatch) in _LOOK.items():
+                axes.barh(row, values[level], 0.62, left=left, color=color, hatch=hatch, edgecolor="#00000055", lw=0.5)
+                left += values[level]
+            rest = values["n"] - left
+            axes.barh(row, rest, 0.62, left=left, color="#009E73" if verdict == "supported" else "#999999")
+            words = f"{values['n']:,.0f} · {rate_text(values['n'] / total) if total else ''}"
+            if left:
+                levels = ", ".join(
+                    f"{_t(f'hallucinations.severity.{level}')} {values[level]:.0f}" for level in _LOOK if values[level]
+                )
+                words += f"  ({levels})"
+            axes.annotate(drawable(words, 70), (values["n"], row), xytext=(6, -3), textcoords="offset points")
+        axes.set_yticks(range(len(names)), [drawable(name, 30) for name in names])
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_xlim(0, max(total, 1))
+        axes.tick_params(axis="y", length=0)
+        axes.set_title(drawable(title, 110))
+    return figure
+
+
+# ------------------------------------------------------------------------------
+# Pictures of a comparison: where the causes went, how sure each difference is, and a trend over runs.
+
+
+#: Height of the smallest node and of the gaps between nodes, as shares of the picture.
+_LEAST, _GAP = 0.024, 0.016
+
+
+def flow(ledger: pd.DataFrame, *, names: tuple[str, str] = ("", ""), title: str = "", theme: str = "print") -> Figure:
+    """Causes before (left) and after (right) with bands between them, as wide as the samples that went that way.
+
+    Green bands end in a pass, vermillion ones come from it, orange ones changed their cause, grey ones stayed.
+
+    Parameters
+    ----------
+    ledger
+        ``cause_before, cause_after, n``, as :meth:`Comparison.ledger` gives it.
+    names
+        What the two runs are called.
+    """
+    sides = [_nodes(ledger, f"cause_{side}") for side in ("before", "after")]
+    rows = max(len(side) for side in sides)
+    with drawing(9.6, float(np.clip(1.3 + 0.25 * rows, 2.4, 6.6)), theme) as (figure, axes):
+        figure.subplots_adjust(left=0.02, right=0.98, top=1 - 0.62 / figure.get_figheight(), bottom=0.02)
+        axes.set_xlim(0, 1), axes.set_ylim(1, 0)
+        axes.set_axis_off()
+        axes.set_title(drawable(title, 120), x=0.0, pad=22)
+        _bands(axes, ledger, sides)
+        for place, (side, name) in enumerate(zip(sides, names, strict=True)):
+            _labels(axes, side, left=place == 0)
+            axes.annotate(drawable(name, 40), (0.24 if place == 0 else 0.76, 0), xytext=(0, 3), color=GREY,
+                          textcoords="offset points", ha="right" if place == 0 else "left")  # fmt: skip
+    return figure
+
+
+def _nodes(ledger: pd.DataFrame, column: str) -> dict[str, tuple[float, float, int]]:
+    """Cause → (top, height, n) on an axis from 0 to 1, in the order of the chain, passing ones last."""
+    from workbench.diagnosis.causes import CAUSES
+
+    counts = ledger.groupby(column)["n"].sum()
+    order = [name for name in (*CAUSES, *reversed(NOT_FAILING)) if name in counts.index]
+    total = max(int(counts.sum()), 1)
+    room = 1 - 0.03 - _GAP * max(len(order) - 1, 0)
+    least = min(_LEAST, room / max(len(order), 1))
+    heights = np.maximum(np.array([counts[name] / total for name in order]), least)
+    heights *= room / heights.sum() if len(heights) else 1
+    tops = 0.03 + np.concatenate([[0.0], np.cumsum(heights + _GAP)[:-1]]) if len(order) else heights
+    return {name: (float(t), float(h), int(counts[name])) for name, t, h in zip(order, tops, heights, strict=True)}
+
+
+def _bands(axes: Axes, ledger: pd.DataFrame, sides: Sequence[Mapping[str, tuple[float, float, int]]]) -> None:
+    """Bands leave and enter each node in the order of the nodes on the other side, so that few cross."""
+    order = [{name: place for place, name in enumerate(side)} for side in sides]
+    cells = [(row.cause_before, row.cause_after, int(row.n)) for row in ledger.itertuples()]
+    left = {name: node[0] for name, node in sides[0].items()}
+    right = {name: node[0] for name, node in sides[1].items()}
+    starts, ends = {}, {}
+    for before, after, n in sorted(cells, key=lambda cell: (order[0][cell[0]], order[1][cell[1]])):
+        starts[before, after] = (left[before], n / sides[0][before][2] * sides[0][before][1])
+        left[before] += starts[before, after][1]
+    for before, after, n in sorted(cells, key=lambda cell: (order[1][cell[1]], order[0][cell[0]])):
+        ends[before, after] = (right[after], n / sides[1][after][2] * sides[1][after][1])
+        right[after] += ends[before, after][1]
+    for cell, start in starts.items():
+        _band(axes, *start, *ends[cell], *_paint(*cell))
+
+
+def _paint(before: str, after: str) -> tuple[str, float]:
+    """Colour and opacity of a band."""
+    if before == after:
+        return GREY, 0.22
+    if "not_checked" in (before, after):
+        return SKY, 0.4
+    return (GREEN, 0.62) if after == "pass" else (VERMILLION, 0.75) if before == "pass" else (ORANGE, 0.5)
+
+
+def _band(axes: Axes, top: float, height: float, end: float, end_height: float, color: str, alpha: float) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    x0, x1, mid = 0.25, 0.75, 0.5
+    points = [
+        (x0, top), (mid, top), (mid, end), (x1, end),
+        (x1, end + end_height), (mid, end + end_height), (mid, top + height), (x0, top + height), (x0, top),
+    ]  # fmt: skip
+    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
+    axes.add_patch(PathPatch(Path(points, codes), facecolor=color, alpha=alpha, lw=0))
+
+
+def _labels(axes: Axes, side: Mapping[str, tuple[float, float, int]], *, left: bool) -> None:
+    for name, (top, height, n) in side.items():
+        color = GREEN if name == "pass" else GREY if name == "not_checked" else VERMILLION
+        x = 0.243 if left else 0.75
+        axes.add_patch(_box(x, top, height, PURPLE if name == "permission_leak" else color))
+        words = f"{drawable(cause_title(name), 30)}  {n:,}" if left else f"{n:,}  {drawable(cause_title(name), 30)}"
+        axes.text(0.235 if left else 0.765, top + height / 2, words, ha="right" if left else "left", va="center",
+                  fontsize=8.5)  # fmt: skip
+
+
+def _box(x: float, top: float, height: float, color: str) -> Rectangle:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((x, top), 0.007, height, facecolor=color, lw=0)
+
+
+# ---------------------------------------------------------------- differences and trends
+
+
+def differences(
+    names: Sequence[str], deltas: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, better: Sequence[bool | None],
+    sure: Sequence[bool], notes: Sequence[str] = (), title: str = "", theme: str = "print",
+) -> Figure:  # fmt: skip
+    """Paired differences with their 95 % intervals around no change, one line each.
+
+    Parameters
+    ----------
+    deltas, lows, highs
+        Shape (n,).
+    better
+        Whether each change is to the better (green) or the worse (vermillion); None is grey.
+    sure
+        Whether it is significant after correction: a filled point, else a hollow one.
+    notes
+        What stands at the right end of each line.
+    """
+    delta, low, high = (np.asarray(array, dtype=float) for array in (deltas, lows, highs))
+    with drawing(9.6, 0.85 + 0.22 * max(len(names), 1), theme) as (figure, axes):
+        height, rows = figure.get_figheight(), np.arange(len(names))
+        figure.subplots_adjust(left=0.27, right=0.74, top=1 - 0.36 / height, bottom=0.34 / height)
+        axes.axvline(0, color=GREY, lw=0.8)
+        for row, color, full in zip(rows, map(_side_color, better), sure, strict=True):
+            axes.hlines(row, low[row], high[row], color=color, lw=3, alpha=0.4)
+            axes.plot(delta[row], row, "o", ms=5, color=color, mfc=color if full else "white")
+        for row, note in zip(rows, notes, strict=False):
+            axes.annotate(drawable(note, 60), (1, row), xytext=(8, -3), textcoords="offset points", fontsize=8.5,
+                          xycoords=("axes fraction", "data"))  # fmt: skip
+        axes.set_yticks(rows, [drawable(name, 34) for name in names])
+        axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0)
+        axes.set_title(drawable(title, 110), x=-0.57)
+    return figure
+
+
+def _side_color(better: bool | None) -> str:
+    return GREY if better is None else GREEN if better else VERMILLION
+
+
+def trend(table: pd.DataFrame, titles: Mapping[str, str], *, title: str = "", theme: str = "print") -> Figure:
+    """Means over runs, one line a metric with its interval and its name at the end.
+
+    Parameters
+    ----------
+    table
+        ``run, metric, mean, low, high``, as :func:`workbench.diagnosis.comparison.runs_table` gives it.
+    titles
+        Metric → what to call it.
+    """
+    runs = list(dict.fromkeys(table["run"]))
+    colors = (BLUE, GREEN, VERMILLION, PURPLE, ORANGE, SKY, GREY)
+    with drawing(9.6, 3.4, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.06, right=0.78, top=0.88, bottom=0.12)
+        ends: list[tuple[float, str, str]] = []
+        for place, (metric, rows) in enumerate(table.groupby("metric", sort=False)):
+            color, x = colors[place % len(colors)], np.arange(len(rows))
+            mean, low, high = (rows[name].to_numpy(dtype=float) for name in ("mean", "low", "high"))
+            axes.fill_between(x, low, high, color=color, alpha=0.12, lw=0)
+            axes.plot(x, mean, "o-", color=color, lw=1.8, ms=4)
+            if len(mean) and np.isfinite(mean[-1]):
+                ends.append((float(mean[-1]), f"{titles.get(str(metric), str(metric))}  {mean[-1]:.2f}", color))
+        axes.set_ylim(0, max(1.0, float(np.nanmax(table["mean"], initial=0))) * 1.02)
+        axes.set_xticks(range(len(runs)), [drawable(str(run), 24) for run in runs])
+        axes.set_title(drawable(title or _t("compare.panel.trend_title"), 110))
+        for y, text, color, at in _apart(ends, axes.get_ylim()[1] * 0.065):
+            axes.annotate(drawable(text, 44), (len(runs) - 1, y), xytext=(1.02, at), textcoords=axes.get_yaxis_transform(),
+                          color=color, va="center")  # fmt: skip
+    return figure
+
+
+def _apart(ends: Sequence[tuple[float, str, str]], least: float) -> list[tuple[float, str, str, float]]:
+    """Labels with the heights at which they do not cover each other."""
+    placed: list[tuple[float, str, str, float]] = []
+    at = -np.inf
+    for y, text, color in sorted(ends):
+        at = max(y, at + least)
+        placed.append((y, text, color, at))
+    return placed
+
+
+# ------------------------------------------------------------------------------
+# Pictures of missed documents and of words that never meet; plain arrays in, ``Figure`` objects out.
+
+
+#: Roles of documents in the neighbourhood map → colour, marker, size.
+ROLES: Mapping[str, tuple[str, str, float]] = {
+    "corpus": (GREY, "o", 14), "rival": (ORANGE, "s", 34), "came": (SKY, "o", 46), "expected": (GREEN, "P", 60),
+    "missed": (VERMILLION, "X", 90), "question": (BLUE, "*", 170),
+}  # fmt: skip
+#: Sub-causes → colour and marker, so that colour never stands alone.
+MARKS: Mapping[str, tuple[str, str]] = {
+    "filtered": (BLUE, "s"), "just_below_k": (GREEN, "^"), "crowded_out": (ORANGE, "D"),
+    "lexical_gap": (VERMILLION, "v"),
+    "semantic_gap": (PURPLE, "o"), "language_gap": (SKY, "P"), "truncated": (GREY, "X"),
+}  # fmt: skip
+
+
+def profile(
+    background: ArrayLike, came: ArrayLike, missed: float, kth: float, *, title: str = "", theme: str = "print"
+) -> Figure:
+    """Similarity profile of one question: the corpus as a histogram, what came as ticks, the missed document as a line.
+
+    Parameters
+    ----------
+    background, came
+        Cosines of all documents (n,) and of the recorded contexts.
+    missed, kth
+        Cosines of the missed document and of the k-th nearest one.
+    """
+    values = np.asarray(background, dtype=float)
+    edges = np.linspace(values.min(), values.max() + 1e-9, 60)
+    with drawing(9.6, 2.6, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.055, right=0.985, top=0.86, bottom=0.2)
+        axes.hist(values, edges.tolist(), color=GREY, alpha=0.45)
+        top = axes.get_ylim()[1]
+        axes.vlines(np.asarray(came, dtype=float), 0, top * 0.35, color=SKY, lw=2.2)
+        axes.axvline(kth, color=BLUE, lw=1.2, ls="--")
+        axes.axvline(missed, color=VERMILLION, lw=2.2)
+        for value, key, color, height in ((missed, "missed", VERMILLION, 0.97), (kth, "kth", BLUE, 0.82)):
+            _label(axes, value, height, _t(f"missed.plot.{key}"), color, (edges[0] + edges[-1]) / 2)
+        if np.size(came):
+            _label(axes, float(np.max(came)), 0.36, _t("missed.plot.came"), SKY, (edges[0] + edges[-1]) / 2)
+        axes.set_xlabel(drawable(_t("missed.plot.similarity")))
+        axes.set_title(drawable(title, 120))
+    return figure
+
+
+def _label(axes: Axes, value: float, height: float, words: str, color: str, middle: float) -> None:
+    """A direct label beside a line, on the side where there is room."""
+    left = value > middle
+    axes.annotate(drawable(words), (value, height), xycoords=("data", "axes fraction"), xytext=(-4 if left else 4, 0),
+                  textcoords="offset points", color=color, ha="right" if left else "left", va="top")  # fmt: skip
+
+
+def neighbourhood(
+    vectors: NDArray[np.float32], roles: Sequence[str], names: Sequence[str], *, title: str = "", theme: str = "print"
+) -> tuple[Figure, str]:
+    """2-D map (PCA) of documents and the question; everything but the corpus background is named.
+
+    Parameters
+    ----------
+    vectors
+        Unit rows (n, d).
+    roles, names
+        Of each row: one of :data:`ROLES`, and its label.
+
+    Returns
+    -------
+    The figure, and the sentence that says what share of the variance it shows and how many points were left out.
+    """
+    kinds = np.array(roles, dtype=object)
+    drawn, notice = sampled(len(kinds), kinds != "corpus", 2000)
+    points, share = project(vectors[drawn])
+    with drawing(9.6, 4.6, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.02, right=0.82, top=0.92, bottom=0.03)
+        for role, (color, marker, size) in ROLES.items():
+            mine = kinds[drawn] == role
+            style: dict[str, Any] = {"alpha": 0.4, "linewidths": 0} if role == "corpus" else {"edgecolors": "white"}
+            across, up = points[mine].T
+            axes.scatter(across, up, c=color, marker=marker, s=size, label=drawable(_t(f"missed.role.{role}")), **style)
+        _name_points(axes, points, [names[at] for at in drawn], kinds[drawn])
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=8)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.set_title(drawable(title, 120))
+    words = _t("missed.plot.map_note", share=f"{share:.0%}".replace("%", " %"))
+    return figure, f"{words} {notice}".strip()
+
+
+def _name_points(axes: Axes, points: NDArray[np.floating], names: Sequence[str], kinds: NDArray[Any]) -> None:
+    """Labels that do not lie on each other: one is left out where another stands already."""
+    scale = np.ptp(points, axis=0) if len(points) else np.ones(2)
+    placed: list[NDArray[np.floating]] = []
+    middle = np.min(points[:, 0], initial=np.inf) + 0.7 * scale[0]
+    for wanted in ("missed", "question", "expected", "came", "rival"):
+        for at in np.flatnonzero(kinds == wanted).tolist():
+            place = points[at] / np.where(scale > 0, scale, 1)
+            if any(abs(place[0] - other[0]) < 0.2 and abs(place[1] - other[1]) < 0.035 for other in placed):
+                continue
+            placed.append(place)
+            left = points[at, 0] > middle
+            axes.annotate(drawable(names[at], 26), points[at], xytext=(-6 if left else 6, 3), fontsize=8,
+                          textcoords="offset points", ha="right" if left else "left")  # fmt: skip
+
+
+def project(vectors: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
+    """The first two principal components (n, 2) of rows, and the share of the variance that they hold."""
+    centred = np.asarray(vectors, dtype=np.float64) - np.mean(vectors, axis=0)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    kept = min(2, len(sizes))
+    points = np.zeros((len(centred), 2))
+    points[:, :kept] = left[:, :kept] * sizes[:kept]
+    total = float((sizes**2).sum())
+    return points, float((sizes[:2] ** 2).sum() / total) if total else 1.0
+
+
+def quadrant(
+    dense: ArrayLike, bm25: ArrayLike, causes: Sequence[str | None], k: int, n_documents: int, *,
+    current: int | None = None, title: str = "", theme: str = "print",
+) -> Figure:  # fmt: skip
+    """Dense rank against BM25 rank of each missed document, log scales, with what each quadrant means.
+
+    Parameters
+    ----------
+    dense, bm25
+        Ranks (n,); rows with a missing one are left out.
+    current
+        The row to point out.
+    """
+    across, up = np.asarray(dense, dtype=float), np.asarray(bm25, dtype=float)
+    known = np.isfinite(across) & np.isfinite(up)
+    with drawing(9.6, 4.2, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.07, right=0.75, top=0.91, bottom=0.12)
+        limit = max(n_documents, k + 1) * 1.3
+        axes.set(xscale="log", yscale="log", xlim=(0.8, limit), ylim=(0.45, limit * 1.8))  # room for the words
+        axes.axvline(k + 0.5, color=GREY, lw=1)
+        axes.axhline(k + 0.5, color=GREY, lw=1)
+        for cause, (color, marker) in MARKS.items():
+            mine = known & np.array([name == cause for name in causes], dtype=bool)
+            if mine.any():
+                axes.scatter(across[mine], up[mine], c=color, marker=marker, s=48, alpha=0.85, edgecolors="white",
+                             label=drawable(f"{_t(f'causes.sub.{cause}')} {int(mine.sum())}"))  # fmt: skip
+        if current is not None and known[current]:
+            axes.scatter(across[current], up[current], s=210, facecolors="none", edgecolors=BLUE, linewidths=1.8)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        _quadrant_words(axes)
+        axes.set_xlabel(drawable(_t("missed.plot.dense_rank")))
+        axes.set_ylabel(drawable(_t("missed.plot.bm25_rank")))
+        if known.any():
+            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=8)
+        axes.set_title(drawable(title, 110))
+    return figure
+
+
+def _quadrant_words(axes: Axes) -> None:
+    for x, y, key in (
+        (0.01, 0.01, "both"),
+        (0.99, 0.01, "words_only"),
+        (0.01, 0.99, "meaning_only"),
+        (0.99, 0.99, "none"),
+    ):
+        words = drawable(_t(f"missed.quadrant.{key}")).replace(": ", ":\n").replace("：", "：\n")
+        axes.annotate(words, (x, y), xycoords="axes fraction", fontsize=8, alpha=0.75,
+                      ha="left" if x < 0.5 else "right", va="bottom" if y < 0.5 else "top")  # fmt: skip
+
+
+def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *, title: str = "",
+           theme: str = "print") -> Figure:  # fmt: skip
+    """How many missed documents each ranking would fetch at each depth; ``curves``: name → counts (d,)."""
+    from matplotlib.ticker import MaxNLocator
+
+    styles = {"dense": (BLUE, "-"), "bm25": (ORANGE, "--"), "hybrid": (GREEN, "-.")}
+    x = np.asarray(depths)
+    with drawing(9.6, 2.9, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.06, right=0.86, top=0.87, bottom=0.17)
+        heights = sorted((float(np.asarray(y)[-1]), name) for name, y in curves.items())
+        last = -np.inf
+        for end, name in heights:
+            color, line = styles.get(name, (GREY, "-"))
+            axes.step(x, np.asarray(curves[name]), where="post", color=color, ls=line, lw=2)
+            last = max(end, last + 0.09 * max(n, 1))
+            axes.annotate(drawable(_t(f"missed.curve.{name}")), (x[-1], last), xytext=(5, -3), color=color,
+                          textcoords="offset points", annotation_clip=False)  # fmt: skip
+        axes.axvline(k, color=GREY, lw=1)
+        axes.set(xlim=(1, x[-1]), ylim=(0, max(n, 1) * 1.05))
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel(drawable(_t("missed.plot.depth")))
+        axes.set_title(drawable(title, 110))
+    return figure
+
+
+def hub_chart(names: Sequence[str], counts: ArrayLike, expected: ArrayLike, hub: Sequence[bool], *, title: str = "",
+              theme: str = "print") -> Figure:  # fmt: skip
+    """How often documents came: expected ones solid, the rest hatched; hubs carry a mark."""
+    from matplotlib.ticker import MaxNLocator
+
+    total, wanted = np.asarray(counts, dtype=float), np.asarray(expected, dtype=float)
+    with drawing(9.6, 0.9 + 0.24 * max(len(names), 1), theme) as (figure, axes):
+        height = figure.get_figheight()
+        figure.subplots_adjust(left=0.27, right=0.93, top=1 - 0.36 / height, bottom=0.46 / height)
+        rows = np.arange(len(names))
+        axes.barh(rows, wanted, 0.7, color=GREEN, label=drawable(_t("missed.hub.expected")))
+        axes.barh(rows, total - wanted, 0.7, left=wanted, color=ORANGE, hatch="////", edgecolor="white", lw=0,
+                  label=drawable(_t("missed.hub.other")))  # fmt: skip
+        for row, value, marked in zip(rows, total, hub, strict=True):
+            axes.annotate(
+                f"{int(value)}{' ⚠' if marked else ''}", (value, row), xytext=(4, -3), textcoords="offset points"
+            )
+        axes.set_yticks(rows, [drawable(name, 34) for name in names])
+        axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.legend(loc="lower right", frameon=False, fontsize=8)
+        axes.set_xlabel(drawable(_t("missed.hub.axis")))
+        axes.set_title(drawable(title, 100), x=-0.36)
+    return figure
+
+
+def heat_map(terms: Sequence[str], names: Sequence[str], weights: NDArray[np.floating], *, title: str = "",
+             theme: str = "print") -> Figure:  # fmt: skip
+    """Question terms (rows) × documents (columns): darker where a weightier term stands, ``·`` where none does."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    cells = np.asarray(weights, dtype=float).reshape(len(terms), len(names))
+    blues = LinearSegmentedColormap.from_list("coverage", ["#ffffff00", BLUE])
+    with drawing(9.6, 1.3 + 0.26 * max(len(terms), 1), theme) as (figure, axes):
+        height = figure.get_figheight()
+        figure.subplots_adjust(left=0.16, right=0.985, top=1 - 0.36 / height, bottom=0.8 / height)
+        axes.imshow(cells, cmap=blues, aspect="auto", vmin=0, vmax=max(float(cells.max(initial=0)), 1e-9))
+        for row, column in np.ndindex(cells.shape):
+            value = cells[row, column]
+            axes.annotate(f"{value:.1f}" if value else "·", (column, row), ha="center", va="center", fontsize=8,
+                          color="white" if value > 0.6 * cells.max(initial=0) else None)  # fmt: skip
+        axes.set_yticks(range(len(terms)), [drawable(term, 20) for term in terms])
+        axes.set_xticks(range(len(names)), [drawable(name, 24) for name in names], rotation=18, ha="right", fontsize=8)
+        axes.tick_params(length=0)
+        axes.spines[["left", "bottom"]].set_visible(False)
+        axes.set_title(drawable(title, 100), x=-0.16)
+    return figure
+
+
+# ------------------------------------------------------------------------------
+# The picture of panel 09: one statistic over time, with the baseline's band, the limits and where alerts fired.
+
+
+@dataclass(frozen=True)
+class Course:
+    """What :func:`course` draws; times are seconds since 1970 or row numbers, arrays have shape (windows,).
+
+    ``marks`` are ``(at, value, fired)``; ``spans`` stretches ``(from, to)`` during which an alert fired.
+    """
+
+    at: NDArray[np.float64]
+    values: NDArray[np.float64]
+    timed: bool
+    baseline: tuple[float, float, float]
+    limit: float
+    clear_level: float
+    marks: Sequence[tuple[float, float, bool]] = ()
+    spans: Sequence[tuple[float, float]] = ()
+
+
+def course(
+    data: Course, *, title: str = "", label: str = "", scale: float = 1.0, rate: bool = False, theme: str = "print"
+) -> Figure:
+    """A statistic of each window over time; a window without a value leaves a gap. ``scale`` multiplies the values."""
+    with drawing(9.6, 3.1, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.075, right=0.985, top=0.89, bottom=0.16)
+        at = _moments(data.at, data.timed)
+        for start, end in data.spans:
+            axes.axvspan(*_moments(np.array([start, end]), data.timed), color=VERMILLION, alpha=0.1, lw=0)
+        _levels(axes, data, scale)
+        axes.plot(at, data.values * scale, color=BLUE, lw=1.5, marker="o", ms=3 if len(at) < 40 else 1)
+        for moment, value, fired in data.marks:
+            colour = VERMILLION if fired else GREEN
+            place = _moments(np.array([moment]), data.timed)
+            axes.plot(place, [value * scale], "^" if fired else "v", color=colour, ms=9, mec="white", zorder=5)
+        _frame(axes, data, scale, rate)
+        axes.set_ylabel(drawable(label, 40))
+        axes.set_title(drawable(title, 150))
+    return figure
+
+
+def _levels(axes: Axes, data: Course, scale: float) -> None:
+    value, low, high = data.baseline
+    if value == value:
+        axes.axhline(value * scale, color=GREEN, lw=1, alpha=0.8)
+    if low == low and high == high:
+        axes.axhspan(low * scale, high * scale, color=GREEN, alpha=0.2, lw=0)
+    for level, style, colour in ((data.limit, "--", VERMILLION), (data.clear_level, ":", ORANGE)):
+        if level == level:
+            axes.axhline(level * scale, color=colour, lw=1.2, ls=style)
+
+
+def _frame(axes: Axes, data: Course, scale: float, rate: bool) -> None:
+    """Rates and latencies from 0 on; scores around what is drawn."""
+    levels = [level for level in (*data.baseline, data.limit) if level == level]
+    shown = [*data.values[np.isfinite(data.values)], *levels]
+    if shown:
+        low, high = min(shown) * scale, max(shown) * scale
+        space = 0.08 * (high - low or abs(high) or 1)
+        axes.set_ylim(0 if rate else low - space, high + space)
+    if data.timed:
+        import matplotlib.dates as dates
+
+        locator = dates.AutoDateLocator(maxticks=10)
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz="UTC"))
+
+
+def _moments(values: NDArray[np.float64], timed: bool) -> NDArray[Any]:
+    return (values * 1e6).astype("datetime64[us]") if timed else values
+
+
+# ------------------------------------------------------------------------------
+# Pictures of panel 05: failing shares by one dimension as bars, by two as a grid.
+
+
+#: Bars, and rows and columns of a grid, that are drawn at most.
+MOST_BARS, MOST_ROWS, MOST_COLUMNS = 25, 20, 9
+
+
+def rate_bars(
+    names: Sequence[str], rates: ArrayLike, lows: ArrayLike, highs: ArrayLike, base: float, *, notes: Sequence[str],
+    title: str, theme: str = "print",
+) -> Figure:  # fmt: skip
+    """Failing shares in [0, 1] with their intervals, the share of all samples as a dotted line; first rows on top."""
+    most = slice(None, MOST_BARS)
+    rate, low, high = (np.asarray(array, dtype=float)[most] for array in (rates, lows, highs))
+    with drawing(9.6, 0.85 + 0.3 * max(len(rate), 1), theme) as (figure, axes):
+        height = figure.get_figheight()
+        figure.subplots_adjust(left=0.24, right=0.56, top=1 - 0.42 / height, bottom=0.32 / height)
+        places = np.arange(len(rate))
+        axes.barh(places, np.nan_to_num(rate), 0.62, color=VERMILLION, alpha=0.75)
+        axes.hlines(places, low, high, color=axes.xaxis.label.get_color(), lw=1.6)
+        if base == base:
+            axes.axvline(base, color=BLUE, lw=1.2, ls=":")
+        for place, note in zip(places, notes[most], strict=True):
+            axes.annotate(drawable(note, 66), (1, place), xytext=(10, -3), textcoords="offset points",
+                          xycoords=("axes fraction", "data"))  # fmt: skip
+        axes.set_xlim(0, 1)
+        axes.set_xticks([0, 0.5, 1], [rate_text(value) for value in (0.0, 0.5, 1.0)])
+        axes.set_ylim(max(len(rate), 1) - 0.5, -0.5)
+        axes.set_yticks(places, [drawable(name, 30) for name in names[most]])
+        axes.tick_params(axis="y", length=0)
+        figure.suptitle(drawable(title, 110), x=0.01, y=1 - 0.06 / height, ha="left", va="top", fontsize=10)
+    return figure
+
+
+def rate_grid(
+    rows: Sequence[str], columns: Sequence[str], rates: ArrayLike, n: ArrayLike, failing: ArrayLike, *, title: str,
+    theme: str = "print",
+) -> Figure:  # fmt: skip
+    """Failing shares by two dimensions, each cell with its rate and numbers; darker is worse.
+
+    Parameters
+    ----------
+    rates, n, failing
+        Shape (len(rows), len(columns)); cells without a rate (NaN) stay empty.
+    """
+    rate, size, bad = (np.asarray(a, dtype=float)[:MOST_ROWS, :MOST_COLUMNS] for a in (rates, n, failing))
+    height, width = rate.shape
+    with drawing(9.6, 0.9 + 0.42 * max(height, 1), theme) as (figure, axes):
+        figure.subplots_adjust(left=0.24, right=0.99, top=1 - 0.62 / figure.get_figheight(), bottom=0.06)
+        for i in range(height):
+            for j in range(width):
+                if rate[i, j] == rate[i, j]:
+                    axes.add_patch(_cell(i, j, rate[i, j]))
+                    words = f"{rate_text(rate[i, j])}  ({bad[i, j]:.0f} / {size[i, j]:.0f})"
+                    axes.text(j, i, words, ha="center", va="center", fontsize=8.5, color="#1b1b1b")
+        axes.set_xlim(-0.5, max(width, 1) - 0.5)
+        axes.set_ylim(max(height, 1) - 0.5, -0.5)
+        axes.set_xticks(range(width), [drawable(name, 16) for name in columns[:width]])
+        axes.set_yticks(range(height), [drawable(name, 30) for name in rows[:height]])
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        figure.suptitle(drawable(title, 110), x=0.01, y=0.99, ha="left", va="top", fontsize=10)
+    return figure
+
+
+def _cell(row: int, column: int, rate: float) -> Any:
+    """One cell: paper at 0, a strong vermillion at 1, opaque so that dark ink can be read on any page."""
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Rectangle
+
+    paper, full = np.array(to_rgb("#faf3ee")), np.array(to_rgb(VERMILLION))
+    color = tuple(paper + (full - paper) * 0.75 * rate)
+    return Rectangle((column - 0.48, row - 0.44), 0.96, 0.88, facecolor=color, lw=0)
+
+
+def cut_words(shown: int, total: int) -> str:
+    """The sentence that says that not all groups are drawn; empty when they are."""
+    return "" if total <= shown else _t("queries.panel.cut", shown=f"{shown:,}", total=f"{total:,}")
+
+
+# ------------------------------------------------------------------------------
+# Terms tied to failing questions, as a picture.
+
+
+def log_odds(
+    terms: Sequence[str], values: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, notes: Sequence[str] = (),
+    title: str = "", theme: str = "print",
+) -> Figure:  # fmt: skip
+    """Log-odds (n,) of terms with their 95 % intervals, one line each; those whose interval lies above 0 are filled."""
+    value, low, high = (np.asarray(array, dtype=float) for array in (values, lows, highs))
+    with drawing(9.6, 0.95 + 0.24 * max(len(terms), 1), theme) as (figure, axes):
+        height = figure.get_figheight()
+        figure.subplots_adjust(left=0.16, right=0.82, top=1 - 0.36 / height, bottom=0.5 / height)
+        rows = np.arange(len(terms))
+        sure = low > 0
+        axes.axvline(0, color=GREY, lw=1)
+        axes.hlines(rows, low, high, color=[VERMILLION if flag else GREY for flag in sure], lw=2.5, alpha=0.5)
+        axes.scatter(value[sure], rows[sure], color=VERMILLION, s=30, zorder=3)
+        axes.scatter(value[~sure], rows[~sure], facecolors="white", edgecolors=GREY, s=30, zorder=3)
+        for row, note in zip(rows, notes, strict=False):
+            axes.annotate(drawable(note, 40), (1, row), xytext=(8, -3), textcoords="offset points",
+                          xycoords=("axes fraction", "data"))  # fmt: skip
+        axes.set_yticks(rows, [drawable(term, 22) for term in terms])
+        axes.set_ylim(max(len(terms), 1) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel(drawable(_t("vocabulary.plot.log_odds")))
+        axes.set_title(drawable(title, 100), x=-0.19)
+    return figure

@@ -6,30 +6,301 @@ another notebook opens the evaluation; the evaluation itself is never changed. P
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
+import json
 import logging
+import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.files import write_bytes
+from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
 from workbench.language import suggest_language
 from workbench.language import text as _t
 from workbench.scoring.thresholds import Thresholds
-from workbench.views.causes import CauseTable
-from workbench.views.filtering import Filter, facets, light_samples, matching, search_texts
-from workbench.views.finding import Finding, plain_rows
-from workbench.views.slices import Slices
-from workbench.views.state import Annotation, State, difference, replay
-from workbench.views.store import Journal
+from workbench.views.filtering import CauseTable, Filter, Slices, facets, light_samples, matching, search_texts
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# ------------------------------------------------------------------------------
+# A finding: what a user pinned, with everything that is needed to show it elsewhere and to find it again.
+
+
+#: Rows of a table that a finding keeps; ``n`` says how many there were.
+TABLE_ROWS = 200
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One pinned view.
+
+    Attributes
+    ----------
+    finding_id, created, panel
+        Unique id, ISO time, and the panel that it comes from (``low_scores`` …).
+    title, note
+        What it says, in the user's words; both can be edited later.
+    columns, rows
+        The table that was shown (at most :data:`TABLE_ROWS` rows), plain values.
+    sample_ids, n, n_total
+        The samples it is about, how many they are, out of how many.
+    value, low, high
+        The number it states with its 95 % interval; None where there is none.
+    filter, thresholds, runs
+        What was in force, and the names of the evaluations.
+    snippet
+        Lines of Python that reproduce it.
+    figure, figure_bytes
+        The picture as a file beside the journal, or in memory when nothing is saved.
+    """
+
+    finding_id: str
+    title: str
+    note: str = ""
+    panel: str = ""
+    created: str = ""
+    sample_ids: tuple[str, ...] = ()
+    n: int = 0
+    n_total: int = 0
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    filter: Mapping[str, Any] = field(default_factory=dict)
+    thresholds: Mapping[str, Any] = field(default_factory=dict)
+    runs: tuple[str, ...] = ()
+    snippet: str = ""
+    figure: Path | None = None
+    figure_bytes: bytes | None = field(default=None, repr=False)
+
+    def png(self) -> bytes | None:
+        """The picture as PNG bytes; None when it has none or its file is gone."""
+        if self.figure_bytes is not None:
+            return self.figure_bytes
+        return self.figure.read_bytes() if self.figure is not None and self.figure.is_file() else None
+
+    def table(self) -> pd.DataFrame:
+        """The table that was shown; without columns when there was none."""
+        import pandas as pd
+
+        return pd.DataFrame([list(row) for row in self.rows], columns=list(self.columns))
+
+    def replace(self, **changes: Any) -> Finding:
+        """A copy with some values changed."""
+        return dataclasses.replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for the journal; the picture by its file name only."""
+        kept = (item.name for item in dataclasses.fields(self) if item.name not in ("figure_bytes", "figure"))
+        plain = {name: getattr(self, name) for name in kept}
+        plain["figure"] = self.figure.name if self.figure else None
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], folder: Path | None = None) -> Finding:
+        """Read what :meth:`to_dict` wrote. Unknown names are left out, so that older journals stay readable."""
+        known = {item.name for item in dataclasses.fields(cls)}
+        values = {name: value for name, value in plain.items() if name in known}
+        for name in ("sample_ids", "columns", "runs"):
+            values[name] = tuple(values.get(name) or ())
+        values["rows"] = tuple(tuple(row) for row in values.get("rows") or ())
+        figure = values.get("figure")
+        # Only the name counts: a journal cannot make us read a file elsewhere.
+        values["figure"] = folder / Path(figure).name if figure and folder is not None else None
+        return cls(**values)
+
+
+def plain_rows(frame: pd.DataFrame) -> tuple[tuple[Any, ...], ...]:
+    """The first :data:`TABLE_ROWS` rows as values that JSON can hold."""
+    columns: Sequence[list[Any]] = [[_plain(value) for value in frame[name].head(TABLE_ROWS)] for name in frame]
+    return tuple(zip(*columns, strict=True)) if columns else ()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple, set)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    value = none_if_missing(value)
+    if hasattr(value, "item") and not isinstance(value, str):
+        value = value.item()
+    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
+
+
+# ------------------------------------------------------------------------------
+# What a session remembers, and how it is written down and read again, change by change.
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """A user's own verdict on one sample (``right``, ``wrong``, ``unsure`` or None), a note, and when (ISO time)."""
+
+    verdict: str | None = None
+    note: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that a session remembers; never changed in place."""
+
+    filter: Filter = field(default_factory=Filter)
+    selection: str | None = None
+    thresholds: Thresholds | None = None
+    annotations: Mapping[str, Annotation] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+
+def difference(before: State, after: State) -> dict[str, Any]:
+    """What to write down so that ``before`` becomes ``after``, whatever another kernel changes elsewhere."""
+    entry: dict[str, Any] = {}
+    if after.filter != before.filter:
+        entry["filter"] = after.filter.to_dict()
+    if after.selection != before.selection:
+        entry["selection"] = after.selection
+    if after.thresholds != before.thresholds:
+        entry["thresholds"] = None if after.thresholds is None else after.thresholds.to_dict()
+    changed = {key for key in before.annotations.keys() | after.annotations.keys()
+               if before.annotations.get(key) != after.annotations.get(key)}  # fmt: skip
+    if changed:
+        entry["annotations"] = {key: _state_plain(after.annotations.get(key)) for key in sorted(changed)}
+    if after.findings != before.findings:
+        known = {item.finding_id: item for item in before.findings}
+        entry["findings"] = [item.to_dict() for item in after.findings if known.get(item.finding_id) != item]
+        gone = known.keys() - {item.finding_id for item in after.findings}
+        entry["removed"] = sorted(gone)
+        entry["order"] = [item.finding_id for item in after.findings]
+    return entry
+
+
+def replay(state: State, entry: Mapping[str, Any], figures: Path | None) -> State:
+    """``state`` after one entry of the journal; an entry that makes no sense raises."""
+    values: dict[str, Any] = {}
+    if "filter" in entry:
+        values["filter"] = Filter.from_dict(entry["filter"])
+    if "selection" in entry:
+        values["selection"] = entry["selection"]
+    if "thresholds" in entry:
+        plain = entry["thresholds"]
+        values["thresholds"] = None if plain is None else Thresholds().replace(**plain)
+    if "annotations" in entry:
+        new = {key: Annotation(**plain) for key, plain in entry["annotations"].items() if plain is not None}
+        kept = {key: value for key, value in state.annotations.items() if key not in entry["annotations"]}
+        values["annotations"] = {**kept, **new}
+    if "order" in entry:
+        values["findings"] = _replayed_findings(state.findings, entry, figures)
+    return dataclasses.replace(state, **values)
+
+
+def _replayed_findings(known: Sequence[Finding], entry: Mapping[str, Any], figures: Path | None) -> tuple[Finding, ...]:
+    items = {item.finding_id: item for item in known}
+    for plain in entry.get("findings", ()):
+        finding = Finding.from_dict(plain, figures)
+        items[finding.finding_id] = finding
+    for finding_id in entry.get("removed", ()):
+        items.pop(finding_id, None)
+    # A pin that this entry does not know was made by another kernel meanwhile: it stays, at the end.
+    places = {finding_id: place for place, finding_id in enumerate(entry["order"])}
+    return tuple(sorted(items.values(), key=lambda item: places.get(item.finding_id, len(places))))
+
+
+def _state_plain(annotation: Annotation | None) -> dict[str, Any] | None:
+    return None if annotation is None else dataclasses.asdict(annotation)
+
+
+# ------------------------------------------------------------------------------
+# The journal of a session: append-only JSON lines, safe when two kernels write, read in pieces.
+#
+# Each entry is one line, written by one ``write`` to a file opened for appending, under a lock. A line that was torn by
+# a killed process is skipped when read and never glued to the next one.
+
+
+JOURNAL = "session.jsonl"
+
+
+class Journal:
+    """Entries in ``<folder>/session.jsonl``.
+
+    Attributes
+    ----------
+    folder
+        Where the journal and its pictures are; made at the first write.
+    unreadable
+        Lines met so far that are no JSON object (torn or foreign).
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.path = self.folder / JOURNAL
+        self.unreadable = 0
+        self._offset = 0
+
+    def append(self, entry: Mapping[str, Any]) -> None:
+        """Write one entry and force it to disk. Raises ``OSError`` when the place cannot be written."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        line = json.dumps(entry, ensure_ascii=True, default=str, separators=(",", ":")).encode("ascii") + b"\n"
+        handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            with _locked(handle):
+                size = os.fstat(handle).st_size
+                torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+                os.write(handle, b"\n" + line if torn else line)
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def read_new(self) -> list[dict[str, Any]]:
+        """Entries written since the last call, by any process; an unfinished last line waits for its end."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._offset)
+                content = file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        complete = content.rfind(b"\n") + 1
+        self._offset += complete
+        entries = [self._parsed(line) for line in content[:complete].splitlines() if line.strip()]
+        return [entry for entry in entries if entry is not None]
+
+    def _parsed(self, line: bytes) -> dict[str, Any] | None:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            entry = None
+        if isinstance(entry, dict):
+            return entry
+        self.unreadable += 1
+        return None
+
+
+@contextlib.contextmanager
+def _locked(handle: int) -> Iterator[None]:
+    """Hold an advisory lock where the system has one; a single appending write is the fallback."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+# ------------------------------------------------------------------------------
+
 
 VERDICTS = ("right", "wrong", "unsure")
 #: Names of what an observer is told about.

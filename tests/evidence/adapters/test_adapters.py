@@ -13,8 +13,7 @@ import pytest
 import workbench as wb
 from workbench.data.schema import Context, Sample
 from workbench.errors import InputError, JudgeError
-from workbench.evidence.adapters.ragas import ragas_scores, with_ragas
-from workbench.evidence.adapters.recorded import recorded_judgements
+from workbench.evidence.adapters import ragas_scores, recorded_judgements, with_ragas
 
 DEEPEVAL = {
     "test_results": [

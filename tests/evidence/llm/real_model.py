@@ -24,7 +24,7 @@ import pytest
 from tests.evidence.llm.scripted import english, sample
 from workbench.evidence.cache import Cache
 from workbench.evidence.llm import LLMJudge
-from workbench.evidence.llm.outcomes import outcome_of
+from workbench.evidence.llm.judge import outcome_of
 from workbench.evidence.llm.rubric import rate
 
 pytestmark = pytest.mark.real_model

@@ -13,7 +13,7 @@ import traceback
 import pytest
 
 from tests.evidence.llm.scripted import KEY, failure, sample
-from workbench.data.redact import RedactingFilter, Secret, public_url, redacted
+from workbench.data.files import RedactingFilter, Secret, public_url, redacted
 from workbench.errors import JudgeError
 from workbench.evidence.cache import Cache
 from workbench.evidence.llm import LLMJudge

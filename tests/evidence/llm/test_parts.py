@@ -11,17 +11,17 @@ import pytest
 
 from workbench.data.schema import Context, Sample
 from workbench.errors import InputError
-from workbench.evidence.encoders.ngram import NgramEncoder
+from workbench.evidence.encoders.small import NgramEncoder
 from workbench.evidence.judge import ReverseQuestion, SampleEvidence
-from workbench.evidence.llm import asking, client, parse, readers
+from workbench.evidence.llm import client
+from workbench.evidence.llm import judge as asking
+from workbench.evidence.llm import judge as readers
+from workbench.evidence.llm import replies as parse
 from workbench.evidence.llm.budget import Budget, Price, Spending, estimate_tokens, price_of
-from workbench.evidence.llm.claimparts import Texts, kinds_of, parts_of
-from workbench.evidence.llm.family import family
-from workbench.evidence.llm.locate import Places, locate
-from workbench.evidence.llm.outcomes import Outcomes, meaning
-from workbench.evidence.llm.pace import Allowance, Pace
-from workbench.evidence.llm.relevancy import QuestionComparer
-from workbench.evidence.llm.tasks import make_task
+from workbench.evidence.llm.client import Allowance, Pace
+from workbench.evidence.llm.evidence import Places, QuestionComparer, Texts, kinds_of, locate, parts_of
+from workbench.evidence.llm.judge import Outcomes, meaning
+from workbench.evidence.llm.prompts import family, make_task
 
 
 class Clock:

@@ -10,16 +10,19 @@ from pathlib import Path
 import pytest
 
 from workbench.data.schema import Context, Sample
-from workbench.evidence.llm.parse import read_part, read_questions, read_rating, read_verification
-from workbench.evidence.llm.prompts import NAMES, prompt_hash, render, template
-from workbench.evidence.llm.tasks import (
+from workbench.evidence.llm.prompts import (
+    NAMES,
     make_task,
     part_call,
+    prompt_hash,
     questions_call,
+    render,
     repair_call,
     rubric_call,
+    template,
     verify_call,
 )
+from workbench.evidence.llm.replies import read_part, read_questions, read_rating, read_verification
 from workbench.language import LANGUAGES
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "llm"

@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.evidence.llm.parse import read_part, read_questions, read_rating, read_verification
 from workbench.evidence.llm.prompts import addresses_judge, escaped
-from workbench.evidence.llm.tolerant import load_object
-from workbench.evidence.llm.words import read_flag, read_number, read_score, read_verdict
+from workbench.evidence.llm.replies import (
+    load_object,
+    read_flag,
+    read_number,
+    read_part,
+    read_questions,
+    read_rating,
+    read_score,
+    read_verdict,
+    read_verification,
+)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,159 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+# ------------------------------------------------------------------------------
+# Lists and dicts that were written into a cell as text: JSON, Python's and numpy's repr, LangChain documents.
+#
+# Nothing is ever evaluated: the text is read as a syntax tree of constants, lists and dicts, and nothing else counts.
+
+
+#: Longest text that is parsed.
+MAX_CHARACTERS = 20_000_000
+#: Deepest nesting that is parsed.
+MAX_DEPTH = 60
+
+_STRING = r"""[rbuRBU]{0,2}(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_STRINGS_ONLY = re.compile(rf"\[\s*(?:{_STRING}(?:\s*,\s*|\s*))*\]\s*", re.DOTALL)
+_ONE_STRING = re.compile(_STRING, re.DOTALL)
+_ARRAY = re.compile(r"^(?:np\.|numpy\.)?array\((.*?)(?:,\s*dtype=[\w.'\"<>]+)?\)$", re.DOTALL)
+_QUOTED = re.compile(_STRING, re.DOTALL)
+_NAMES = {
+    "None": None,
+    "null": None,
+    "nan": None,
+    "NaN": None,
+    "True": True,
+    "False": False,
+    "true": True,
+    "false": False,
+}
+_LOOKS_STRUCTURED = re.compile(
+    r"""\s*(?:
+        \[\s*(?:['"\[{\]]|Document\(|array\(|-?\d[\d.eE+-]*\s*(?:,|\]\s*$)|(?:nan|None|null)\s*[,\]])
+      | \{\s*['"}]
+      | \(\s*['"]
+      | (?:np\.|numpy\.)?array\(
+    )""",
+    re.VERBOSE,
+)
+
+
+def looks_structured(text: str) -> bool:
+    """Whether ``text`` begins like a written list or dict; ``"[1] according to …"`` does not."""
+    return _LOOKS_STRUCTURED.match(text) is not None
+
+
+def parse_literal(text: str) -> Any:
+    """The list, dict or value that is written in ``text``.
+
+    Raises
+    ------
+    ValueError
+        When it cannot be read, is longer than ``MAX_CHARACTERS`` or nested deeper than ``MAX_DEPTH``.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"is longer than {MAX_CHARACTERS} characters")
+    if _depth(text) > MAX_DEPTH:
+        raise ValueError(f"is nested deeper than {MAX_DEPTH} levels")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return _parse_python(text.strip())
+
+
+def _parse_python(text: str) -> Any:
+    array = _ARRAY.match(text)
+    if array:
+        text = array.group(1).strip()
+    if _STRINGS_ONLY.fullmatch(text):
+        return [_string(match.group()) for match in _ONE_STRING.finditer(text)]
+    try:
+        return _value(ast.parse(_escape_breaks(text), mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError("is no list or object that can be read") from error
+
+
+def _string(written: str) -> str:
+    """One quoted string, which may hold real line breaks."""
+    if written[0] in "'\"" and "\\" not in written:
+        return written[1:-1]
+    try:
+        value = ast.literal_eval(_break_free(written))
+    except (SyntaxError, ValueError, MemoryError) as error:
+        raise ValueError("holds a string that cannot be read") from error
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _break_free(written: str) -> str:
+    return written.replace("\r", "\\r").replace("\n", "\\n").replace("\x00", "\\x00")
+
+
+def _escape_breaks(text: str) -> str:
+    if "\n" not in text and "\r" not in text and "\x00" not in text:
+        return text
+    return _QUOTED.sub(lambda match: _break_free(match.group()), text)
+
+
+def _depth(text: str) -> int:
+    """Deepest nesting of brackets outside quoted strings, at most a little more than ``MAX_DEPTH``."""
+    if text.count("[") + text.count("{") + text.count("(") <= MAX_DEPTH:
+        return 0
+    deepest = depth = 0
+    for bracket in re.findall(r"[\[\](){}]", _QUOTED.sub("", text)):
+        depth += 1 if bracket in "[({" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _value(node: ast.expr) -> Any:
+    """The value of a syntax tree of constants, lists, dicts and ``Document(…)``."""
+    if isinstance(node, ast.Constant):
+        return node.value.decode("utf-8", "replace") if isinstance(node.value, bytes) else node.value
+    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+        return [_value(item) for item in node.elts]
+    if isinstance(node, ast.Dict):
+        return {_key(key): _value(value) for key, value in zip(node.keys, node.values, strict=True)}
+    if isinstance(node, ast.Name) and node.id in _NAMES:
+        return _NAMES[node.id]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_number(_value(node.operand))
+    if isinstance(node, ast.Call):
+        return _call(node)
+    raise ValueError("holds something that is no value")
+
+
+def _key(node: ast.expr | None) -> str:
+    key = None if node is None else _value(node)
+    if isinstance(key, (str, int, float)):
+        return str(key)
+    raise ValueError("holds a key that is no text")
+
+
+def _number(value: Any) -> int | float:
+    if isinstance(value, (int, float)):
+        return value
+    raise ValueError("holds a sign before something that is no number")
+
+
+def _call(node: ast.Call) -> Any:
+    """``Document(page_content=…, metadata=…)`` as a dict, ``array([…])`` as a list, ``np.float64(…)`` as a number."""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if name in ("Document", "TextNode", "NodeWithScore") and not node.args:
+        return {word.arg or "": _value(word.value) for word in node.keywords}
+    if name in ("array", "float64", "float32", "int64", "str_", "float", "int") and len(node.args) == 1:
+        return _value(node.args[0])
+    raise ValueError("holds a call")
+
+
+# ------------------------------------------------------------------------------
+
 
 #: Row number of a remark about the whole source.
 WHOLE_FILE = 0

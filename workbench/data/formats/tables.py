@@ -2,19 +2,230 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
 import json
-from collections.abc import Mapping
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.columns import aliases, fold
-from workbench.data.formats.delimited import unique_header
-from workbench.data.formats.records import Records
+from workbench.data.fields import aliases, fold, resolve
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+
+# ------------------------------------------------------------------------------
+# CSV and TSV: a real parser, the delimiter recognised by what the columns are called.
+
+
+_DELIMITERS = (",", "\t", ";", "|")
+_PROBE = 30
+
+
+def read_delimited(text: str) -> Records | None:
+    """Records of a delimited text whose first line names the columns, or None when it is no table.
+
+    An empty cell is missing (None); any other cell is the text that stands there. Quoted fields may hold line breaks.
+    A row with more cells than columns is rejected; missing cells at the end of a row are missing values, with a
+    warning. Rows without any content are not counted.
+    """
+    previous = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        delimiter = _sniff(text)
+        return None if delimiter is None else _read(text, delimiter)
+    except csv.Error:
+        return None
+    finally:
+        csv.field_size_limit(previous)
+
+
+def _read(text: str, delimiter: str) -> Records:
+    cells = _parse(text, delimiter)
+    header = unique_header([cell.strip() for cell in next(cells)])
+    return from_cells(header, cells, "TSV" if delimiter == "\t" else "CSV", _quote_warning(text))
+
+
+def from_cells(header: list[str], cells: Iterator[list[Any]], kind: str, warnings: list[Remark]) -> Records:
+    """Records of rows of cells under ``header``; empty cells become None."""
+    rows: list[dict[str, Any]] = []
+    numbers: list[int] = []
+    rejected: list[Remark] = []
+    width, number = len(header), 0
+    for row in cells:
+        if not any(cell not in ("", None) for cell in row):
+            continue
+        number += 1
+        if len(row) > width and any(cell not in ("", None) for cell in row[width:]):
+            reason = f"has {len(row)} cells under {width} columns; put quotes around cells that hold the delimiter"
+            rejected.append(Remark(number, "", reason, excerpt(str(row[0]))))
+            continue
+        if len(row) < width:
+            reason = f"has {len(row)} cells under {width} columns; the others count as missing"
+            warnings.append(Remark(number, header[len(row)], reason, excerpt(str(row[0]))))
+        rows.append({name: _cell(row[at]) if at < len(row) else None for at, name in enumerate(header)})
+        numbers.append(number)
+    return Records(rows, numbers, kind, rejected, warnings, columns=header)
+
+
+def _cell(cell: Any) -> Any:
+    return None if cell == "" else cell
+
+
+def _parse(text: str, delimiter: str) -> Iterator[list[str]]:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+
+
+def _sniff(text: str) -> str | None:
+    """The delimiter under which most columns have names that we know; None when nothing looks like a table."""
+    best: tuple[int, float, int] = (0, 0.0, 0)
+    chosen = None
+    for delimiter in _DELIMITERS:
+        rank = _rank(text, delimiter)
+        if rank > best:
+            best, chosen = rank, delimiter
+    return chosen
+
+
+def _rank(text: str, delimiter: str) -> tuple[int, float, int]:
+    """Known columns, share of rows as wide as the header, number of columns."""
+    head = text[:200_000]
+    try:
+        rows = [row for row in itertools.islice(_parse(head, delimiter), _PROBE) if any(cell.strip() for cell in row)]
+    except csv.Error:
+        return 0, 0.0, 0
+    if not rows:
+        return 0, 0.0, 0
+    known = len(resolve(rows[0], "sample")) + len(resolve(rows[0], "corpus"))
+    width = len(rows[0])
+    even = sum(len(row) == width for row in rows) / len(rows)
+    if known == 0 and (width < 2 or even < 0.8):
+        return 0, 0.0, 0
+    return known, even, width
+
+
+def unique_header(header: Sequence[str]) -> list[str]:
+    """Column names; empty ones get their place as name, repeated ones a number."""
+    seen: dict[str, int] = {}
+    names = []
+    for at, given in enumerate(header, 1):
+        name = given or f"column {at}"
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
+
+
+def _quote_warning(text: str) -> list[Remark]:
+    if text.count('"') % 2 == 0:
+        return []
+    return [Remark(WHOLE_FILE, "", "a quotation mark is never closed; the rows after it may have run together")]
+
+
+# ------------------------------------------------------------------------------
+# Excel workbooks (.xlsx): the sheet that has a column of questions, read row by row.
+
+
+#: Largest unpacked size of a workbook.
+MAX_UNPACKED = 1024**3
+
+
+def read_workbook(content: bytes, where: str) -> Records:
+    """Records of the first sheet that has a column of questions (or of texts); else of the first sheet.
+
+    Cells keep Excel's types: 7 stays a whole number, a formula gives its stored result.
+
+    Raises
+    ------
+    InputError
+        When it is no workbook, is damaged, or unpacks to more than ``MAX_UNPACKED`` bytes.
+    """
+    _check(content, where)
+    import openpyxl
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    try:
+        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+        try:
+            return _best_sheet({sheet.title: _cells(sheet) for sheet in book.worksheets}, where)
+        finally:
+            book.close()
+    except (
+        InvalidFileException,
+        zipfile.BadZipFile,
+        OSError,
+        KeyError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        SyntaxError,
+    ) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{where}: the workbook cannot be read ({error}); save it again as .xlsx or CSV") from error
+
+
+def _check(content: bytes, where: str) -> None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            size = sum(entry.file_size for entry in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, OSError) as error:
+        raise InputError(f"{where}: is no readable Excel file ({error}); save it again as .xlsx or CSV") from error
+    if not any(name.startswith("xl/") for name in names):
+        raise InputError(f"{where}: is a zip file and no workbook; unpack it and give the file in it")
+    if size > MAX_UNPACKED:
+        raise InputError(f"{where}: unpacks to {size >> 20} MB, more than {MAX_UNPACKED >> 20}; export it as CSV")
+
+
+def _cells(sheet: Any) -> Iterator[list[Any]]:
+    sheet.reset_dimensions()  # the recorded size may be wrong or huge
+    for row in sheet.iter_rows(values_only=True):
+        yield list(row)
+
+
+def _best_sheet(sheets: dict[str, Iterator[list[Any]]], where: str) -> Records:
+    heads = {title: _header(cells) for title, cells in sheets.items()}
+    heads = {title: header for title, header in heads.items() if header}
+    if not heads:
+        raise InputError(f"{where}: the workbook is empty; give one with a header and at least one row")
+    known = {title: resolve(header, "sample") for title, header in heads.items()}
+    chosen = next((title for title, fields in known.items() if "question" in fields), None)
+    if chosen is None:
+        chosen = next(
+            (title for title, header in heads.items() if "text" in resolve(header, "corpus")), next(iter(heads))
+        )
+    warnings = []
+    if len(heads) > 1:
+        others = ", ".join(title for title in heads if title != chosen)
+        warnings.append(Remark(WHOLE_FILE, "", f"read the sheet {chosen!r}; the others ({others}) were left out"))
+    records = from_cells(heads[chosen], _trimmed(sheets[chosen], len(heads[chosen])), "Excel", warnings)
+    if not records.n_read:
+        raise InputError(f"{where}: the sheet {chosen!r} has a header and no rows; give one with at least one record")
+    return records
+
+
+def _header(cells: Iterator[list[Any]]) -> list[str]:
+    for row in cells:
+        while row and row[-1] in (None, ""):
+            row.pop()
+        if row:
+            return unique_header(["" if cell is None else str(cell).strip() for cell in row])
+    return []
+
+
+def _trimmed(cells: Iterator[list[Any]], width: int) -> Iterator[list[Any]]:
+    """Rows filled up to the width of the header: a workbook does not store empty cells at the end."""
+    for row in cells:
+        yield row + [None] * (width - len(row))
+
+
+# ------------------------------------------------------------------------------
 
 
 def from_frame(frame: pd.DataFrame) -> Records:

@@ -6,16 +6,168 @@ Phoenix. Columns that are only called differently need nothing here: ``fields.to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.data.columns import resolve
-from workbench.data.formats import phoenix, promptfoo
-from workbench.data.formats.literals import looks_structured, parse_literal
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark
-from workbench.data.normalising import SURROGATE
-from workbench.data.validate import plain, scrub
+from workbench.data.fields import plain, resolve, scrub
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, looks_structured, parse_literal
+from workbench.data.text.normalise import SURROGATE
+
+# ------------------------------------------------------------------------------
+# Spans of Phoenix (OpenInference): a trace is a sample, its retriever spans hold the contexts.
+
+
+_INPUT, _OUTPUT, _DOCUMENTS = "attributes.input.value", "attributes.output.value", "attributes.retrieval.documents"
+_NUMBERED = re.compile(r"^attributes\.retrieval\.documents\.(\d+)\.(document\..+)$")
+
+
+def is_phoenix(columns: set[str], records: Records) -> bool:
+    """Whether the columns are those of spans, or of ``get_qa_with_reference``."""
+    return _INPUT in columns or ("context.span_id" in columns and {"input", "output", "reference"} <= columns)
+
+
+def from_phoenix(records: Records) -> Records:
+    """One record for each trace (or span, when no traces are recorded)."""
+    if _INPUT not in records.columns:
+        rows = [
+            {"contexts" if key == "reference" else key: value for key, value in row.items()} for row in records.rows
+        ]
+        columns = ["contexts" if name == "reference" else name for name in records.columns]
+        return replace(records, rows=rows, columns=columns, kind="Phoenix")
+    traces: dict[Any, list[int]] = {}
+    for at, row in enumerate(records.rows):
+        trace = row.get("context.trace_id")
+        traces.setdefault(trace if isinstance(trace, str) and trace else at, []).append(at)
+    chosen = {places[0]: _root(records, places) for places in traces.values()}
+    rows = [_sample(records, places, chosen[places[0]]) for places in traces.values()]
+    numbers = [records.numbers[at] for at in chosen.values()]
+    warnings = list(records.warnings)
+    if len(rows) < len(records.rows):
+        reason = f"{len(records.rows)} spans are {len(rows)} traces; each trace is one sample"
+        warnings.append(Remark(WHOLE_FILE, "context.trace_id", reason))
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    return replace(records, rows=rows, numbers=numbers, columns=columns, warnings=warnings, kind="Phoenix")
+
+
+def _root(records: Records, places: list[int]) -> int:
+    """The span that stands for the trace: the one without parent, else the first with input and output."""
+    rows = records.rows
+    roots = [at for at in places if "parent_id" in rows[at] and not isinstance(rows[at]["parent_id"], str)]
+    whole = [at for at in places if rows[at].get(_INPUT) is not None and rows[at].get(_OUTPUT) is not None]
+    return (roots or whole or places)[0]
+
+
+def _sample(records: Records, places: list[int], root: int) -> dict[str, Any]:
+    row = records.rows[root]
+    documents = next((found for at in [root, *places] if (found := _documents(records.rows[at])) is not None), None)
+    done = {
+        key: value
+        for key, value in row.items()
+        if key not in (_INPUT, _OUTPUT, _DOCUMENTS) and not _NUMBERED.match(key)
+    }
+    identity = row.get("context.trace_id") or row.get("context.span_id")
+    return {
+        "sample_id": identity,
+        "question": row.get(_INPUT),
+        "answer": row.get(_OUTPUT),
+        "contexts": documents,
+        **done,
+    }
+
+
+def _documents(row: Mapping[str, Any]) -> Any:
+    if row.get(_DOCUMENTS) is not None and not isinstance(row[_DOCUMENTS], float):
+        return row[_DOCUMENTS]
+    numbered: dict[int, dict[str, Any]] = {}
+    for key, value in row.items():
+        match = _NUMBERED.match(key)
+        if match and value is not None and value == value:
+            numbered.setdefault(int(match[1]), {})[match[2]] = value
+    return [numbered[at] for at in sorted(numbered)] or None
+
+
+# ------------------------------------------------------------------------------
+# Results of promptfoo: one record for each test, prompt and provider.
+
+
+_REFERENCE_ASSERTIONS = ("factuality", "model-graded-factuality", "similar", "answer-relevance", "equals")
+
+
+def is_promptfoo(columns: set[str], records: Records) -> bool:
+    """Whether rows carry ``vars`` beside a ``response`` or ``testCase``."""
+    return "vars" in columns and bool(columns & {"response", "testCase", "gradingResult"})
+
+
+def from_promptfoo(records: Records) -> Records:
+    """Variables, answer, scores and assertions of each result as columns; several prompts or providers are runs."""
+    labels = [_label(row) for row in records.rows]
+    several = len(set(labels)) > 1
+    names: set[str] = set()
+    rows = []
+    for at, (row, label) in enumerate(zip(records.rows, labels, strict=True)):
+        scores = {"score": row.get("score"), **_mapping(row.get("namedScores"))}
+        names.update(scores)
+        done = {**_identified(row, at), **_answer(row), **_assertions(row), **scores}
+        rows.append({**done, "run": label} if several else done)
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    return replace(records, rows=rows, columns=columns, score_columns=frozenset(names), kind="promptfoo")
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    provider = row.get("provider")
+    if isinstance(provider, Mapping):
+        provider = provider.get("label") or provider.get("id")
+    prompt = row.get("promptIdx")
+    named = provider if isinstance(provider, str) and provider else "provider"
+    return f"{named} / prompt {prompt}" if isinstance(prompt, int) and 0 < prompt < 1000 else named
+
+
+def _identified(row: Mapping[str, Any], at: int) -> dict[str, Any]:
+    variables = _mapping(row.get("vars"))
+    if "sample_id" in resolve(list(variables), "sample"):
+        return variables
+    return {"sample_id": row.get("testIdx", row.get("id", at + 1)), **variables}
+
+
+def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
+    response = row.get("response")
+    output = response.get("output") if isinstance(response, Mapping) else response
+    found = _mapping(output) if isinstance(output, Mapping) else {"answer": output}
+    found |= {"latency_ms": row.get("latencyMs"), "success": row.get("success")}
+    usage = row.get("tokenUsage") or (response.get("tokenUsage") if isinstance(response, Mapping) else None)
+    error = None if found.get("answer") is not None else row.get("error")
+    return {**found, "usage": usage, "error": error}
+
+
+def _assertions(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Key points, forbidden content and the reference that the test's assertions name."""
+    case = row.get("testCase")
+    found: dict[str, Any] = {}
+    items = case.get("assert") if isinstance(case, Mapping) else None
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, Mapping):
+            continue
+        kind, value = str(item.get("type", "")).replace("icontains", "contains"), item.get("value")
+        values = value if isinstance(value, list) else [value]
+        if kind in ("contains", "contains-all"):
+            found.setdefault("must_include", []).extend(values)
+        elif kind == "contains-any":
+            found.setdefault("must_include", []).append(values)
+        elif kind in ("not-contains", "not-contains-any", "not-contains-all"):
+            found.setdefault("must_not_include", []).extend(values)
+        elif kind in _REFERENCE_ASSERTIONS and isinstance(value, str):
+            found.setdefault("reference", value)
+    return found
+
+
+# ------------------------------------------------------------------------------
+
 
 Row = dict[str, Any]
 
@@ -259,8 +411,8 @@ def _called_contexts(calls: list[Any]) -> list[str]:
 
 
 _TOOLS: tuple[tuple[Callable[[set[str], Records], bool], Callable[[Records], Records]], ...] = (
-    (phoenix.recognises, phoenix.convert),
-    (promptfoo.recognises, promptfoo.convert),
+    (is_phoenix, from_phoenix),
+    (is_promptfoo, from_promptfoo),
     (_is_trulens, _from_trulens),
     (_has_dots, _nest_dots),
     (_has_scores, _lift_scores),

@@ -7,35 +7,721 @@ questions; at most one call repairs. Contexts over the token budget add one call
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import copy
 import dataclasses
+import json
+import os
+import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+import tomllib
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from workbench.data.redact import redacted
-from workbench.data.runner import iterate
+from workbench.data.files import Secret, redacted
+from workbench.data.record import Put, iterate
 from workbench.data.schema import Sample
-from workbench.errors import InputError
-from workbench.evidence.answer_similarity import AnswerSimilarity
-from workbench.evidence.cache import Cache
-from workbench.evidence.judge import SampleEvidence
-from workbench.evidence.llm.asking import ReplyCache
-from workbench.evidence.llm.assemble import warm_up
-from workbench.evidence.llm.batch import Batch
-from workbench.evidence.llm.budget import Budget, Plan, Spending, price_of
-from workbench.evidence.llm.client import check_ready
-from workbench.evidence.llm.estimate import make_plan
-from workbench.evidence.llm.family import family_warning
-from workbench.evidence.llm.outcomes import Outcomes
-from workbench.evidence.llm.prompts import PROMPT_VERSION, prompt_hash
-from workbench.evidence.llm.relevancy import QuestionComparer
-from workbench.evidence.llm.settings import Settings
+from workbench.data.text.normalise import HAN_CHARACTER
+from workbench.errors import InputError, JudgeError
+from workbench.evidence.cache import Cache, content_key
+from workbench.evidence.judge import SampleEvidence, failed
+from workbench.evidence.llm.budget import Budget, Plan, Price, Spending, estimate_tokens, price_of
+from workbench.evidence.llm.client import (
+    DEFAULT_BASE_URL,
+    CallError,
+    Completion,
+    Endpoint,
+    EndpointOptions,
+    Pace,
+    check_ready,
+)
+from workbench.evidence.llm.evidence import QuestionComparer, assemble, warm_up
+from workbench.evidence.llm.prompts import (
+    PROMPT_VERSION,
+    Call,
+    Task,
+    family_warning,
+    make_task,
+    part_call,
+    prompt_hash,
+    questions_call,
+    repair_call,
+    verify_call,
+)
+from workbench.evidence.llm.replies import Problem, ReadClaim, Reply, read_part, read_questions, read_verification
+from workbench.evidence.offline.models import AnswerSimilarity
+from workbench.language import LANGUAGES
 
 if TYPE_CHECKING:
-    from workbench.evidence.embed import Encoder
+    import pandas as pd
+
+    from workbench.evidence.encoders.base import Encoder
+
+
+# ------------------------------------------------------------------------------
+# Asking one thing about one sample: from the cache, else within the budget, repaired at most once, then kept.
+
+
+NAMESPACE = "llm-replies"
+#: Raised by hand when the same reply would be read in another way than before.
+READER_VERSION = 2
+#: From so many estimated tokens on, an endpoint that counts less than this share of them has probably cut the prompt.
+CUT_PROMPT_TOKENS, CUT_PROMPT_SHARE = 400, 0.4
+
+Read = Callable[[str, bool], Reply]
+
+
+class BudgetSpent(Exception):
+    """The next call would exceed the budget; its text says which bound."""
+
+
+@dataclass(slots=True)
+class Repairs:
+    """Repair calls that one sample may still make."""
+
+    left: int = 1
+
+    def take(self) -> bool:
+        """Use one, if there is one."""
+        if self.left < 1:
+            return False
+        self.left -= 1
+        return True
+
+
+class ReplyCache:
+    """Usable replies by content: endpoint, model, options, prompt and everything in the messages."""
+
+    def __init__(self, cache: Cache | None, options: EndpointOptions) -> None:
+        self._cache = cache
+        parts = [
+            READER_VERSION, options.address, options.model, options.temperature, options.max_output_tokens,
+            dict(options.extra or {}), prompt_hash(),
+        ]  # fmt: skip
+        self._judge = content_key(*parts)
+
+    def key(self, call: Call) -> str:
+        """The content key of ``call``."""
+        return content_key(self._judge, call.content)
+
+    def reply(self, call: Call, read: Read) -> Reply | None:
+        """The kept reply to ``call``, read; None when there is none that can be used."""
+        text = self._cache.get(NAMESPACE, self.key(call)) if self._cache is not None else None
+        if text is None:
+            return None
+        kept = json.loads(text)
+        reply = read(kept["text"], bool(kept["cut_off"]))
+        reply.notes.extend(kept["notes"])
+        return None if reply.fatal else reply
+
+    def keep(self, call: Call, completion: Completion, notes: list[str]) -> None:
+        """Commit a reply that could be read."""
+        if self._cache is not None:
+            kept = {"text": completion.text, "cut_off": completion.cut_off, "notes": notes}
+            self._cache.put(NAMESPACE, self.key(call), json.dumps(kept, ensure_ascii=False))
+
+
+class Asker:
+    """Asks an endpoint and reads its replies."""
+
+    def __init__(self, endpoint: Endpoint, kept: ReplyCache, spending: Spending) -> None:
+        self._endpoint = endpoint
+        self._kept = kept
+        self._spending = spending
+
+    async def ask(self, call: Call, read: Read, repairs: Repairs, language: str, expected: int) -> Reply:
+        """The reply to ``call``, read by ``read``.
+
+        A reply with problems is repaired once while ``repairs`` lasts; the better of the two counts.
+
+        Raises
+        ------
+        CallError
+            No reply, or none that can be used; ``code`` tells which.
+        BudgetSpent
+            Before anything is sent that the budget does not cover.
+        """
+        kept = self._kept.reply(call, read)
+        if kept is not None:
+            self._spending.cached += 1
+            return kept
+        completion = await self._complete(call, expected)
+        reply = _read(completion, read)
+        notes = _cut_prompt(call, completion)
+        if reply.problems and repairs.take():
+            completion, reply = await self._repaired(call, read, language, expected, completion, reply, notes)
+        if reply.fatal is not None:
+            raise CallError(reply.fatal.code, f"{reply.fatal.detail}{_after(notes)}{self._bound(completion)}")
+        self._kept.keep(call, completion, notes)
+        reply.notes.extend(notes)
+        return reply
+
+    def _bound(self, completion: Completion) -> str:
+        """What a reply that was cut off ran into, as far as that is known."""
+        limit = self._endpoint.options.max_output_tokens
+        return f"; max_output_tokens is {limit}" if completion.cut_off and limit is not None else ""
+
+    async def _complete(self, call: Call, expected: int) -> Completion:
+        sent = call.tokens
+        reason = self._spending.exceeded_by(sent, expected)
+        if reason is not None:
+            raise BudgetSpent(reason)
+        self._spending.reserve(sent, expected)
+        try:
+            return await self._endpoint.complete(call)
+        finally:
+            self._spending.reserve(sent, expected, sign=-1)
+
+    async def _repaired(
+        self, call: Call, read: Read, language: str, expected: int, completion: Completion, reply: Reply,
+        notes: list[str],
+    ) -> tuple[Completion, Reply]:  # fmt: skip
+        """The repaired reply if it is better, else the first one."""
+        problem = reply.ordered()[0]
+        said = "; ".join(str(item) for item in reply.ordered()[:3])
+        try:
+            second = await self._complete(repair_call(call, language, completion.text, said), expected)
+        except CallError as error:
+            notes.append(f"a repair failed ({error.code}) after {problem}")
+            return completion, reply
+        self._spending.repairs += 1
+        mended = _read(second, read)
+        if _badness(mended) < _badness(reply):
+            notes.append(f"the reply was repaired after {problem}")
+            return second, mended
+        notes.append(f"a repair did not help after {problem}")
+        return completion, reply
+
+
+def _read(completion: Completion, read: Read) -> Reply:
+    """Read a completion; what was wrong with its envelope is the better reason."""
+    if completion.problem and not completion.text:
+        return Reply(problems=[Problem("empty_reply", completion.problem, fatal=True)])
+    return read(completion.text, completion.cut_off)
+
+
+def _cut_prompt(call: Call, completion: Completion) -> list[str]:
+    """A finding when the endpoint counted far fewer tokens than were sent: some cut a long prompt without a word."""
+    if call.tokens < CUT_PROMPT_TOKENS or not 0 < completion.sent < CUT_PROMPT_SHARE * call.tokens:
+        return []
+    return [
+        f"the endpoint counted {completion.sent} tokens where about {call.tokens} were sent: it may have cut the prompt "
+        "(Ollama: raise num_ctx) or left out the system message"
+    ]
+
+
+def _badness(reply: Reply) -> tuple[int, int]:
+    return (reply.fatal is not None, len(reply.problems))
+
+
+def _after(notes: list[str]) -> str:
+    return f" ({notes[0]})" if notes else ""
+
+
+# ------------------------------------------------------------------------------
+# How each sample ended, counted by cause, with the ids to try again.
+
+
+def outcome_of(evidence: SampleEvidence) -> str:
+    """``ok``, ``partly`` (a part is missing), or the code of what went wrong (``timeout, not_json, budget`` …)."""
+    if evidence.state != "ok":
+        return evidence.reason.partition(":")[0]
+    failed = any(state == "judge_error" for state, _ in evidence.missing.values())
+    return "partly" if failed else "ok"
+
+
+def meaning(outcome: str, language: str | None = None) -> str:
+    """An outcome in words; the code itself when it has none."""
+    from workbench.language import has_text, text
+
+    key = f"llm.reasons.{outcome}"
+    return text(key, language) if has_text(key) else outcome
+
+
+class Outcomes:
+    """Outcome of each sample, the latest counts, and how fast they come."""
+
+    def __init__(self) -> None:
+        self._by_sample: dict[str, str] = {}
+        self._total = self._done = 0
+        self._started = time.monotonic()
+
+    def start(self, total: int) -> None:
+        """A run over ``total`` samples begins."""
+        self._total, self._done, self._started = total, 0, time.monotonic()
+
+    def add(self, evidence: SampleEvidence) -> None:
+        """A sample is done."""
+        self._by_sample[evidence.sample_id] = outcome_of(evidence)
+        self._done += 1
+
+    def ids(self, *outcomes: str) -> list[str]:
+        """Samples that ended in one of ``outcomes``; without any, those that are not ``ok``."""
+        return [key for key, value in self._by_sample.items() if (value in outcomes if outcomes else value != "ok")]
+
+    def frame(self) -> pd.DataFrame:
+        """``outcome, n, sample_ids, meaning`` (in the language in force), the most frequent first."""
+        import pandas as pd
+
+        groups: dict[str, list[str]] = {}
+        for sample_id, outcome in self._by_sample.items():
+            groups.setdefault(outcome, []).append(sample_id)
+        ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+        rows = [[key, len(ids), ids, meaning(key)] for key, ids in ordered]
+        return pd.DataFrame(rows, columns=["outcome", "n", "sample_ids", "meaning"])
+
+    def line(self, spending: Spending) -> str:
+        """Progress in one line."""
+        from workbench.language import text
+
+        seconds = max(time.monotonic() - self._started, 1e-9)
+        cost = text("llm.plan.unknown_price") if spending.cost is None else f"${spending.cost:.4f}"
+        return text(
+            "llm.progress", done=self._done, total=self._total, rate=f"{self._done / seconds:.1f}",
+            calls=spending.calls, cached=spending.cached, cost=cost,
+        )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------
+# Readers of replies for one task: parsing, and whether the reply is in the sample's language.
+
+
+def verify_reader(task: Task) -> Read:
+    """Reads the first reply; claims in another language than their text are a problem."""
+
+    def read(text: str, cut_off: bool) -> Reply:
+        """The reply with what is wrong with its language among its problems."""
+        reply = read_verification(text, task.flags, len(task.parts[0]), cut_off=cut_off)
+        for part, claims, source in (
+            ("answer_claims", reply.answer_claims, task.answer),
+            ("reference_claims", reply.reference_claims, task.reference),
+        ):
+            if claims and _foreign(claims, source):
+                detail = f"{part} are not in the language of their text: {claims[0].text[:40]!r}"
+                reply.problems.append(Problem("wrong_language", detail, part, fatal=True))
+        return reply
+
+    return read
+
+
+def part_reader(task: Task, part: int, n_claims: int) -> Read:
+    """Reads a reply about numbered claims over part ``part``."""
+    return lambda text, cut_off: read_part(text, n_claims, len(task.parts[part]), cut_off=cut_off)
+
+
+def questions_reader(task: Task, limit: int) -> Read:
+    """Reads reverse questions; one in another script than the sample's question is a problem."""
+
+    def read(text: str, cut_off: bool) -> Reply:
+        """The reply with a question in the wrong script among its problems."""
+        reply = read_questions(text, cut_off=cut_off, limit=limit)
+        chinese = task.reply_language == "zh"
+        wrong = [question for question in reply.questions if bool(HAN_CHARACTER.search(question)) != chinese]
+        if wrong and task.reply_language not in ("ja", "ko", "other"):
+            detail = f"the question {wrong[0][:40]!r} is not in the sample's language ({task.reply_language})"
+            reply.problems.append(Problem("wrong_language", detail, "questions", fatal=True))
+        return reply
+
+    return read
+
+
+def _foreign(claims: Sequence[ReadClaim], source: str) -> bool:
+    """A Chinese text without one Chinese claim, or claims mostly Chinese for a text without a Chinese character."""
+    chinese = sum(bool(HAN_CHARACTER.search(claim.text)) for claim in claims)
+    if HAN_CHARACTER.search(source) is None:
+        return chinese * 2 > len(claims)
+    from workbench.data.text.words import language
+
+    return chinese == 0 and language(source) == "zh" and any(re.search("[A-Za-z]{3}", c.text) for c in claims)
+
+
+# ------------------------------------------------------------------------------
+# The options of the judge: defaults, an options file, arguments, checked once.
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that ``LLMJudge`` takes by name, documented there."""
+
+    base_url: str | None = field(default=None, repr=False)
+    api_key: Secret | str | None = None
+    language: str | None = None
+    timeout: float = 60.0
+    retries: int = 3
+    workers: int = 16
+    budget: Budget | Mapping[str, Any] | float | None = None
+    context_tokens: int = 12_000
+    questions: int = 3
+    generator: str | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    prices: str | Path | None = None
+    temperature: float | None = 0.0
+    max_output_tokens: int | None = None
+    max_tokens_name: str = "max_tokens"
+    query: Mapping[str, str] | None = field(default=None, repr=False)
+    headers: Mapping[str, str] | None = field(default=None, repr=False)
+    extra: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Settings:
+        """Settings from arguments and, for what they leave out, the ``[llm]`` table of ``options_file``.
+
+        Raises
+        ------
+        InputError
+            For an unknown name, a value out of range, or a file that cannot be read.
+        """
+        given = dict(options)
+        path = given.pop("options_file", None)
+        merged = {**(read_options(path) if path is not None else {}), **given}
+        known = {item.name for item in dataclasses.fields(cls)}
+        unknown = sorted(merged.keys() - known)
+        if unknown:
+            raise InputError(f"llm judge: unknown option {unknown[0]!r}; known are {', '.join(sorted(known))}")
+        key = merged.pop("api_key", None)
+        settings = cls(**merged, api_key=_secret(key))
+        _check(settings)
+        return settings
+
+    def endpoint(self, model: str) -> EndpointOptions:
+        """Where and how ``model`` is asked."""
+        assert isinstance(self.api_key, Secret)
+        return EndpointOptions(
+            model=model, base_url=self.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL,
+            api_key=self.api_key, timeout=self.timeout, retries=self.retries, temperature=self.temperature,
+            max_output_tokens=self.max_output_tokens, max_tokens_name=self.max_tokens_name, query=self.query,
+            headers=self.headers, extra=self.extra,
+        )  # fmt: skip
+
+
+def _secret(value: Secret | str | None) -> Secret:
+    if isinstance(value, Secret):
+        return value if value else Secret(os.environ.get("OPENAI_API_KEY", ""))
+    return Secret(value if value is not None else os.environ.get("OPENAI_API_KEY", ""))
+
+
+def read_options(path: str | Path) -> dict[str, Any]:
+    """The ``[llm]`` table of a TOML file.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read, has no such table, or holds a key.
+    """
+    try:
+        table = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"{path}: the options file cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid TOML ({error})") from error
+    options = table.get("llm")
+    if not isinstance(options, dict):
+        raise InputError(f"{path}: the options file needs a table [llm]")
+    if "api_key" in options:
+        raise InputError(f"{path}: a key does not belong in a file; set OPENAI_API_KEY")
+    return options
+
+
+#: Option → (lowest value, whether it may be a fraction).
+_RANGES: dict[str, tuple[float, bool]] = {
+    "timeout": (0.01, True), "retries": (0, False), "workers": (1, False), "context_tokens": (50, False),
+    "questions": (0, False), "requests_per_minute": (0.01, True), "tokens_per_minute": (1, True),
+    "temperature": (0, True), "max_output_tokens": (1, False),
+}  # fmt: skip
+
+
+def _check(settings: Settings) -> None:
+    address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
+    if not address.startswith(("http://", "https://")):
+        raise InputError("llm judge: OPENAI_BASE_URL is no address; write http://HOST:PORT/v1 or https://…")
+    if settings.language is not None and settings.language not in LANGUAGES:
+        raise InputError(f"llm judge: language is {settings.language!r}; use one of {', '.join(LANGUAGES)}")
+    for name, (lowest, fraction) in _RANGES.items():
+        value = getattr(settings, name)
+        kinds = (int, float) if fraction else (int,)
+        if value is None and name in _OPTIONAL:
+            continue
+        if isinstance(value, bool) or not isinstance(value, kinds) or not lowest <= value < float("inf"):
+            whole = "number" if fraction else "whole number"
+            raise InputError(f"llm judge: {name} is {value!r}; use a {whole} from {lowest:g} on")
+
+
+_OPTIONAL = frozenset(("requests_per_minute", "tokens_per_minute", "temperature", "max_output_tokens"))
+
+
+# ------------------------------------------------------------------------------
+# What calls will take, before any is made.
+
+
+#: Rough sizes of replies in tokens: a claim in its item, a verdict with its quote, the frame around them.
+CLAIM_TOKENS, VERDICT_TOKENS, FRAME_TOKENS, QUESTION_TOKENS = 30, 22, 40, 30
+TOKENS_PER_CLAIM = 25
+SECONDS_PER_CALL = 3.0
+
+
+def expected_tokens(task: Task, part: int) -> int:
+    """Estimated tokens of the reply about ``part``: claims as long as their text, a verdict for each context."""
+    text = estimate_tokens(task.answer) + estimate_tokens(task.reference)
+    n_claims = max(1, round(text / TOKENS_PER_CLAIM)) if text else 0
+    verdicts = n_claims * len(task.parts[part]) * VERDICT_TOKENS
+    claims = n_claims * CLAIM_TOKENS if part == 0 else n_claims * 6
+    return FRAME_TOKENS + claims + verdicts + 10 * len(task.parts[part])
+
+
+def make_plan(
+    samples: Sequence[Sample], settings: Settings, kept: ReplyCache, model: str, price: Price | None,
+    warnings: Sequence[str],
+) -> Plan:  # fmt: skip
+    """The plan for ``samples``; calls whose replies are kept cost nothing."""
+    rows = tuple(_row(sample, settings, kept) for sample in samples)
+    calls, sent, received = (sum(row[name] for row in rows) for name in ("calls", "sent", "received"))
+    dollars = None if price is None else price.cost(sent, received)
+    return Plan(
+        model=model, n_samples=len(rows), n_cached=sum(row["calls"] == 0 for row in rows), calls=calls,
+        repairs_at_most=sum(row["calls"] > 0 for row in rows), sent=sent, received=received,
+        seconds=calls * SECONDS_PER_CALL / settings.workers, price=dollars,
+        context_tokens=settings.context_tokens, rows=rows, warnings=tuple(warnings),
+    )  # fmt: skip
+
+
+def _row(sample: Sample, settings: Settings, kept: ReplyCache) -> dict[str, Any]:
+    task = make_task(sample, settings.context_tokens, settings.language)
+    cached, missing = _calls(task, settings, kept)
+    return {
+        "sample_id": sample.sample_id,
+        "calls": len(missing),
+        "cached": cached,
+        "parts": len(task.parts),
+        "sent": sum(call.tokens for call, _ in missing),
+        "received": sum(tokens for _, tokens in missing),
+    }
+
+
+def _calls(task: Task, settings: Settings, kept: ReplyCache) -> tuple[int, list[tuple[Call, int]]]:
+    """Number of kept calls, and the calls to make with the tokens that each is expected to bring."""
+    if not task.flags:
+        return 0, []
+    first = verify_call(task)
+    reply = kept.reply(first, verify_reader(task))
+    missing = [] if reply else [(first, expected_tokens(task, 0))]
+    wanted = [] if reply is None else [*(reply.answer_claims or ()), *(reply.reference_claims or ())]
+    claims = [claim.text for claim in wanted] or ["?" * 4 * TOKENS_PER_CLAIM]
+    for n in range(1, len(task.parts)):
+        call = part_call(task, n, claims)
+        if kept.reply(call, part_reader(task, n, len(claims))) is None:
+            missing.append((call, expected_tokens(task, n)))
+    total = len(task.parts)
+    declined = reply is not None and reply.refusal == (True, False)
+    if task.answer and settings.questions and not declined:
+        total += 1
+        call = questions_call(task, settings.questions)
+        if kept.reply(call, questions_reader(task, settings.questions)) is None:
+            missing.append((call, QUESTION_TOKENS * settings.questions))
+    return total - len(missing), missing
+
+
+# ------------------------------------------------------------------------------
+# Many samples at once: bounded workers, an outcome for each sample, and a stop where going on is pointless.
+
+
+Item = TypeVar("Item")
+
+#: So many errors in a row that every other call would meet too stop the batch.
+FATAL_IN_A_ROW = 3
+#: Seconds after a cancel in which calls that are running may still bring their reply, paid for as it is.
+GRACE_SECONDS = 0.8
+#: Seconds between two looks at the cancel flag, which is set from another thread.
+LOOK_SECONDS = 0.1
+
+_REMEDIES = {
+    "authentication": "set OPENAI_API_KEY to a key that this endpoint accepts",
+    "quota": "top up the account or use another key",
+    "unknown_model": "check the name of the model and OPENAI_BASE_URL",
+    "unreachable": "check OPENAI_BASE_URL and that the server runs",
+}
+
+
+@dataclass
+class Batch:
+    """One run of the judge. ``run`` is a coroutine for a loop of its own."""
+
+    settings: Settings
+    options: EndpointOptions
+    cache: Cache | None
+    spending: Spending
+    cancelled: threading.Event
+    method: str
+
+    async def run(self, samples: Sequence[Sample], put: Put) -> None:
+        """Put the evidence of every sample as it completes.
+
+        Raises
+        ------
+        JudgeError
+            After :data:`FATAL_IN_A_ROW` errors that every call would meet; what was judged is in the cache.
+        """
+        await self.work(samples, self._one, put, lambda sample, *why: failed(sample.sample_id, *why))
+
+    async def work(
+        self,
+        items: Sequence[Item],
+        one: Callable[[Item, Asker], Awaitable[Any]],
+        put: Put,
+        fail: Callable[..., Any],
+    ) -> None:
+        """Put ``one(item, asker)`` for every item, with bounded workers.
+
+        ``fail(item, reason)`` or ``fail(item, reason, "skipped")`` makes what is put for an item without a reply.
+        """
+        settings = self.settings
+        pace = Pace(settings.workers, settings.requests_per_minute, settings.tokens_per_minute)
+        endpoint = Endpoint(self.options, pace, self.spending, self.cache)
+        endpoint.open()
+        asker = Asker(endpoint, ReplyCache(self.cache, self.options), self.spending)
+        job = _Job(iter(items), one, put, fail, _Guard(len(items), self.options))
+        n_workers = min(settings.workers, max(1, len(items)))
+        workers = [asyncio.create_task(self._worker(job, asker)) for _ in range(n_workers)]
+        stopper = asyncio.create_task(self._stop_when_cancelled(job))
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for task in (stopper, *workers):
+                task.cancel()
+            await asyncio.gather(stopper, *workers, return_exceptions=True)
+            await endpoint.close()
+
+    async def _stop_when_cancelled(self, job: _Job) -> None:
+        """Once cancelled, give running calls a moment, then break them off: one that hangs would hold everything up."""
+        while not self.cancelled.is_set():
+            await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(GRACE_SECONDS)
+        for call in tuple(job.running):
+            call.cancel()
+
+    async def _worker(self, job: _Job, asker: Asker) -> None:
+        for item in job.waiting:
+            if self.cancelled.is_set():
+                job.put(job.fail(item, "cancelled", "skipped"))
+                continue
+            try:
+                job.put(await self._unless_cancelled(job, item, asker))
+                job.guard.succeeded()
+            except _Cancelled:
+                job.put(job.fail(item, "cancelled", "skipped"))
+            except BudgetSpent as spent:
+                job.put(job.fail(item, f"budget: {spent}", "skipped"))
+            except CallError as error:
+                job.put(job.fail(item, str(error)))
+                job.guard.failed(error)
+
+    async def _unless_cancelled(self, job: _Job, item: Any, asker: Asker) -> Any:
+        """``job.one(item, asker)``; :class:`_Cancelled` when it was broken off, which the worker survives."""
+        task = asyncio.ensure_future(job.one(item, asker))
+        job.running.add(task)
+        try:
+            await asyncio.wait([task])
+            if task.cancelled():
+                raise _Cancelled
+            return task.result()
+        finally:
+            job.running.discard(task)
+            if not task.done():
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    # ------------------------------------------------------------ one sample
+
+    async def _one(self, sample: Sample, asker: Asker) -> SampleEvidence:
+        task = make_task(sample, self.settings.context_tokens, self.settings.language)
+        repairs = Repairs()
+        first, parts = await self._verified(asker, task, repairs)
+        questions, missing = await self._questions(asker, task, first, repairs)
+        evidence = assemble(task, first, parts, questions, self.method)
+        evidence.missing.update(missing)
+        return evidence
+
+    async def _verified(self, asker: Asker, task: Task, repairs: Repairs) -> tuple[Reply, list[Reply]]:
+        if not task.flags:
+            return Reply(), []
+        expected = expected_tokens(task, 0)
+        first = await asker.ask(verify_call(task), verify_reader(task), repairs, task.language, expected)
+        claims = [claim.text for claim in (*(first.answer_claims or ()), *(first.reference_claims or ()))]
+        parts = []
+        for n in range(1, len(task.parts)):
+            reader = part_reader(task, n, len(claims))
+            parts.append(await asker.ask(part_call(task, n, claims), reader, repairs, task.language, expected))
+        return first, parts
+
+    async def _questions(
+        self, asker: Asker, task: Task, first: Reply, repairs: Repairs
+    ) -> tuple[list[str], dict[str, tuple[str, str]]]:
+        """Reverse questions, or why there are none."""
+        n = self.settings.questions
+        if not task.answer:
+            return [], {}
+        if n == 0:
+            return [], {"relevancy": ("skipped", "no reverse questions were asked for")}
+        if first.refusal == (True, False):
+            return [], {"relevancy": ("undefined", "the answer declines")}
+        try:
+            call = questions_call(task, n)
+            reply = await asker.ask(call, questions_reader(task, n), repairs, task.language, 30 * n)
+        except CallError as error:
+            if error.final:
+                raise
+            return [], {"relevancy": ("judge_error", str(error))}
+        return reply.questions, {}
+
+
+class _Cancelled(Exception):
+    """A call was broken off because the user cancelled."""
+
+
+@dataclass
+class _Job:
+    """What the workers share."""
+
+    waiting: Iterator[Any]
+    one: Callable[[Any, Asker], Awaitable[Any]]
+    put: Put
+    fail: Callable[..., Any]
+    guard: _Guard
+    running: set[asyncio.Future[Any]] = field(default_factory=set)
+
+
+class _Guard:
+    """Stops a batch whose every call would fail."""
+
+    def __init__(self, n_samples: int, options: EndpointOptions) -> None:
+        self._limit = min(FATAL_IN_A_ROW, n_samples)
+        self._options = options
+        self._in_a_row = 0
+        self._judged = 0
+
+    def succeeded(self) -> None:
+        """A sample was judged."""
+        self._in_a_row = 0
+        self._judged += 1
+
+    def failed(self, error: CallError) -> None:
+        """Count an error; raise ``JudgeError`` when it is one too many."""
+        lasting = error.final and (self._judged == 0 or error.code in ("authentication", "quota"))
+        self._in_a_row = self._in_a_row + 1 if lasting else 0
+        if lasting and self._in_a_row >= self._limit:
+            raise JudgeError(
+                f"llm:{self._options.model} at {self._options.address} stopped: {error.code}: {error.detail}; "
+                f"{_REMEDIES[error.code]}. What was judged before is kept."
+            ) from None
+
+
+# ------------------------------------------------------------------------------
 
 
 class LLMJudge:
@@ -128,7 +814,7 @@ class LLMJudge:
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder, loaded when it is first needed."""
-        from workbench.evidence.embed_resolve import resolve_encoder
+        from workbench.evidence.encoders.resolve import resolve_encoder
 
         return resolve_encoder(self._wanted_encoder)
 
@@ -140,7 +826,7 @@ class LLMJudge:
     @property
     def name(self) -> str:
         """Model, endpoint, prompts and every option that can change a verdict; never the key."""
-        from workbench.evidence.embed import encoder_identity
+        from workbench.evidence.encoders.base import encoder_identity
 
         s = self.settings
         name = " ".join((

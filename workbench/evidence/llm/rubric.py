@@ -12,14 +12,13 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.runner import iterate
+from workbench.data.record import iterate
 from workbench.data.schema import Context, Sample, SampleSet
 from workbench.errors import InputError
 from workbench.evidence.judge import MAX_CLAIMS
-from workbench.evidence.llm.asking import Asker, Repairs
-from workbench.evidence.llm.judge import LLMJudge
-from workbench.evidence.llm.parse import read_part, read_rating
-from workbench.evidence.llm.tasks import Task, make_task, part_call, rubric_call
+from workbench.evidence.llm.judge import Asker, LLMJudge, Repairs
+from workbench.evidence.llm.prompts import Task, make_task, part_call, rubric_call
+from workbench.evidence.llm.replies import read_part, read_rating
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,7 +181,7 @@ class _Consistency:
 
     async def ask(self, asker: Asker) -> tuple[str, tuple[Any, ...]]:
         """The sample id and the row of :data:`CONSISTENCY_COLUMNS`."""
-        from workbench.data.sentences import sentences
+        from workbench.data.text.sentences import sentences
 
         others = [text for text in self.sample.sampled_answers if text.strip()]
         claims = [span.text for span in sentences(self.sample.answer or "")][:MAX_CLAIMS]

@@ -5,10 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.scoring.groups.refusal import outcome, refused
-from workbench.scoring.metric import Metric, View
-from workbench.scoring.scored import Floats, Mask, Scored, count, ratio, settle
-from workbench.scoring.states import INPUT_ERROR, JUDGE_ERROR, NOT_APPLICABLE, SKIPPED, UNDEFINED
-from workbench.scoring.verdicts import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE
+from workbench.scoring.scored import (
+    INPUT_ERROR,
+    JUDGE_ERROR,
+    NOT_APPLICABLE,
+    SKIPPED,
+    UNDEFINED,
+    Floats,
+    Mask,
+    Scored,
+    count,
+    ratio,
+    settle,
+)
+from workbench.scoring.view import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE, Metric, View
 
 _GROUNDED = ("answer", "contexts")
 _COMPARED = ("answer", "reference")

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.scoring.metric import Metric, View
-from workbench.scoring.scored import Floats, Mask, Scored, count, mean_of, ratio, settle
-from workbench.scoring.states import INPUT_ERROR, JUDGE_ERROR, NOT_APPLICABLE, OK, SKIPPED, UNDEFINED
-from workbench.scoring.verdicts import SUPPORTED
+from workbench.scoring.scored import (
+    INPUT_ERROR,
+    JUDGE_ERROR,
+    NOT_APPLICABLE,
+    OK,
+    SKIPPED,
+    UNDEFINED,
+    Floats,
+    Mask,
+    Scored,
+    count,
+    mean_of,
+    ratio,
+    settle,
+)
+from workbench.scoring.view import SUPPORTED, Metric, View
 
 _RAGAS = "RAGAS (Es et al. 2024)"
 

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.scoring.metric import Metric, View
-from workbench.scoring.ranking_lists import list_metrics
-from workbench.scoring.scored import Mask, Scored, settle
-from workbench.scoring.states import INPUT_ERROR, NOT_APPLICABLE, UNDEFINED
+from workbench.scoring.ranking_kernels import list_metrics
+from workbench.scoring.scored import INPUT_ERROR, NOT_APPLICABLE, UNDEFINED, Mask, Scored, settle
+from workbench.scoring.view import Metric, View
 
 #: Metrics that divide by all relevant documents, or by the ideal order of them.
 _BY_RELEVANT = ("recall@", "average_precision@", "ndcg@")

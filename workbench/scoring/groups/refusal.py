@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.scoring.metric import Metric, View
-from workbench.scoring.scored import Mask, Scored, settle
-from workbench.scoring.states import INPUT_ERROR, NOT_APPLICABLE, UNDEFINED
+from workbench.scoring.scored import INPUT_ERROR, NOT_APPLICABLE, UNDEFINED, Mask, Scored, settle
+from workbench.scoring.view import Metric, View
 
 PLACES = ("retrieved", "prompted", "cited", "answered")
 

@@ -2,32 +2,539 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
+import numpy as np
+from markupsafe import Markup
 
-from workbench.diagnosis.comparison import TESTS, Comparison
+from workbench.api import open_evaluation
+from workbench.data.schema import none_if_missing
+from workbench.diagnosis.cause_inputs import PASSED
+from workbench.diagnosis.comparison import TESTS, Comparison, change_title, layer_title, p_text, points
+from workbench.errors import InputError
 from workbench.evaluation import Evaluation
 from workbench.language import text as _t
-from workbench.running import open_evaluation
-from workbench.views.filtering import Filter
-from workbench.views.html import Fragment, fragment, h, join
-from workbench.views.names import cause_title
-from workbench.views.panels import compare_parts as parts
-from workbench.views.panels.card import Card
-from workbench.views.panels.compare_gate import GateRow
-from workbench.views.panels.compare_list import COLUMNS, SHOWN, SORTS, changed_samples, found_runs, free_name
-from workbench.views.panels.compare_pair import Side, pair_html
-from workbench.views.panels.filters import FilterBar
-from workbench.views.panels.listing import ListPanel
+from workbench.views import plots
+from workbench.views.card import Card, FilterBar, ListPanel, claim_marks, document_name
+from workbench.views.filtering import NOT_FAILING, Filter, Slices, explained
+from workbench.views.html import Fragment, Mark, excerpt, fragment, h, join, marked, picture, safe, table
+from workbench.views.plots import figure_png
 from workbench.views.widgets import Picture, Stepper, button, cut_slider, display, dropdown, markup, row, show
+from workbench.views.wording import cause_title, metric_title, rate_text, score_text, verdict_title
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
     from workbench.views.session import Session
+
+
+# ------------------------------------------------------------------------------
+# The row of panel 06 that freezes thresholds into a rules file and says whether the run may ship.
+
+
+class GateRow(W.VBox):
+    """A rules file, a button that freezes the session's thresholds into it, and one that checks the run against it.
+
+    Parameters
+    ----------
+    panel
+        The panel that it stands in.
+    gate
+        ``freeze(path, thresholds)`` and ``check(evaluation, path, baseline)``, what the command line uses as well; without
+        it the row is not shown.
+    """
+
+    def __init__(self, panel: Compare, gate: Any) -> None:
+        self._panel, self._gate = panel, gate
+        self.rules = W.Text(
+            value="gate.toml", description=_t("compare.gate.file"), layout=W.Layout(width="330px"),
+            style={"description_width": "initial"},
+        )  # fmt: skip
+        self.freeze = button(_t("compare.gate.freeze"), panel.guarded(self._freeze, "freeze"), "wb-freeze")
+        self.check = button(_t("compare.gate.check"), panel.guarded(self._check, "check"), "wb-gate")
+        self.result = markup(None, "wb-gate-result")
+        super().__init__([row(self.rules, self.freeze, self.check), self.result], layout=W.Layout(width="100%"))
+        display(self, gate is not None)
+
+    def _freeze(self) -> None:
+        path = self._gate.freeze(self.rules.value, self._panel.session.thresholds)
+        show(self.result, h("p", _t("compare.gate.frozen", path=path), cls="wb-note"))
+
+    def _check(self) -> None:
+        """The verdict of the rules file, the same as the command line gives."""
+        if not Path(self.rules.value).is_file():
+            raise InputError(_t("compare.gate.absent", path=self.rules.value))
+        result = self._gate.check(self._panel.session.evaluation, self.rules.value, self._panel.baseline)
+        lines = [h("p", line) for line in result.words()[:-1]]
+        kind = "wb-good" if result.passed else "wb-bad"
+        show(self.result, h("div", h("p", result.verdict, cls=kind), *lines, cls="wb-note"))
+
+
+# ------------------------------------------------------------------------------
+# Which runs there are to compare, and which samples of two runs are listed: what panel 06 chooses from.
+
+
+#: What the list can be narrowed to: one kind of change, or a group of them.
+SHOWN = ("flipped", "broken", "fixed", "still_failing", "still_passing", "moved", "changed", "noise", "all")
+SORTS = ("worst", "best", "data")
+COLUMNS = ("question", "change", "cause_before", "cause_after", "answer_changed", "contexts_changed", "contrast")
+#: Other evaluations that are looked for beside the session's.
+MOST_RUNS = 50
+
+
+def changed_samples(
+    session: Session, comparison: Comparison, *, shown: str = "flipped", cause: str | None = None, sort: str = "worst"
+) -> pd.DataFrame:
+    """The matched samples of the session's filter, by how much they changed.
+
+    Parameters
+    ----------
+    shown
+        ``broken``, ``fixed``, ``still_failing``, ``still_passing``; ``flipped`` (broken or fixed), ``moved`` (another
+        cause), ``changed`` (another answer or other contexts), ``noise`` (verdict moved on identical text), ``all``.
+    cause
+        Only samples with this primary cause before or after.
+    sort
+        ``worst`` or ``best`` contrast first, or the order of the ``data``.
+
+    Returns
+    -------
+    DataFrame, index ``sample_id``; ``question, change, cause_before, cause_after, answer_changed, contexts_changed,
+    contrast``.
+    """
+    flips = comparison.flips().set_index("sample_id")
+    keep = _kept(flips, shown) & flips.index.isin(session.matching())
+    if cause:
+        keep &= ((flips["cause_before"] == cause) | (flips["cause_after"] == cause)).to_numpy(dtype=bool)
+    found = flips[keep]
+    found.insert(0, "question", session.samples["question"].reindex(found.index))
+    if sort != "data":
+        found = found.sort_values("contrast", ascending=sort == "worst", kind="stable")
+    return found[list(COLUMNS)]
+
+
+def _kept(flips: pd.DataFrame, shown: str) -> np.ndarray:
+    groups = {
+        "flipped": flips["change"].isin(["broken", "fixed"]), "moved": flips["cause_before"] != flips["cause_after"],
+        "changed": flips["answer_changed"] | flips["contexts_changed"], "noise": flips["judge_noise"],
+        "all": flips["change"].notna(),
+    }  # fmt: skip
+    found = groups[shown] if shown in groups else flips["change"] == shown
+    return found.to_numpy(dtype=bool)
+
+
+def found_runs(session: Session, given: Any) -> dict[str, Any]:
+    """Name → evaluation or folder of the runs to choose from: those given, and those saved beside the session's own."""
+    runs: dict[str, Any] = {}
+    items = given.items() if isinstance(given, Mapping) else [(None, item) for item in _listed(given)]
+    for name, run in items:
+        runs[free_name(name or (run.name if isinstance(run, Evaluation) else Path(run).name), runs)] = run
+    own = session.evaluation.path
+    known = {
+        Path(run).resolve() if isinstance(run, (str, Path)) else run.path and Path(run.path).resolve()
+        for run in runs.values()
+    }
+    if own is None:
+        return runs
+    beside = sorted(path.parent for path in Path(own).resolve().parent.glob("*/samples.parquet"))
+    for folder in beside[:MOST_RUNS]:
+        if folder != Path(own).resolve() and folder not in known:
+            runs[free_name(folder.name, runs)] = folder
+    return runs
+
+
+def _listed(given: Any) -> list[Any]:
+    if given is None:
+        return []
+    return [given] if isinstance(given, (str, Path, Evaluation)) else list(given)
+
+
+def free_name(name: str, taken: Mapping[str, Any]) -> str:
+    """``name``, numbered when another run is called that already."""
+    number = sum(key == name or key.startswith(f"{name} (") for key in taken)
+    return f"{name} ({number + 1})" if number else name
+
+
+# ------------------------------------------------------------------------------
+# Parts of panel 06, each a plain function of a comparison that gives markup or a picture.
+
+
+#: Metrics that the picture of differences shows at most; the table has all.
+DRAWN = 14
+
+
+# ---------------------------------------------------------------- headline
+
+
+def headline(comparison: Comparison) -> Markup:
+    """What to know before any number, then the verdict in words."""
+    warnings = [h("p", "⚠ ", line, cls="wb-note wb-warning") for line in comparison.warnings]
+    notes = [h("p", line, cls="wb-quiet") for line in comparison.notes]
+    return h("div", *warnings, *notes, h("p", comparison.verdict, cls="wb-verdict"))
+
+
+def counts_markup(comparison: Comparison) -> Markup:
+    """ "fixed 16  broken 3 …" and the smallest change that this set can show."""
+    counts = comparison.counts
+    signs = {"fixed": ("✓", "wb-good"), "broken": ("✗", "wb-bad")}
+    chips = []
+    for name in ("fixed", "broken", "still_failing", "still_passing", "not_comparable"):
+        if name == "not_comparable" and not counts.not_comparable:
+            continue
+        sign, kind = signs.get(name, ("", ""))
+        chips.append(
+            h("span", f"{sign} {change_title(name)} ", h("strong", f"{getattr(counts, name):,}"), cls=f"wb-chip {kind}")
+        )
+    least = comparison.passing["smallest_detectable"]
+    if least == least:
+        chips.append(h("span", _t("compare.panel.detectable", points=points(least, sign=False)), cls="wb-quiet"))
+    return h("div", *chips)
+
+
+def layers_line(comparison: Comparison) -> Markup:
+    """Failing samples by layer, before → after, with the change; it adds up to the change of all."""
+    layers = comparison.layers()
+    if not len(layers):
+        return h("p", _t("compare.panel.no_failures"), cls="wb-quiet")
+    parts = [
+        h("span", f"{layer_title(str(name))} {row['before']} → {row['after']} ",
+          h("strong", _signed(int(row["change"])), cls=gain_class(-row["change"])), cls="wb-chip")
+        for name, row in layers.iterrows()
+    ]  # fmt: skip
+    total = layers["change"].sum()
+    return h("p", h("span", _t("compare.panel.layers"), " ", cls="wb-quiet"), *parts,
+             h("span", "= ", h("strong", _signed(int(total)), cls=gain_class(-total)), cls="wb-chip"))  # fmt: skip
+
+
+def split_line(comparison: Comparison) -> Markup | None:
+    """The change of right answers split between retriever and generator."""
+    split = comparison.split()
+    if not len(split) or not split.loc["total", "points"]:
+        return None
+    parts = {name: points(split.loc[name, "points"]) for name in split.index}
+    return h("p", _t("compare.panel.split", n=f"{int(split.loc['total', 'n']):,}", **parts), cls="wb-quiet")
+
+
+def _signed(n: int) -> str:
+    return f"{n:+,}".replace("-", "−") if n else "0"
+
+
+def gain_class(gain: float) -> str:
+    """The style of a difference: good when it helps, bad when it harms."""
+    return "wb-good" if gain > 0 else "wb-bad" if gain < 0 else ""
+
+
+# ---------------------------------------------------------------- pictures and tables
+
+
+def flow_figure(comparison: Comparison, theme: str = "print") -> Figure:
+    """Causes before → after."""
+    moved = int((comparison.ledger().query("cause_before != cause_after")["n"]).sum())
+    title = _t("compare.panel.flow_title", moved=f"{moved:,}", n=f"{len(comparison):,}")
+    names = (comparison.before.name, comparison.after.name)
+    return plots.flow(comparison.ledger(), names=names, title=title, theme=theme)
+
+
+def differences_figure(comparison: Comparison, theme: str = "print") -> Figure:
+    """Differences of the metrics in [0, 1] that moved most, surest first."""
+    tests = comparison.tests()
+    known = {name: metric.high <= 1 for name, metric in comparison.known.items()} | {PASSED: True}
+    shown = tests[tests["metric"].map(known).fillna(False) & tests["low"].notna() & (tests["delta"] != 0)]
+    order = shown["p_value"].where(shown["metric"] != PASSED, -1.0).sort_values(kind="stable").index
+    shown = shown.loc[order].head(DRAWN)
+    sure = (shown["p_adjusted"] < 0.05).tolist()
+    n_tested = int(tests["p_value"].notna().sum()) - 1
+    title = _t("compare.panel.differences_title", n=sum(sure), tested=n_tested)
+    return plots.differences(
+        [metric_words(name) for name in shown["metric"]], shown["delta"], shown["low"], shown["high"],
+        better=[None if value is None else bool(value) for value in shown["better"]], sure=sure,
+        notes=[_note(row) for row in shown.to_dict("records")], title=title, theme=theme,
+    )  # fmt: skip
+
+
+def _note(row: Mapping[str, Any]) -> str:
+    return f"{row['before']:.2f} → {row['after']:.2f}   {p_text(row['p_adjusted'])}   n {row['n_pairs']:,}"
+
+
+def metric_words(metric: str) -> str:
+    """A row of the tests as a reader calls it."""
+    return _t("compare.panel.passed") if metric == PASSED else metric_title(metric)
+
+
+def tests_table(comparison: Comparison, metrics: Sequence[str] | None = None) -> Markup:
+    """The paired tests as a table; metrics without a pair are left out and counted."""
+    tests = comparison.tests(metrics)
+    shown = tests[tests["n_pairs"] > 0]
+    text = [{
+        "metric": metric_words(row.metric), "n_pairs": f"{row.n_pairs:,}", "before": score_text(row.before),
+        "after": score_text(row.after), "delta": _delta(row.delta), "interval": f"{_delta(row.low)} … {_delta(row.high)}",
+        "p": p_text(row.p_adjusted).removeprefix("p = "), "detectable": score_text(row.smallest_detectable),
+    } for row in shown.itertuples()]  # fmt: skip
+    import pandas as pd
+
+    frame = pd.DataFrame(text, columns=["metric", "n_pairs", "before", "after", "delta", "interval", "p", "detectable"])
+    headings = {name: _t(f"compare.column.{name}") for name in frame.columns}
+    left_out = len(tests) - len(shown)
+    note = h("p", _t("compare.panel.no_pairs", n=left_out), cls="wb-quiet") if left_out else None
+    return h("div", table(frame, headings=headings), note)
+
+
+def _delta(value: float) -> str:
+    return "–" if value != value else f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00"
+
+
+def ledger_table(comparison: Comparison, rows: int = 30) -> Markup:
+    """The flows that moved, with the first ids of each."""
+    ledger = comparison.ledger()
+    moved = ledger[ledger["cause_before"] != ledger["cause_after"]]
+    shown = moved.head(rows)[["cause_before", "cause_after", "n", "sample_ids"]].copy()
+    for name in ("cause_before", "cause_after"):
+        shown[name] = shown[name].map(cause_title)
+    headings = {name: _t(f"compare.column.{name}") for name in shown.columns}
+    return table(shown, headings=headings, total=len(moved))
+
+
+def slices_markup(comparison: Comparison) -> Markup:
+    """Where samples broke more often than elsewhere, corrected for how many slices were tried; or that nothing stands out."""
+    frame = comparison.slices()
+    tried = f"{int(frame.attrs.get('n_tried', 0)):,}"
+    if not len(frame):
+        return h("p", _t("compare.panel.no_slices", tried=tried), cls="wb-quiet")
+    shown = frame[["rule", "n", "n_failing", "lift", "q_value"]]
+    headings = {name: _t(f"compare.column.slice_{name}") for name in shown.columns}
+    return h("div", h("p", _t("compare.panel.slices", tried=tried), cls="wb-caption"), table(shown, headings=headings))
+
+
+def listed_table(rows: pd.DataFrame, total: int, current: Any = None) -> Markup:
+    """Samples of the list (see :func:`workbench.views.panels.compare.changed_samples`) as a table."""
+    shown = rows.reset_index()[["sample_id", "question", "change", "cause_before", "cause_after", "contrast"]].copy()
+    shown.index = rows.index
+    shown["change"] = shown["change"].map(change_title)
+    for name in ("cause_before", "cause_after"):
+        shown[name] = shown[name].map(cause_title)
+    shown["contrast"] = shown["contrast"].map(_delta)
+    headings = {name: _t(f"compare.column.{name}") for name in shown.columns}
+    return table(shown, headings=headings, total=total, current=current)
+
+
+def comparison_html(comparison: Comparison) -> Fragment:
+    """The whole comparison as a static piece of HTML, without a session: words, pictures, tables."""
+    flips = comparison.flips().set_index("sample_id")
+    flips["question"] = comparison.after.evidence.samples["question"].reindex(flips.index)
+    flipped = flips[flips["change"].isin(["broken", "fixed"])].sort_values("contrast", kind="stable")
+    return fragment(
+        headline(comparison), counts_markup(comparison), *figures_html(comparison), layers_line(comparison),
+        split_line(comparison), listed_table(flipped.head(50), len(flipped)), ledger_table(comparison),
+        slices_markup(comparison), tests_table(comparison),
+    )  # fmt: skip
+
+
+def figures_html(comparison: Comparison) -> list[Markup]:
+    """Both pictures with their captions; none without a matched sample."""
+    if not len(comparison):
+        return []
+    pairs = ((flow_figure(comparison), "compare.panel.flow_caption"),
+             (differences_figure(comparison), "compare.panel.differences_caption"))  # fmt: skip
+    return [picture(figure_png(figure), _t(caption)) for figure, caption in pairs]
+
+
+def runs_markup(frame: pd.DataFrame) -> Markup:
+    """The table over runs: one row a run, one column a metric, the difference to the first in lighter type."""
+    import pandas as pd
+
+    rows = []
+    for run, own in frame.groupby("run", sort=False):
+        cells: dict[str, Any] = {"run": safe(run)}
+        for one in own.itertuples():
+            delta = "" if one.delta != one.delta else f" {_delta(one.delta)}"
+            text = rate_text(one.mean) if one.metric == PASSED else score_text(one.mean)
+            cells[metric_words(one.metric)] = join([text, h("span", delta, cls="wb-light")])
+        rows.append(cells)
+    shown = pd.DataFrame(rows)
+    return table(shown, headings={"run": _t("compare.column.run")}, formats=dict.fromkeys(shown.columns, safe))
+
+
+# ------------------------------------------------------------------------------
+# One sample in two runs, side by side, with the differences marked in answers, contexts and claims.
+
+
+#: Tokens of an answer that are compared; longer ones are compared as far as that.
+MOST_TOKENS = 1500
+#: Words, numbers, single Han characters, white space, other signs.
+_TOKEN = re.compile(r"[0-9]+(?:[.,:][0-9]+)*|[^\W\d_\u4e00-\u9fff]+|\s+|.", re.DOTALL)
+
+
+class Side:
+    """One run as the parts of a card need it: single samples, their rows of every frame, thresholds."""
+
+    def __init__(self, evaluation: Any) -> None:
+        self.evaluation = evaluation
+        self.thresholds = evaluation.thresholds
+        self.slices = Slices(evaluation)
+
+
+def pair_html(comparison: Comparison, sides: tuple[Side, Side], sample_id: str) -> Markup:
+    """One sample in both runs, side by side, with the differences marked in answers, contexts and claims."""
+    rows = [side.slices.sample(sample_id) for side in sides]
+    flip = comparison.flips().iloc[int(comparison.pairing.ids.get_indexer([sample_id])[0])]
+    head = h("div", h("h3", marked(str(rows[1]["question"]), shown=600)), _outcome(flip), cls="wb-head")
+    columns = [
+        h("div", h("h4", f"{_t(f'compare.panel.{name}')} · {side.evaluation.name}"), _why(side, sample_id),
+          _answer(side, sample_id, rows, place), _contexts(side, sample_id, rows, place))
+        for place, (name, side) in enumerate(zip(("before", "after"), sides, strict=True))
+    ]  # fmt: skip
+    parts = [
+        head,
+        _differences(sides, sample_id, flip),
+        h("div", *columns, cls="wb-sides"),
+        _reference(rows),
+    ]
+    return h("div", *parts, _scores(comparison, sample_id), cls="wb-cardbody")
+
+
+def _outcome(flip: Any) -> Markup:
+    sign, kind = {"fixed": ("✓ ", "wb-pass"), "broken": ("✗ ", "wb-fail")}.get(flip["change"], ("", ""))
+    causes = f"{cause_title(flip['cause_before'])} → {cause_title(flip['cause_after'])}"
+    return h(
+        "span", f"{sign}{change_title(flip['change'])} ", h("span", causes, cls="wb-light"), cls=f"wb-cause {kind}"
+    )
+
+
+def _why(side: Side, sample_id: str) -> Markup:
+    found = explained(side.slices, sample_id)
+    failing = found["primary_cause"] not in NOT_FAILING
+    kind = "wb-fail" if failing else "wb-pass"
+    sign = "✗ " if failing else "✓ " if found["primary_cause"] == "pass" else "○ "
+    words = h("span", f" {found['evidence']}") if found.get("evidence") else None
+    return h("p", h("span", sign, cause_title(found["primary_cause"]), cls=f"wb-cause {kind}"), words)
+
+
+def _answer(side: Side, sample_id: str, rows: Sequence[Mapping[str, Any]], place: int) -> Markup:
+    """The answer with its claims marked, and what the other run has not underlined."""
+    own, other = none_if_missing(rows[place].get("answer")), none_if_missing(rows[1 - place].get("answer"))
+    if own is None:
+        return h("p", h("em", _t("panels.card.no_answer"), cls="wb-quiet"))
+    claims, spans = side.slices.rows("claims", sample_id), side.slices.rows("spans", sample_id)
+    marks = claim_marks(claims[claims["side"] == "answer"] if len(claims) else claims, spans)
+    if isinstance(other, str) and other != own:
+        marks = [*marks, *text_differences(own, other, "new" if place else "gone")]
+    return h("p", marked(own, marks))
+
+
+def text_differences(own: str, other: str, kind: str) -> list[Mark]:
+    """The stretches of ``own`` that ``other`` has not, by words (Latin) and characters (Chinese)."""
+    mine = [match.group() for match in _TOKEN.finditer(own)][:MOST_TOKENS]
+    theirs = [match.group() for match in _TOKEN.finditer(other)][:MOST_TOKENS]
+    starts = [0]
+    for token in mine:
+        starts.append(starts[-1] + len(token))
+    title = _t(f"compare.panel.only_{'after' if kind == 'new' else 'before'}")
+    matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
+    return [
+        Mark(starts[i], starts[j], kind, "", title)
+        for tag, i, j, _, _ in matcher.get_opcodes()
+        if tag in ("replace", "delete") and "".join(mine[i:j]).strip()
+    ]
+
+
+def _contexts(side: Side, sample_id: str, rows: Sequence[Mapping[str, Any]], place: int) -> Markup:
+    """The contexts in order: = in both, − only before, + only after, ~ the same id with another text."""
+    contexts = rows[place].get("contexts")
+    if not isinstance(contexts, list):
+        return h("p", _t("panels.card.no_contexts"), cls="wb-quiet")
+    others = {_key(item): item["text"] for item in rows[1 - place].get("contexts") or []}
+    facts = side.slices.rows("contexts", sample_id).set_index("rank")
+    lines = []
+    for rank, item in enumerate(contexts[:30], start=1):
+        known = _key(item) in others
+        altered = known and others[_key(item)] != item["text"]
+        sign, kind = ("~", "wb-altered") if altered else ("=", "wb-quiet") if known else ("+−"[1 - place], _ONLY[place])
+        marks = text_differences(item["text"], others[_key(item)], "new" if place else "gone") if altered else []
+        name = document_name(item, facts.loc[rank] if rank in facts.index else None)
+        head = h("summary", h("span", f"{sign} ", cls=kind), f"{rank} ", name)
+        lines.append(h("details", head, h("div", marked(item["text"], marks), cls="wb-body")))
+    return h("div", h("h4", _t("panels.card.contexts")), *(lines or [h("em", _t("panels.card.empty_contexts"))]))
+
+
+#: Classes of what only one run has.
+_ONLY = ("wb-bad", "wb-good")
+
+
+def _key(item: Mapping[str, Any]) -> str:
+    return str(none_if_missing(item.get("doc_id")) or item["text"])
+
+
+def _reference(rows: Sequence[Mapping[str, Any]]) -> Markup | None:
+    reference = none_if_missing(rows[1].get("reference")) or none_if_missing(rows[0].get("reference"))
+    return h("p", h("strong", _t("panels.card.reference"), " "), marked(str(reference))) if reference else None
+
+
+def _differences(sides: tuple[Side, Side], sample_id: str, flip: Any) -> Markup:
+    """In words: what is the same, which documents moved, which claims changed."""
+    if flip["judge_noise"]:
+        return h("p", "⚠ ", _t("compare.panel.noise"), cls="wb-note")
+    small = Comparison(sides[0].slices.small(sample_id), sides[1].slices.small(sample_id))
+    lines = [*_same_lines(flip), *_rank_lines(small.rank_moves(), sample_id), *_claim_lines(small.claims(), sample_id)]
+    return h("ul", *(h("li", line) for line in lines)) if lines else h("span")
+
+
+def _same_lines(flip: Any) -> list[Any]:
+    same = [name for name in ("answer", "contexts") if not flip[f"{name}_changed"]]
+    lines: list[Any] = [_t(f"compare.panel.same_{'both' if len(same) == 2 else same[0]}")] if same else []
+    return [*lines, _t("compare.panel.case_changed")] if flip["case_changed"] else lines
+
+
+def _rank_lines(moves: pd.DataFrame, sample_id: str) -> list[Any]:
+    own = moves[(moves["sample_id"] == sample_id) & moves["move"].isin(["gained", "lost", "up", "down"])]
+    lines = []
+    for move in own.itertuples():
+        ranks = [
+            _t("panels.card.not_retrieved") if rank != rank else f"{rank:.0f}"
+            for rank in (move.rank_before, move.rank_after)
+        ]
+        kind = "wb-good" if move.move in ("gained", "up") else "wb-bad"
+        lines.append(
+            join(
+                [h("span", f"★ {move.doc_id}", cls="wb-expected"), " ", h("span", f"{ranks[0]} → {ranks[1]}", cls=kind)]
+            )
+        )
+    return lines
+
+
+def _claim_lines(claims: pd.DataFrame, sample_id: str) -> list[Any]:
+    own = claims[(claims["sample_id"] == sample_id) & (claims["change"] != "kept")]
+    lines = []
+    for claim in own.head(8).itertuples():
+        texts = [excerpt(text, 90) for text in (claim.text_before, claim.text_after) if isinstance(text, str)]
+        verdicts = [verdict_title(v) for v in (claim.verdict_before, claim.verdict_after) if isinstance(v, str)]
+        said = join(["“", join(texts if claim.change != "verdict" else texts[:1], "” → “"), "”"])
+        bad = h("span", " ✗ ", _t("compare.panel.newly_unsupported"), cls="wb-bad") if claim.newly_unsupported else ""
+        lines.append(join([_t(f"compare.claim.{claim.change}"), " ", said, h("span", f" {' → '.join(dict.fromkeys(verdicts))}",
+                                                                          cls="wb-quiet"), bad]))  # fmt: skip
+    return lines
+
+
+def _scores(comparison: Comparison, sample_id: str) -> Markup | None:
+    """The scores that moved, before → after."""
+    place = int(comparison.pairing.ids.get_indexer([sample_id])[0])
+    chips = []
+    for name, metric in comparison.metrics.items():
+        first, second = (float(scored.values[place]) for scored in comparison.scored(name))
+        if score_text(first) == score_text(second):
+            continue
+        gain = 0.0 if metric.higher_is_better is None else (second - first) * (1 if metric.higher_is_better else -1)
+        moved = h("strong", f"{score_text(first)} → {score_text(second)}", cls=gain_class(gain))
+        chips.append(h("span", f"{metric_title(name)} ", moved, cls="wb-chip"))
+    return h("p", h("span", _t("panels.card.scores"), " ", cls="wb-quiet"), *chips) if chips else None
+
+
+# ------------------------------------------------------------------------------
 
 
 class Compare(ListPanel):
@@ -199,15 +706,15 @@ class Compare(ListPanel):
         self.cause.value = kept
 
     def _draw_whole(self, comparison: Comparison) -> None:
-        show(self.head, parts.headline(comparison))
-        show(self.count, parts.counts_markup(comparison))
+        show(self.head, headline(comparison))
+        show(self.count, counts_markup(comparison))
         for widget in (self.picture, self.lines, self.by_metric):
             display(widget, len(comparison) > 0)
         self._draw_metrics()
         if not len(comparison):
             return
-        self.picture.draw(parts.flow_figure(comparison, "screen"), _t("compare.panel.flow_caption"))
-        show(self.lines, join([parts.layers_line(comparison), parts.split_line(comparison)]))
+        self.picture.draw(flow_figure(comparison, "screen"), _t("compare.panel.flow_caption"))
+        show(self.lines, join([layers_line(comparison), split_line(comparison)]))
 
     def _draw_metrics(self) -> None:
         """The differences by metric, when asked for: their intervals are what takes longest under a slider."""
@@ -217,9 +724,9 @@ class Compare(ListPanel):
         display(self.tests_box, shown)
         if comparison is None or not shown:
             return
-        self.chart.draw(parts.differences_figure(comparison, "screen"), _t("compare.panel.differences_caption"))
-        tests = h("details", h("summary", _t("compare.panel.all_tests")), parts.tests_table(comparison))
-        show(self.tests_box, join([parts.slices_markup(comparison), tests]))
+        self.chart.draw(differences_figure(comparison, "screen"), _t("compare.panel.differences_caption"))
+        tests = h("details", h("summary", _t("compare.panel.all_tests")), tests_table(comparison))
+        show(self.tests_box, join([slices_markup(comparison), tests]))
 
     # ------------------------------------------------------------ the list and the card
 
@@ -242,7 +749,7 @@ class Compare(ListPanel):
         at = ids.index(selected) if selected in ids else 0
         first = max(0, min(at - 4, len(ids) - 10))
         page = self._rows.iloc[first : first + 10]
-        show(self.list, parts.listed_table(page, len(ids), ids[at] if ids else None) if ids else h("span"))
+        show(self.list, listed_table(page, len(ids), ids[at] if ids else None) if ids else h("span"))
 
     def position(self, at: int, ids: Sequence[str]) -> str:
         """ "3 of 41" and the id."""
@@ -266,29 +773,29 @@ class Compare(ListPanel):
     # ------------------------------------------------------------ more than two runs
 
     def runs_table(self, metrics: Sequence[str] | None = None) -> pd.DataFrame:
-        """All runs of the choice and the session's own, see :func:`workbench.diagnosis.many_runs.runs_table`.
+        """All runs of the choice and the session's own, see :func:`workbench.diagnosis.comparison.runs_table`.
 
         Raises
         ------
         InputError
             When there is only one.
         """
-        from workbench.diagnosis.many_runs import runs_table
+        from workbench.diagnosis.comparison import runs_table
 
         own = self.session.evaluation
         return runs_table([*map(self.run, self._runs), own], [*self._runs, own.name], metrics=metrics)
 
     def trend_figure(self, theme: str = "print") -> Figure:
         """Means over all runs."""
-        from workbench.views.plots_compare import trend
+        from workbench.views.plots import trend
 
         frame = self.runs_table()
         frame = frame[~frame["metric"].str.startswith("leaks")]
-        return trend(frame, {name: parts.metric_words(name) for name in frame["metric"].unique()}, theme=theme)
+        return trend(frame, {name: metric_words(name) for name in frame["metric"].unique()}, theme=theme)
 
     def _show_trend(self) -> None:
         self.trend.draw(self.trend_figure("screen"), _t("compare.panel.trend_caption"))
-        show(self.trend_table, parts.runs_markup(self.runs_table()))
+        show(self.trend_table, runs_markup(self.runs_table()))
         display(self.trend, True)
 
     # ------------------------------------------------------------ handing over
@@ -335,7 +842,7 @@ class Compare(ListPanel):
 
     def figure(self) -> Figure | None:
         """The flow of causes, dark on white; None with one run only."""
-        return None if self._comparison is None or not len(self._comparison) else parts.flow_figure(self._comparison)
+        return None if self._comparison is None or not len(self._comparison) else flow_figure(self._comparison)
 
     def html(self, rows: int = 15) -> Fragment:
         """Verdict, counts, both pictures, the tests, the first ``rows`` samples and the selected one side by side."""
@@ -346,8 +853,8 @@ class Compare(ListPanel):
         selected = self.session.selection
         card = self.pair(selected) if selected is not None and selected in listed.index else None
         return fragment(
-            parts.headline(comparison), parts.counts_markup(comparison), *parts.figures_html(comparison),
-            parts.layers_line(comparison), parts.split_line(comparison),
-            parts.listed_table(listed.head(rows), len(listed), selected), card,
-            parts.slices_markup(comparison) if len(comparison) else None, parts.tests_table(comparison),
+            headline(comparison), counts_markup(comparison), *figures_html(comparison),
+            layers_line(comparison), split_line(comparison),
+            listed_table(listed.head(rows), len(listed), selected), card,
+            slices_markup(comparison) if len(comparison) else None, tests_table(comparison),
         )  # fmt: skip

@@ -12,11 +12,10 @@ from workbench.data.schema import SampleSet, none_if_missing
 from workbench.errors import InputError
 from workbench.language import labelled, listed
 from workbench.language import text as _t
-from workbench.views.chosen import remember
-from workbench.views.filtering import facets
+from workbench.views.data_paths import remember
+from workbench.views.filtering import facets, records
 from workbench.views.html import Fragment, fragment, h, join, safe, table
 from workbench.views.session import Session
-from workbench.views.slices import records
 from workbench.views.widgets import PagedTable, Panel, button, display, markup, row, show
 
 if TYPE_CHECKING:

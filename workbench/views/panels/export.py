@@ -14,10 +14,10 @@ from markupsafe import Markup
 
 from workbench.language import LANGUAGES, get_language
 from workbench.language import text as _t
-from workbench.views.finding import Finding
 from workbench.views.html import Fragment, fragment, h, join, marked, picture, table
-from workbench.views.names import interval_text, rate_text
+from workbench.views.session import Finding
 from workbench.views.widgets import Panel, button, display, dropdown, markup, row, show
+from workbench.views.wording import interval_text, rate_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,12 +18,9 @@ from workbench.diagnosis.hallucinations import (
 from workbench.diagnosis.statistics import wilson
 from workbench.language import text as _t
 from workbench.views import plots
+from workbench.views.card import Card, FilterBar, ListPanel, card_html
 from workbench.views.html import Fragment, Markup, excerpt, fragment, h, table
-from workbench.views.names import rate_text, score_text, verdict_title
-from workbench.views.panels.card import Card, card_html
-from workbench.views.panels.filters import FilterBar
-from workbench.views.panels.listing import ListPanel
-from workbench.views.plots_claims import verdict_bars
+from workbench.views.plots import verdict_bars
 from workbench.views.widgets import (
     PagedTable,
     Picture,
@@ -35,6 +32,7 @@ from workbench.views.widgets import (
     row,
     show,
 )
+from workbench.views.wording import rate_text, score_text, verdict_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -227,7 +225,7 @@ _SIGN = {"contradicted": "✗", "not_mentioned": "✗", "unsure": "?"}
 
 def _headings(frame: pd.DataFrame) -> dict[str, str]:
     from workbench.language import has_text
-    from workbench.views.names import metric_title
+    from workbench.views.wording import metric_title
 
     return {
         str(name): _t(f"hallucinations.columns.{name}")

@@ -10,14 +10,11 @@ import numpy as np
 from workbench.diagnosis.statistics import wilson
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.filtering import Filter
+from workbench.views.card import Card, FilterBar, ListPanel, card_html
+from workbench.views.filtering import Filter, beyond, first_choice, low_is_bad, offered
 from workbench.views.html import Fragment, Markup, fragment, h, table
-from workbench.views.names import cause_title, metric_reading, metric_title, score_text, verdict_title
-from workbench.views.panels.card import Card, card_html
-from workbench.views.panels.filters import FilterBar
-from workbench.views.panels.listing import ListPanel
-from workbench.views.ranges import beyond, first_choice, low_is_bad, offered
 from workbench.views.widgets import Picture, Stepper, button, cut_slider, display, dropdown, markup, row, show
+from workbench.views.wording import cause_title, metric_reading, metric_title, score_text, verdict_title
 
 if TYPE_CHECKING:
     import pandas as pd

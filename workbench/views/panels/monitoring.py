@@ -9,25 +9,27 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as W
 import numpy as np
 
+from workbench.api import as_log
 from workbench.diagnosis.alerts import KINDS, Rule, change_text, default_rules, iso, statistic_title, value_text
-from workbench.diagnosis.monitoring import Monitoring, log_of, watch_log
-from workbench.diagnosis.watching_words import (
+from workbench.diagnosis.monitoring import (
+    Monitoring,
+    log_of,
     note_lines,
     problem_words,
     rule_title,
     verdict_words,
+    watch_log,
     watched_words,
     window_text,
 )
-from workbench.diagnosis.windows import statistics_of
+from workbench.diagnosis.query_log import statistics_of
 from workbench.errors import InputError
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.html import Fragment, Markup, fragment, h, join, picture, table
-from workbench.views.plots_monitoring import Course, course
+from workbench.views.plots import Course, course
 from workbench.views.session import Session
 from workbench.views.widgets import PagedTable, Panel, Picture, button, dropdown, markup, row, show
-from workbench.watching import as_log
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,24 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
 
-from workbench.diagnosis.missed import as_corpus, questions_of, with_ids
-from workbench.diagnosis.misses import find_misses
-from workbench.diagnosis.neighbours import TermVectors
-from workbench.diagnosis.shelf import Shelf
+from workbench.diagnosis.corpus_index import Shelf
+from workbench.diagnosis.missed import as_corpus, find_misses, questions_of, with_ids
 from workbench.diagnosis.synonyms import FORMATS, SynonymTable, rescued, save_synonyms
-from workbench.diagnosis.variants import Candidate
-from workbench.diagnosis.vocabulary import GAP, Gap, Vocabulary, candidates, find_gaps, term_vectors
+from workbench.diagnosis.vocabulary import (
+    GAP,
+    Candidate,
+    Gap,
+    TermVectors,
+    Vocabulary,
+    absent_terms,
+    candidates,
+    find_gaps,
+    haldane_terms,
+    heat,
+    lures,
+    term_vectors,
+)
 from workbench.errors import CancelledError, WorkbenchError
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.html import Fragment, Markup, fragment, h, join, picture
-from workbench.views.panels import vocabulary_parts as parts
-from workbench.views.panels.card import Card, card_html
-from workbench.views.panels.filters import ANY, FilterNote
+from workbench.views.card import ANY, Card, FilterNote, card_html, term_marks
+from workbench.views.html import Fragment, Markup, fragment, h, join, marked, picture, safe, table
 from workbench.views.widgets import (
     CellWaits,
+    Newest,
     Panel,
     Picture,
+    Progress,
     Stepper,
     button,
     cut_slider,
@@ -35,14 +45,168 @@ from workbench.views.widgets import (
     row,
     show,
 )
-from workbench.views.work import Newest, Progress
+from workbench.views.wording import rate_text, score_text
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from workbench.evidence.embed import Encoder
+    from workbench.evidence.encoders.base import Encoder
     from workbench.views.session import Session
+
+
+# ------------------------------------------------------------------------------
+# What panel 04 shows, as plain functions of gaps: counts, the highlighted pair, tables and pictures.
+
+
+VIEWS = ("heat", "failing")
+
+Drawn = tuple["Figure", str]
+Candidates = Mapping[str, Sequence[Candidate]]
+
+
+def below(gaps: Sequence[Gap], cut: float) -> list[Gap]:
+    """Gaps whose missed document covers less than ``cut`` of its question; one that is not indexed is none."""
+    return [gap for gap in gaps if gap.coverage < cut]
+
+
+def count_words(gaps: Sequence[Gap], cut: float) -> str:
+    """ "12 of 21 misses are vocabulary gaps"."""
+    return _t("vocabulary.count", n=f"{len(below(gaps, cut)):,}", total=f"{len(gaps):,}")
+
+
+def pair(gap: Gap, vocabulary: Vocabulary) -> Markup:
+    """Question and missed document side by side, shared words pointed out, missing ones underlined in the question."""
+    shelf = vocabulary.shelf
+    question, shared = gap.miss.question, [t for t, has in zip(gap.terms, gap.has, strict=True) if has]
+    marks = [*term_marks(question, shared, "word"), *term_marks(question, gap.missing, "part")]
+    grid: list[Any] = [h("span", _t("vocabulary.question"), cls="wb-key"), h("div", marked(question, marks, shown=900))]
+    if gap.place < 0:
+        document: Any = h("em", f"{gap.miss.doc_id}: {_t('vocabulary.not_indexed')}")
+    else:
+        words = shelf.texts[gap.place]
+        name = h("strong", f"★ {shelf.ids[gap.place]} ", cls="wb-expected")
+        document = join([name, marked(words, term_marks(words, shared, "word"), shown=900)])
+    grid += [h("span", _t("vocabulary.document"), cls="wb-key"), h("div", document)]
+    return h("div", h("div", *grid, cls="wb-grid"), h("p", missing_words(gap, vocabulary)), coverage_line(gap))
+
+
+def missing_words(gap: Gap, vocabulary: Vocabulary) -> Markup:
+    """ "missing: 两步登录 (idf 6.1, in no document)"."""
+    if not gap.missing:
+        return safe(_t("vocabulary.missing_none"))
+    return safe(_t("vocabulary.missing", terms=" · ".join(f"{t} ({rarity(t, vocabulary)})" for t in gap.missing[:12])))
+
+
+def rarity(term: str, vocabulary: Vocabulary) -> str:
+    """IDF of a term and in how many documents it stands."""
+    n, idf = vocabulary.count(term), f"{vocabulary.idf(term):.1f}"
+    return _t("vocabulary.idf", idf=idf, n=f"{n:,}") if n else _t("vocabulary.idf_none", idf=idf)
+
+
+def coverage_line(gap: Gap) -> Markup:
+    """What the missed document and the best of those that came cover, and which of them lured."""
+    words = [_t("vocabulary.coverage", missed=rate_text(gap.coverage), came=rate_text(gap.coverage_retrieved))]
+    lured = lures([gap])
+    if len(lured):
+        words.append(_t("vocabulary.lure", docs=", ".join(str(doc_id) for doc_id in lured["doc_id"][:4])))
+    return h("p", " ".join(words), cls="wb-quiet")
+
+
+def candidate_table(gap: Gap, candidates: Candidates, vocabulary: Vocabulary) -> Markup:
+    """Each missing term with its weight and what the document may call it."""
+    import pandas as pd
+
+    rows = [(term, vocabulary.idf(term), vocabulary.count(term), candidate_words(candidates.get(term, ())))
+            for term in gap.missing[:12]]  # fmt: skip
+    names = ["term", "weight", "n_documents", "candidates"]
+    return table(pd.DataFrame(rows, columns=names), headings={name: _t(f"vocabulary.columns.{name}") for name in names},
+                 total=len(gap.missing))  # fmt: skip
+
+
+def candidate_words(found: Sequence[Candidate]) -> str:
+    """ "双因素认证 0.99 (meaning) · 2fa 0.90 (abbreviation)"."""
+    return " · ".join(f"{item.text} {item.score:.2f} ({_t(f'vocabulary.kind_{item.kind}')})" for item in found) or "–"
+
+
+def gap_table(gaps: Sequence[Gap], candidates: Mapping[int, Candidates]) -> pd.DataFrame:
+    """The columns of ``vocabulary_gaps`` for gaps and the candidates known of each (by position)."""
+    import pandas as pd
+
+    rows = [
+        (gap.miss.sample_id, gap.miss.doc_id, gap.coverage, gap.coverage_retrieved, gap.missing,
+         {term: [item.text for item in candidates.get(at, {}).get(term, ())] for term in gap.missing})
+        for at, gap in enumerate(gaps)
+    ]  # fmt: skip
+    names = ["sample_id", "doc_id", "coverage", "coverage_retrieved", "missing_terms", "candidates"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def gap_html(frame: pd.DataFrame, rows: int = 15) -> Markup:
+    """The first rows as a reader wants them."""
+    names = [name for name in frame.columns if name != "candidates"]
+    headings = {name: _t(f"vocabulary.columns.{name}") for name in names}
+    formats = dict.fromkeys(("coverage", "coverage_retrieved"), score_text)
+    return table(frame[names].head(rows), headings=headings, formats=formats, total=len(frame))
+
+
+def synonym_html(synonyms: SynonymTable) -> Markup:
+    """The accepted pairs."""
+    import pandas as pd
+
+    rows = [(pair.term, pair.replacement, _t(f"vocabulary.kind_{pair.kind}")) for pair in synonyms]
+    names = ["term", "replacement", "kind"]
+    headings = {"term": _t("vocabulary.term"), **{n: _t(f"vocabulary.columns.{n}") for n in names[1:]}}
+    return table(pd.DataFrame(rows, columns=names), headings=headings) if rows else Markup()
+
+
+def accepted_words(synonyms: SynonymTable, before: Sequence[bool], after: Sequence[bool]) -> str:
+    """How many of the missed documents BM25 finds with the accepted synonyms."""
+    return _t("vocabulary.accepted", n=len(synonyms), after=sum(after), before=sum(before), total=len(after))
+
+
+def draw(
+    view: str, gap: Gap | None, gaps: Sequence[Gap], questions: Sequence[str], *, theme: str = "print"
+) -> Drawn | None:
+    """The picture ``view``; None where there is nothing to draw."""
+    if view == "heat":
+        return None if gap is None or not gap.terms else heat_picture(gap, theme)
+    return failing_picture(questions, gaps, theme)
+
+
+def heat_picture(gap: Gap, theme: str = "print") -> Drawn:
+    """Question terms × documents."""
+    terms, names, weights = heat(gap)
+    title = _t("vocabulary.plot.heat_title", missing=len(gap.missing), n=len(gap.terms), doc=gap.miss.doc_id)
+    return plots.heat_map(terms, names, weights, title=title, theme=theme), _t("vocabulary.caption.heat")
+
+
+def absent_html(questions: Sequence[str], gaps: Sequence[Gap], vocabulary: Vocabulary, most: int = 20) -> Markup:
+    """Words of questions that stand in no document, those of questions with a miss first."""
+    missed = {gap.miss.code for gap in gaps}
+    found = absent_terms(questions, [code in missed for code in range(len(questions))], vocabulary)
+    words = ", ".join(f"{term} ({row})" for term, row in found["n"].head(most).items()) or "–"
+    return h("p", _t("vocabulary.absent", n=f"{len(found):,}", terms=words), cls="wb-quiet")
+
+
+def failing_picture(
+    questions: Sequence[str], gaps: Sequence[Gap], theme: str = "print", most: int = 12
+) -> Drawn | None:
+    """Terms that questions with a miss have more often than others."""
+    missed = {gap.miss.code for gap in gaps}
+    found = haldane_terms(questions, [code in missed for code in range(len(questions))]).head(most)
+    if not len(found):
+        return None
+    notes = [f"{a} / {a + b}" for a, b in zip(found["n_failing"], found["n_passing"], strict=True)]
+    figure = plots.log_odds(
+        [str(term) for term in found.index], found["log_odds"], found["low"], found["high"], notes=notes,
+        title=_t("vocabulary.plot.failing_title"), theme=theme,
+    )  # fmt: skip
+    return figure, _t("vocabulary.caption.failing", base=rate_text(float(found["base_rate"].iloc[0])))
+
+
+# ------------------------------------------------------------------------------
+
 
 #: Words that are encoded for candidates by meaning, at most.
 MOST_WORDS = 4000
@@ -107,7 +271,7 @@ class VocabularyPanel(Panel):
         self.stepper = Stepper(self, self._go)
         self.pair = markup(None, "wb-pair")
         self.terms = markup()
-        self.view = W.ToggleButtons(options=[(_t(f"vocabulary.view_{name}"), name) for name in parts.VIEWS],
+        self.view = W.ToggleButtons(options=[(_t(f"vocabulary.view_{name}"), name) for name in VIEWS],
                                     style={"button_width": "auto"})  # fmt: skip
         self.picture = Picture("wb-figure")
         self.card = Card(self, self._pin, self._ids)
@@ -247,7 +411,7 @@ class VocabularyPanel(Panel):
     def _refresh(self) -> None:
         ids = set(self.session.matching())
         mine = [gap for gap in self.gaps if gap.miss.sample_id in ids]
-        show(self.count, h("span", parts.count_words(mine, self.cut.value)))
+        show(self.count, h("span", count_words(mine, self.cut.value)))
         self.filtered.fill()
         at = self.at
         if at is not None and self.gaps[at].miss.sample_id != self.session.selection:
@@ -270,7 +434,7 @@ class VocabularyPanel(Panel):
             step = listed.index(at)
             where = _t("vocabulary.position", at=step + 1, n=len(listed))
             self.stepper.set(step, len(listed), f"{where}   {gap.miss.sample_id} · {gap.miss.doc_id}"[:90])
-            show(self.pair, parts.pair(gap, self.vocabulary))
+            show(self.pair, pair(gap, self.vocabulary))
             self.card.draw(gap.miss.sample_id)
         self._draw_terms()
         self._draw_picture()
@@ -291,7 +455,7 @@ class VocabularyPanel(Panel):
             show(self.terms, Markup())
             return
         missing, known = self.gaps[at].missing, self.candidates_of(at)
-        show(self.terms, parts.candidate_table(self.gaps[at], known, self.vocabulary))
+        show(self.terms, candidate_table(self.gaps[at], known, self.vocabulary))
         self._quiet = True
         self.term.options = missing
         # The weightiest one that something can be offered for.
@@ -347,7 +511,7 @@ class VocabularyPanel(Panel):
         self.drop.value = options[-1][1] if options else None
         for widget in (self.drop, self.remove):
             display(widget, bool(options))
-        show(self.accepted_table, parts.synonym_html(self.synonyms))
+        show(self.accepted_table, synonym_html(self.synonyms))
         show(
             self.accepted, h("p", self._accepted_words(), cls="wb-reading") if self.vocabulary is not None else Markup()
         )
@@ -359,7 +523,7 @@ class VocabularyPanel(Panel):
         before, after = (
             rescued(misses, self.vocabulary.shelf, table, k, match) for table in (SynonymTable(), self.synonyms)
         )
-        return parts.accepted_words(self.synonyms, before, after)
+        return accepted_words(self.synonyms, before, after)
 
     def export(self, folder: str | Path | None = None) -> Path:
         """Write the synonym table in the chosen format; gives the file."""
@@ -369,10 +533,10 @@ class VocabularyPanel(Panel):
 
     # ------------------------------------------------------------ pictures and handing over
 
-    def _drawn(self, theme: str, view: str | None = None) -> parts.Drawn | None:
+    def _drawn(self, theme: str, view: str | None = None) -> Drawn | None:
         gap = None if self.at is None else self.gaps[self.at]
         questions = questions_of(self.session.evaluation.evidence)
-        return parts.draw(view or self.view.value, gap, self.gaps, questions, theme=theme)
+        return draw(view or self.view.value, gap, self.gaps, questions, theme=theme)
 
     def _draw_picture(self) -> None:
         drawn = self._drawn("screen") if self.gaps else None
@@ -381,8 +545,8 @@ class VocabularyPanel(Panel):
             self.picture.draw(*drawn)
 
     def _pin(self) -> None:
-        low = len(parts.below(self.gaps, self.cut.value))
-        self.card.keep(parts.count_words(self.gaps, self.cut.value), snippet=self.snippet(),
+        low = len(below(self.gaps, self.cut.value))
+        self.card.keep(count_words(self.gaps, self.cut.value), snippet=self.snippet(),
                        value=low / len(self.gaps) if self.gaps else None)  # fmt: skip
 
     def snippet(self) -> str:
@@ -395,7 +559,7 @@ class VocabularyPanel(Panel):
         self.join()
         listed = self.listed
         known = {step: self.candidates_of(at) for step, at in enumerate(listed)}
-        return parts.gap_table([self.gaps[at] for at in listed], known)
+        return gap_table([self.gaps[at] for at in listed], known)
 
     def figure(self) -> Figure | None:
         """The picture in view, dark on white."""
@@ -410,13 +574,13 @@ class VocabularyPanel(Panel):
         if at is None or self.vocabulary is None:
             return fragment(h("div", self._empty_words(), cls="wb-empty"))
         gap = self.gaps[at]
-        drawn = [self._drawn("print", name) for name in parts.VIEWS]
+        drawn = [self._drawn("print", name) for name in VIEWS]
         questions = questions_of(self.session.evaluation.evidence)
         return fragment(
-            h("p", h("strong", parts.count_words(self.gaps, self.cut.value))), parts.pair(gap, self.vocabulary),
-            parts.candidate_table(gap, self.candidates_of(at), self.vocabulary),
-            parts.absent_html(questions, self.gaps, self.vocabulary),
-            h("p", self._accepted_words(), cls="wb-reading"), parts.synonym_html(self.synonyms),
+            h("p", h("strong", count_words(self.gaps, self.cut.value))), pair(gap, self.vocabulary),
+            candidate_table(gap, self.candidates_of(at), self.vocabulary),
+            absent_html(questions, self.gaps, self.vocabulary),
+            h("p", self._accepted_words(), cls="wb-reading"), synonym_html(self.synonyms),
             join(picture(plots.figure_png(figure), caption) for figure, caption in filter(None, drawn)),
-            parts.gap_html(self.table(), rows), card_html(self.session, gap.miss.sample_id),
+            gap_html(self.table(), rows), card_html(self.session, gap.miss.sample_id),
         )  # fmt: skip

@@ -1,0 +1,763 @@
+"""Which column is which of our fields: names of other tools in both languages, the user's mapping, near misses."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import tomllib
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any
+
+from workbench.data.formats.records import looks_structured, parse_literal
+from workbench.data.schema import none_if_missing
+from workbench.data.text.normalise import SURROGATE
+from workbench.errors import InputError
+
+# ------------------------------------------------------------------------------
+# One value of one field, from whatever was recorded to the form that the data contract states.
+#
+# Each reader takes a value and returns it in the contract's form, None for missing; it raises :class:`Unreadable` with
+# the reason when something is there that cannot be used. Missing are None, NaN and pandas' missing values, and nothing
+# else: the words "null" and "None" are words.
+
+
+_TRUE = {"true", "yes", "y", "1", "t", "是", "对", "真", "需要", "应", "应拒答", "拒答", "已拒答", "1.0", "√", "有"}
+_FALSE = {
+    "false",
+    "no",
+    "n",
+    "0",
+    "f",
+    "否",
+    "不",
+    "不是",
+    "假",
+    "不需要",
+    "不应",
+    "不应拒答",
+    "未拒答",
+    "0.0",
+    "×",
+    "无",
+}
+_LONGEST_INTEGER = 14_000  # bits; Python writes integers of up to 4,300 digits
+_ID_SEPARATORS = re.compile(r"[,;|，；、\n]")
+_PHRASE_SEPARATORS = re.compile(r"[;|；\n]")
+_NO_NUMBER = {"", "nan", "none", "null", "n/a", "na", "-", "#n/a", "无"}
+_HUMAN = {"human", "user", "humanmessage", "用户"}
+
+
+class Unreadable(ValueError):
+    """A value that is there and cannot be used; the message completes "this field …"."""
+
+
+def plain(value: Any) -> Any:
+    """numpy scalars and arrays as Python values, missing values as None."""
+    if value is None or type(value) in (str, int, bool, list, dict):
+        return value
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value)
+    if hasattr(value, "tolist") and hasattr(value, "dtype"):
+        value = value.tolist()
+        return plain(value) if not isinstance(value, list) else value
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=str)
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return none_if_missing(value) if not isinstance(value, (Mapping, Sequence)) else value
+
+
+def jsonable(value: Any) -> Any:
+    """``value`` as nested lists, dicts with text keys, text, numbers and None: what JSON can hold.
+
+    Anything else becomes its text. NaN and other missing values become None.
+    """
+    value = plain(value)
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+        return hex(value)
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {_as_text(key): jsonable(part) for key, part in value.items()}
+    if isinstance(value, Sequence):
+        return [jsonable(part) for part in value]
+    return _as_text(value)
+
+
+def scrub(text: str) -> str:
+    """``text`` with lone surrogates replaced by U+FFFD: no file and no frame can hold them."""
+    return text if text.isascii() or not SURROGATE.search(text) else SURROGATE.sub("\ufffd", text)
+
+
+# ---------------------------------------------------------------- flat values
+
+
+def text(value: Any) -> str | None:
+    """Any single value as text; a mapping or a list is unreadable."""
+    value = plain(value)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (Mapping, Sequence)):
+        raise Unreadable("is a list or an object where text is needed")
+    return _as_text(value)
+
+
+def filled_text(value: Any) -> str | None:
+    """Text, None when there is nothing but white space in it."""
+    found = text(value)
+    return found if found and found.strip() else None
+
+
+def identifier(value: Any) -> str | None:
+    """An id as text without white space around it: 7 and 7.0 are "7". None when empty."""
+    value = plain(value)
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, (Mapping, Sequence)):
+        raise Unreadable("is a list or an object where an id is needed")
+    return None if value is None else _as_text(value)
+
+
+def _as_text(value: Any) -> str:
+    try:
+        return str(value)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable("is a number of more than 4,300 digits") from error
+
+
+def boolean(value: Any) -> bool | None:
+    """True or false, also as 1, "yes", "true", 是 and so on; empty text is missing."""
+    value = plain(value)
+    if value is None or isinstance(value, bool):
+        return value
+    word = _as_text(value).strip().lower() if isinstance(value, (str, int, float)) else ""
+    if word in _TRUE:
+        return True
+    if word in _FALSE:
+        return False
+    if value == "":
+        return None
+    raise Unreadable("is neither true nor false; write true or false, 是 or 否")
+
+
+def number(value: Any) -> float | None:
+    """A finite number, also written as text; None when empty or one of the words for "no number"."""
+    if type(value) is float and math.isfinite(value):
+        return value
+    value = plain(value)
+    if isinstance(value, str):
+        if value.strip().lower() in _NO_NUMBER:
+            return None
+        value = value.strip().removesuffix("ms").replace("_", "x")
+    if value is None or (isinstance(value, (Mapping, Sequence)) and not isinstance(value, str)):
+        if value is None:
+            return None
+        raise Unreadable("is a list or an object where a number is needed")
+    try:
+        found = float(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise Unreadable("is no number") from error
+    if math.isinf(found):
+        raise Unreadable("is infinite")
+    return None if math.isnan(found) else found
+
+
+def error_text(value: Any) -> str | None:
+    """What the service reported as an error, as text; empty and false mean none."""
+    value = plain(value)
+    if isinstance(value, Mapping):
+        value = next((value[key] for key in ("message", "detail", "error", "type") if value.get(key)), value)
+    if value is None or value is False or value == "" or (isinstance(value, (list, Mapping)) and not value):
+        return None
+    return value if isinstance(value, str) else _as_text(value)
+
+
+# ---------------------------------------------------------------- questions and answers
+
+
+def question(value: Any) -> str | None:
+    """The question; of a conversation (list of messages) the last thing the user said."""
+    return _said(value, _HUMAN, ("question", "query", "input", "user_input", "text", "content", "prompt", "问题"))
+
+
+def answer(value: Any) -> str | None:
+    """The answer, kept as recorded; of a conversation the last thing the assistant said."""
+    roles = {"ai", "assistant", "aimessage", "model", "助手"}
+    return _said(value, roles, ("answer", "output", "response", "result", "text", "content", "generated_text", "回答"))
+
+
+def reference(value: Any) -> str | None:
+    """The ideal answer; several of them are joined by line breaks, empty is missing."""
+    value = plain(value)
+    if isinstance(value, str) and looks_structured(value) and value.lstrip().startswith(("['", '["', "[]")):
+        value = _list_or_text(value)
+    if isinstance(value, Mapping):
+        return filled_text(_inner(value, ("answer", "text", "output", "response", "reference", "content")))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        parts = [part for part in (reference(item) for item in value) if part]
+        return "\n".join(dict.fromkeys(parts)) or None
+    return filled_text(value)
+
+
+def _inner(value: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    found = next((value[key] for key in keys if value.get(key) is not None), None)
+    if found is None:
+        texts = [part for part in value.values() if isinstance(part, str)]
+        if len(texts) != 1:
+            raise Unreadable(f"is an object without a key such as {keys[0]!r}")
+        found = texts[0]
+    return found
+
+
+def _said(value: Any, roles: set[str], keys: Sequence[str]) -> str | None:
+    value = plain(value)
+    if (
+        isinstance(value, str)
+        and looks_structured(value)
+        and re.search(r"""['"](?:role|type|content)['"]\s*:""", value[:400])
+    ):
+        value = _list_or_text(value)
+    if isinstance(value, Mapping):
+        messages = value.get("messages")
+        return _said(messages if isinstance(messages, list) else _inner(value, keys), roles, keys)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return _last_message(value, roles)
+    return text(value)
+
+
+def _last_message(messages: Sequence[Any], roles: set[str]) -> str | None:
+    if len(messages) == 1 and isinstance(messages[0], str):
+        return messages[0]
+    for message in reversed(messages):
+        if isinstance(message, Mapping) and _role(message) in roles:
+            return text(_message_text(message.get("content")))
+    raise Unreadable("is a list without a message of the one who speaks")
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    return str(message.get("role") or message.get("type") or "").lower()
+
+
+def _message_text(content: Any) -> Any:
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) if isinstance(part, Mapping) else str(part) for part in content)
+    return content
+
+
+# ---------------------------------------------------------------- lists
+
+
+def structure(value: Any) -> Any:
+    """``value`` with a list or object that was written as text read back; other text stays as it is."""
+    value = plain(value)
+    return _list_or_text(value) if isinstance(value, str) and looks_structured(value) else value
+
+
+def _list_or_text(value: str) -> Any:
+    try:
+        return parse_literal(value)
+    except ValueError as error:
+        raise Unreadable(f"{error}; write it as a JSON list") from error
+
+
+def phrases(value: Any) -> list[Any] | None:
+    """A list of texts, an entry may be a list of alternatives. Text is cut at ``;``, ``|`` and line breaks."""
+    return _entries(value, _PHRASE_SEPARATORS, _phrase)
+
+
+def flat_phrases(value: Any) -> list[str] | None:
+    """As :func:`phrases`, each alternative an entry of its own."""
+    found = phrases(value)
+    return None if found is None else [one for entry in found for one in ([entry] if isinstance(entry, str) else entry)]
+
+
+def ids(value: Any) -> list[Any] | None:
+    """A list of ids, an entry may be a list of alternatives. Text is cut at commas, ``;``, ``|`` and line breaks."""
+    return _entries(value, _ID_SEPARATORS, _identifier_of)
+
+
+def _entries(value: Any, separators: re.Pattern[str], entry: Callable[[Any], str | None]) -> list[Any] | None:
+    value = structure(value)
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = separators.split(value)
+    elif isinstance(value, Mapping):
+        value = list(value)
+    elif not isinstance(value, Sequence):
+        value = [value]
+    found: list[Any] = []
+    for item in value:
+        item = plain(item)
+        if isinstance(item, Sequence) and not isinstance(item, str):
+            options = [one for one in map(entry, item) if one]
+            found += [options] if options else []
+        elif (one := entry(item)) is not None:
+            found.append(one)
+    return found
+
+
+def _phrase(item: Any) -> str | None:
+    found = filled_text(item)
+    return found.strip() if found else None
+
+
+def _identifier_of(item: Any) -> str | None:
+    item = plain(item)
+    if isinstance(item, Mapping):
+        item = next((item[key] for key in _ID_KEYS if item.get(key) is not None), None)
+        if item is None:
+            raise Unreadable("holds an object without a doc_id")
+    return identifier(item)
+
+
+_ID_KEYS = ("doc_id", "document_id", "id", "_id", "chunk_id", "docid", "source")
+_GRADE_KEYS = ("grade", "relevance", "score", "rel")
+
+
+def expected_docs(value: Any) -> dict[str, float] | list[Any] | None:
+    """Relevance judgements: ``{doc_id: grade}`` or a list of ids; see the data contract.
+
+    A list of objects with an id and a grade becomes a mapping.
+    """
+    value = structure(value)
+    if isinstance(value, Mapping):
+        return {key: _grade(grade) for name, grade in value.items() if (key := identifier(name))}
+    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        graded = [next((item[key] for key in _GRADE_KEYS if item.get(key) is not None), None) for item in value]
+        if all(grade is not None for grade in graded):
+            named = [_identifier_of(item) for item in value]
+            return {name: _grade(grade) for name, grade in zip(named, graded, strict=True) if name}
+    return ids(value)
+
+
+def _grade(value: Any) -> float:
+    if isinstance(value, bool):
+        return float(value)
+    found = number(value)
+    if found is None:
+        raise Unreadable("holds a document without a grade; write a number, 0 for not relevant")
+    return found
+
+
+def tags(value: Any) -> dict[str, Any] | None:
+    """``{name: value}``; a list of words becomes ``{word: True}``."""
+    value = structure(value)
+    if value is None or isinstance(value, Mapping):
+        return None if value is None else jsonable(value)
+    return {str(name): True for name in ids(value) or [] if isinstance(name, str)}
+
+
+def usage(value: Any) -> dict[str, Any] | None:
+    """Token counts as recorded; a single number is ``total_tokens``."""
+    value = structure(value)
+    if value is None or isinstance(value, Mapping):
+        return None if value is None else jsonable(value)
+    total = number(value)
+    return None if total is None else {"total_tokens": total}
+
+
+def texts(value: Any) -> list[str] | None:
+    """A list of texts, taken whole; empty ones are kept, a single text is a list of one."""
+    value = structure(value)
+    if value is None or isinstance(value, str):
+        return None if value is None else [value]
+    if not isinstance(value, Sequence):
+        raise Unreadable("is no list")
+    return [found for item in value if (found := text(item)) is not None]
+
+
+def logprobs(value: Any) -> list[float] | None:
+    """Log-probabilities of the answer's tokens; items may be objects with a ``logprob``."""
+    value = structure(value)
+    if isinstance(value, Mapping):
+        value = value.get("content", value.get("token_logprobs"))
+    if value is None:
+        return None
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise Unreadable("is no list of numbers")
+    found = [number(item.get("logprob") if isinstance(item, Mapping) else item) for item in value]
+    return [item for item in found if item is not None]
+
+
+# ------------------------------------------------------------------------------
+
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SEPARATORS = re.compile(r"[\W_]+")
+_BRACKETS = re.compile(r"[(（\[].*?[)）\]]")
+
+
+@cache
+def aliases(section: str) -> dict[str, tuple[str, ...]]:
+    """Field → folded names by which it is known, of one section of ``fields.toml``."""
+    content = tomllib.loads(resources.files("workbench.data").joinpath("fields.toml").read_text(encoding="utf-8"))
+    return {name: tuple(dict.fromkeys(fold(item) for item in names)) for name, names in content[section].items()}
+
+
+@lru_cache(maxsize=4096)
+def fold(name: str) -> str:
+    """A column name for comparison: ``"Retrieved Contexts"``, ``"retrievedContexts"`` → ``"retrieved_contexts"``."""
+    text = unicodedata.normalize("NFKC", name).strip().strip("\ufeff")
+    return _SEPARATORS.sub("_", _CAMEL.sub("_", text).lower()).strip("_")
+
+
+def resolve(
+    columns: Sequence[str], section: str = "sample", mapping: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Field → column, for the fields of ``section`` that ``columns`` hold.
+
+    ``mapping`` (their column → our field) wins; then our names for a field in the order of ``fields.toml``. A column
+    is used for one field only.
+    """
+    found = {field: column for column, field in (mapping or {}).items()}
+    taken = set(found.values())
+    by_fold: dict[str, str] = {}
+    for column in columns:
+        if column not in taken:
+            by_fold.setdefault(fold(column), column)
+    for field, names in aliases(section).items():
+        match = next((by_fold[name] for name in names if name in by_fold), None)
+        if field not in found and match is not None:
+            found[field] = by_fold.pop(fold(match))
+    return found
+
+
+def alternates(columns: Sequence[str], chosen: Mapping[str, str], section: str = "sample") -> dict[str, list[str]]:
+    """Field → further columns that are known names of it, in order, for records that lack the chosen column."""
+    taken = set(chosen.values())
+    by_fold: dict[str, str] = {}
+    for column in columns:
+        if column not in taken:
+            by_fold.setdefault(fold(column), column)
+    found = {
+        field: [by_fold[n] for n in aliases(section)[field] if n in by_fold]
+        for field in chosen
+        if field in aliases(section)
+    }
+    return {field: names for field, names in found.items() if names}
+
+
+def coalesce(
+    rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, str], others: Mapping[str, list[str]]
+) -> tuple[list[Mapping[str, Any]], set[str]]:
+    """Rows in which a record without the chosen column has it from another known name; and the names so used.
+
+    A column that is there and null is not replaced: null is a recording.
+    """
+    used: set[str] = set()
+    done: list[Mapping[str, Any]] = []
+    for row in rows:
+        added = {}
+        for field, names in others.items():
+            if chosen[field] not in row:
+                name = next((name for name in names if row.get(name) is not None), None)
+                if name is not None:
+                    added[chosen[field]] = row[name]
+                    used.add(name)
+        done.append({**row, **added} if added else row)
+    return done, used
+
+
+def checked_mapping(
+    mapping: Mapping[str, str] | None, columns: Sequence[str], section: str, where: str
+) -> dict[str, str]:
+    """The user's mapping as their column → our field; it may be written either way round.
+
+    Raises
+    ------
+    InputError
+        When a pair names no field of ours or no column of the source.
+    """
+    result: dict[str, str] = {}
+    fields, known = aliases(section), set(columns)
+    for left, right in (mapping or {}).items():
+        left, right = str(left), str(right)
+        if right in fields and left in known:
+            result[left] = right
+        elif left in fields and right in known:
+            result[right] = left
+        else:
+            _refuse_pair(left, right, columns, fields, where)
+    return result
+
+
+def _refuse_pair(left: str, right: str, columns: Sequence[str], fields: Iterable[str], where: str) -> None:
+    field = right if right in set(fields) else left
+    if field not in set(fields):
+        raise InputError(f"{where}: mapping {left!r} → {right!r} names no field; fields are {', '.join(fields)}")
+    column = left if field is right else right
+    near = difflib.get_close_matches(column, columns, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"columns are {', '.join(map(str, columns[:12]))}"
+    raise InputError(f"{where}: mapping names the column {column!r}, which is not there; {hint}")
+
+
+def near_miss(column: str, taken: Iterable[str] = ()) -> str | None:
+    """The field whose name ``column`` nearly has, or None. Fields in ``taken`` are not proposed."""
+    name = fold(column)
+    if len(name) < 4:
+        return None
+    names = {alias: field for field, known in aliases("sample").items() if field not in set(taken) for alias in known}
+    match = difflib.get_close_matches(name, names, n=1, cutoff=0.82)
+    return names[match[0]] if match else None
+
+
+@cache
+def _score_names() -> frozenset[str]:
+    return frozenset(aliases("scores")["names"])
+
+
+def is_score(column: str) -> bool:
+    """Whether a column is named like a metric of another tool; ``"rouge_score(mode=fmeasure)"`` is."""
+    return fold(_BRACKETS.sub("", column)) in _score_names()
+
+
+def first_of(item: Mapping[str, Any], names: Iterable[str]) -> tuple[str | None, Any]:
+    """The first of ``names`` that ``item`` has with a value, and that value."""
+    for name in names:
+        value = item.get(name)
+        if value is not None:
+            return name, value
+    return None, None
+
+
+# ------------------------------------------------------------------------------
+# The retrieved fragments of one sample, from whatever a tool recorded to the contract's list of dicts.
+
+
+_INNER = ("node", "document", "doc")
+
+
+def contexts(value: Any) -> list[dict[str, Any]] | None:
+    """The contract's ``contexts``: a list of dicts, each with a ``text`` string and only the keys that were recorded.
+
+    Accepts a list of texts or of objects under many names of keys, ``{doc_id: text}``, and each of these written as
+    text. A single text is one context. When every item has a rank, the ranks give the order.
+
+    Raises
+    ------
+    Unreadable
+        When it is none of these.
+    """
+    value = structure(value)
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return [{"text": value}] if value.strip() else []
+    if isinstance(value, Mapping):
+        value = _from_mapping(value)
+    if not isinstance(value, Sequence):
+        raise Unreadable("is no list of texts")
+    pairs = [_context(item, at) for at, item in enumerate(value, 1)]
+    if pairs and all(rank is not None for _, rank in pairs):
+        pairs.sort(key=lambda pair: pair[1] or 0.0)
+    return [item for item, _ in pairs]
+
+
+def _from_mapping(value: Mapping[str, Any]) -> list[Any]:
+    """One context, columns of contexts, a list under a name, or ``{doc_id: text}``."""
+    names = {fold(str(key)): key for key in value}
+    text_key = next((names[name] for name in aliases("context")["text"] if name in names), None)
+    if text_key is not None and isinstance(value[text_key], str):
+        return [value]
+    lists = [part for part in value.values() if isinstance(part, list)]
+    if text_key is not None and lists and len({len(part) for part in lists}) == 1 and len(lists) == len(value):
+        return [dict(zip(value, row, strict=True)) for row in zip(*lists, strict=True)]
+    if len(lists) == 1:
+        return lists[0]
+    if all(isinstance(part, str) for part in value.values()):
+        return [{"doc_id": key, "text": part} for key, part in value.items()]
+    raise Unreadable("is an object that holds no list of texts")
+
+
+def _context(item: Any, at: int) -> tuple[dict[str, Any], float | None]:
+    """One context, and its rank when recorded."""
+    if _is_in_form(item):
+        return dict(item), None
+    item = plain(item)
+    if isinstance(item, Mapping):
+        return _from_object(item, at)
+    if isinstance(item, list):
+        return _from_pair(item, at), None
+    return {"text": text(item) or ""}, None
+
+
+def _is_in_form(item: Any) -> bool:
+    """Whether ``item`` is a context as the contract has it already; most recordings of our own are."""
+    return (
+        type(item) is dict
+        and type(item.get("text")) is str
+        and all(key in _FORMS and _FORMS[key](value) for key, value in item.items())
+    )
+
+
+def _from_pair(item: list[Any], at: int) -> dict[str, Any]:
+    """``[text]`` or ``[text, score]``, as vector stores return them."""
+    if item and isinstance(item[0], Mapping):
+        found, _ = _from_object(item[0], at)
+    elif item and isinstance(item[0], str):
+        found = {"text": item[0]}
+    else:
+        raise Unreadable(f"item {at} is a list without text")
+    if len(item) == 2 and isinstance(item[1], (int, float)):
+        found["score"] = float(item[1])
+    return found
+
+
+def _from_object(item: Mapping[str, Any], at: int) -> tuple[dict[str, Any], float | None]:
+    values = {fold(str(key)): plain(value) for key, value in item.items()}
+    inner = next((values.pop(name) for name in _INNER if isinstance(values.get(name), Mapping)), None)
+    if inner is not None:
+        values = {**{fold(str(key)): plain(value) for key, value in inner.items()}, **values}
+    taken = {field: first_of(values, names) for field, names in aliases("context").items()}
+    used = {name for name, _ in taken.values()}
+    found = {field: value for field, (_, value) in taken.items() if value is not None}
+    metadata = _metadata(found.pop("metadata", None))
+    metadata |= {key: value for key, value in values.items() if key not in used and value is not None}
+    rank = _rank(found.pop("rank", None))
+    return _checked(found, metadata, at), rank
+
+
+def _metadata(value: Any) -> dict[str, Any]:
+    value = structure(value) if isinstance(value, str) else value
+    return {str(key): part for key, part in value.items()} if isinstance(value, Mapping) else {}
+
+
+def _rank(value: Any) -> float | None:
+    try:
+        return number(value)
+    except Unreadable:
+        return None
+
+
+def _checked(found: dict[str, Any], metadata: dict[str, Any], at: int) -> dict[str, Any]:
+    """Types of the contract; what the item lacks is looked for in its metadata."""
+    if not found.keys() & {"text", "doc_id"}:
+        raise Unreadable(f"item {at} has neither a text nor an id; keys are {', '.join(list(metadata)[:6])}")
+    for field in ("doc_id", "title", "tenant", "position", "score"):
+        if field not in found and metadata.get(field) is not None and not isinstance(metadata[field], (Mapping, list)):
+            found[field] = metadata[field]
+    if "doc_id" not in found:
+        name, value = first_of(metadata, ("document_id", "chunk_id", "id", "_id"))
+        if name and not isinstance(value, (Mapping, list)):
+            found["doc_id"] = value
+    result: dict[str, Any] = {"text": _text(found.get("text"), at)}
+    for field, reader in _READERS.items():
+        if field in found and (value := _read(reader, found[field], field, at)) is not None:
+            result[field] = value
+    if metadata:
+        result["metadata"] = jsonable(metadata)
+    return result
+
+
+def _text(value: Any, at: int) -> str:
+    if isinstance(value, Mapping):
+        value = next(
+            (value[key] for key in ("text", "content", "page_content") if isinstance(value.get(key), str)), value
+        )
+    return _read(text, value, "text", at) or ""
+
+
+def _position(value: Any) -> int | None:
+    found = number(value)
+    return None if found is None else int(found)
+
+
+_READERS = {
+    "doc_id": identifier,
+    "score": number,
+    "title": text,
+    "tenant": identifier,
+    "position": _position,
+    "prompted": boolean,
+}
+
+
+def _is_name(value: Any) -> bool:
+    return type(value) is str and value != "" and not value[0].isspace() and not value[-1].isspace()
+
+
+def _is_plain_metadata(value: Any) -> bool:
+    return type(value) is dict and not value.keys() & _LOOKED_FOR
+
+
+_LOOKED_FOR = {"doc_id", "title", "tenant", "position", "score", "document_id", "chunk_id", "id", "_id"}
+_FORMS: dict[str, Callable[[Any], bool]] = {
+    "text": lambda value: type(value) is str,
+    "doc_id": _is_name,
+    "title": lambda value: type(value) is str,
+    "tenant": _is_name,
+    "score": lambda value: type(value) is float and math.isfinite(value),
+    "position": lambda value: type(value) is int,
+    "prompted": lambda value: type(value) is bool,
+    "metadata": _is_plain_metadata,
+}
+
+
+def _read(reader: Any, value: Any, field: str, at: int) -> Any:
+    try:
+        return reader(value)
+    except Unreadable as error:
+        raise Unreadable(f"item {at}: {field} {error}") from error
+
+
+def with_parallel(
+    items: list[dict[str, Any]] | None, lists: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]] | None, list[str]]:
+    """``items`` with what stands in lists beside them (``doc_id``, ``score``, …), and what did not fit.
+
+    Without texts, ids alone make contexts with an empty text.
+    """
+    remarks = []
+    for field, value in lists.items():
+        try:
+            listed = _listed(value)
+            if listed is None:
+                continue
+            if items is None and field == "doc_id":
+                items = [{"text": ""} for _ in listed]
+            if items is None or len(items) != len(listed):
+                remarks.append(
+                    f"{len(listed)} values of {field} beside {len(items or ())} contexts; they were left out"
+                )
+                continue
+            items = [_beside(item, field, one, at) for at, (item, one) in enumerate(zip(items, listed, strict=True), 1)]
+        except Unreadable as error:
+            remarks.append(f"the list of {field} beside the contexts {error}; it was left out")
+    return items, remarks
+
+
+def _listed(value: Any) -> list[Any] | None:
+    value = structure(value)
+    return list(value) if isinstance(value, list) else ids(value)
+
+
+def _beside(item: dict[str, Any], field: str, value: Any, at: int) -> dict[str, Any]:
+    found = _read(_READERS[field], value, field, at)
+    return item if found is None or item.get(field) is not None else {**item, field: found}
+
+
+def has_surrogate(value: Any) -> bool:
+    """Whether any text in ``value`` holds a lone surrogate."""
+    if isinstance(value, str):
+        return not value.isascii() and SURROGATE.search(value) is not None
+    if isinstance(value, dict):
+        return any(has_surrogate(key) or has_surrogate(part) for key, part in value.items())
+    return isinstance(value, (list, tuple)) and any(map(has_surrogate, value))
+
+
+def scrubbed(value: Any) -> Any:
+    """``value`` with every lone surrogate in its texts replaced by U+FFFD."""
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, dict):
+        return {scrubbed(key): scrubbed(part) for key, part in value.items()}
+    return [scrubbed(part) for part in value] if isinstance(value, (list, tuple)) else value

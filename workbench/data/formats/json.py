@@ -1,0 +1,210 @@
+"""JSON in the shapes that people write: a list of records, wrapped, by column, by id, or one record a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.data.fields import is_score, resolve
+from workbench.data.formats.records import Records, Remark, excerpt, number_records
+from workbench.errors import InputError
+
+#: Keys under which a list of records is found, in order of preference.
+WRAPPERS = (
+    "results", "samples", "data", "records", "rows", "examples", "test_cases", "testCases", "test_results",
+    "testResults", "cases", "questions", "queries", "items", "goldens", "dataset", "evaluations", "predictions",
+    "outputs", "scores", "test", "validation", "train", "数据", "样本", "结果", "用例",
+)  # fmt: skip
+
+_STARTS_JSON = re.compile(r"\s*[\[{]")
+
+
+def parse_json(text: str) -> Any:
+    """The JSON value in ``text``.
+
+    Raises
+    ------
+    ValueError
+        When it is no JSON, is nested too deeply, or holds an integer of more than 4,300 digits.
+    """
+    try:
+        return json.loads(text)
+    except (RecursionError, MemoryError) as error:
+        raise ValueError("is nested too deeply") from error
+
+
+def read_json(text: str, path: str) -> Records | None:
+    """Records of a JSON or JSON-lines text, or None when it is neither.
+
+    Raises
+    ------
+    InputError
+        When it begins as JSON and is broken, or is JSON in which no records are found.
+    """
+    if not _STARTS_JSON.match(text):
+        return None
+    try:
+        value = parse_json(text)
+    except ValueError as error:
+        return _read_lines_or_fail(text, path, error)
+    if isinstance(value, Mapping) and "\n" not in text.strip() and not _is_container(value):
+        return number_records([value], "JSON lines")
+    return records_in(value, path)
+
+
+def records_in(value: Any, path: str) -> Records:
+    """Find the records in a parsed JSON value.
+
+    Raises
+    ------
+    InputError
+        When there are none.
+    """
+    items = _find_records(value)
+    if items is None:
+        raise InputError(f"{path}: holds no list of records ({describe(value)}); give one record for each question")
+    return number_records(items, "JSON")
+
+
+def describe(value: Any) -> str:
+    """What a JSON value looks like, in a few words."""
+    if isinstance(value, Mapping):
+        keys = ", ".join(excerpt(str(key), 30) for key in list(value)[:6])
+        if value and all(_is_number(item) for item in value.values()):
+            return f"it looks like aggregate scores: {keys}"
+        if any(is_score(str(key)) for key in value):
+            return f"it looks like scores without questions: {keys}"
+        return f"an object with the keys {keys}" if value else "an empty object"
+    if isinstance(value, list):
+        if not value:
+            return "an empty list"
+        return f"a list of {len(value)} items such as {excerpt(value[0], 40)}"
+    return f"a single value, {excerpt(value, 40)}"
+
+
+def _find_records(value: Any, depth: int = 0) -> Sequence[Any] | None:
+    if isinstance(value, list):
+        return [_unwrap(item) for item in value] if any(isinstance(item, Mapping) for item in value) else None
+    if not isinstance(value, Mapping) or not value:
+        return None
+    return _split_orient(value) or _by_column(value) or _wrapped(value, depth) or _by_id(value) or _single(value)
+
+
+def _unwrap(item: Any) -> Any:
+    """The record in ``{"row_idx": 0, "row": {…}}``, as dataset servers send it."""
+    if isinstance(item, Mapping) and isinstance(item.get("row"), Mapping) and "row_idx" in item:
+        return item["row"]
+    return item
+
+
+def _split_orient(value: Mapping[str, Any]) -> list[Any] | None:
+    """Records of ``{"columns": […], "data": [[…]]}``."""
+    columns, data = value.get("columns"), value.get("data")
+    if not (isinstance(columns, list) and isinstance(data, list) and data):
+        return None
+    if not all(isinstance(row, list) and len(row) == len(columns) for row in data):
+        return None
+    return [dict(zip(map(str, columns), row, strict=True)) for row in data]
+
+
+def _by_column(value: Mapping[str, Any]) -> list[Any] | None:
+    """Records of ``{"question": […], …}`` and ``{"question": {"0": …}, …}``."""
+    parts = list(value.values())
+    if all(isinstance(part, list) for part in parts):
+        if len({len(part) for part in parts}) != 1 or not _names_a_record(value):
+            return None
+        return [dict(zip(value, row, strict=True)) for row in zip(*parts, strict=True)]
+    if all(isinstance(part, Mapping) for part in parts) and _names_a_record(value) and _same_keys(parts):
+        return [{name: part.get(key) for name, part in value.items()} for key in parts[0]]
+    return None
+
+
+def _same_keys(parts: list[Any]) -> bool:
+    return bool(parts[0]) and all(part.keys() == parts[0].keys() for part in parts)
+
+
+def _wrapped(value: Mapping[str, Any], depth: int) -> Sequence[Any] | None:
+    if depth > 3 or (_names_a_question(value) and not isinstance(value.get("questions"), list)):
+        return None
+    known = [value[key] for key in WRAPPERS if key in value]
+    others = [part for key, part in value.items() if key not in WRAPPERS and isinstance(part, list)]
+    for part in [*known, *others]:
+        if isinstance(part, (list, Mapping)):
+            found = _find_records(part, depth + 1)
+            if found:
+                return found
+    return None
+
+
+def _by_id(value: Mapping[str, Any]) -> list[Any] | None:
+    """Records of ``{"q1": {"question": …}, …}``; the key is the id of a record that has none."""
+    if not all(isinstance(part, Mapping) for part in value.values()):
+        return None
+    if _names_a_question(value) or not any(_names_a_record(part) for part in value.values()):
+        return None
+    return [part if _names_an_id(part) else {"id": key, **part} for key, part in value.items()]
+
+
+def _single(value: Mapping[str, Any]) -> list[Any] | None:
+    return [value] if _names_a_record(value) else None
+
+
+def _names_a_question(value: Mapping[str, Any]) -> bool:
+    return "question" in resolve(list(map(str, value)), "sample") or "inputs" in value
+
+
+def _names_a_record(value: Mapping[str, Any]) -> bool:
+    """Whether the keys are those of a sample or of a document."""
+    return _names_a_question(value) or "text" in resolve(list(map(str, value)), "corpus")
+
+
+def _names_an_id(value: Mapping[str, Any]) -> bool:
+    return "sample_id" in resolve(list(map(str, value)), "sample")
+
+
+def _is_container(value: Mapping[str, Any]) -> bool:
+    return not _names_a_question(value) or all(isinstance(part, (list, Mapping)) for part in value.values())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _read_lines_or_fail(text: str, path: str, error: ValueError) -> Records | None:
+    """Records of JSON lines; a line that cannot be read is rejected, unless none can."""
+    rows: list[Any] = []
+    numbers: list[int] = []
+    rejected: list[Remark] = []
+    number = 0
+    for at, line in enumerate(re.split(r"\r\n|\n|\r", text), 1):
+        if not line.strip():
+            continue
+        number += 1
+        record = _read_line(number, at, line)
+        if isinstance(record, Remark):
+            rejected.append(record)
+        else:
+            rows.append(record)
+            numbers.append(number)
+    if rows:
+        return Records(rows, numbers, "JSON lines", rejected)
+    if text.lstrip().startswith(("{", "[[", '["', "[{", "[\n", "[\r", "[ ")):
+        raise InputError(f"{path}: is no valid JSON ({_reason(error)}); export it again or repair it")
+    return None
+
+
+def _read_line(number: int, at: int, line: str) -> Any:
+    """The record in one line, or the remark that rejects it."""
+    try:
+        value = parse_json(line)
+    except ValueError as error:
+        return Remark(number, "", f"line {at} is no valid JSON ({_reason(error)})", excerpt(line))
+    if isinstance(value, Mapping):
+        return _unwrap(value)
+    return Remark(number, "", f"line {at} is no record of named fields", excerpt(line))
+
+
+def _reason(error: ValueError) -> str:
+    return excerpt(str(error), 100)

@@ -1,0 +1,241 @@
+"""Any source as records: what a file is, is read from its content and not from its name."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.data.fields import scrub
+from workbench.data.formats import json, tables
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, number_records
+from workbench.errors import InputError
+
+# ------------------------------------------------------------------------------
+# From a path to text: decompression with a size limit, byte order marks, encodings.
+
+
+#: Largest content that is read, after decompression.
+MAX_BYTES = 4 * 1024**3
+
+_CHUNK = 1024 * 1024
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Content of the file, decompressed when it is gzip.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, it is a folder, cannot be read, is empty, damaged or larger than ``MAX_BYTES``.
+    """
+    shown = path.name[-80:]
+    try:
+        if path.is_dir():
+            raise InputError(f"{shown}: is a folder; give the file in it")
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"{shown}: is larger than {MAX_BYTES >> 30} GB; split it into parts")
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"{str(path)[-200:]}: no such file; check the path") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{shown}: cannot be read ({reason}); check the path and its permissions") from error
+    if content[:2] == b"\x1f\x8b":
+        content = _gunzip(shown, content)
+    if not content.strip(b" \t\r\n\x00\xef\xbb\xbf"):
+        raise InputError(f"{shown}: the file is empty; give one with at least one record")
+    return content
+
+
+def _gunzip(shown: str, content: bytes) -> bytes:
+    """All members of a gzip file; stops at the limit, so that a small file cannot fill the memory."""
+    pieces: list[bytes] = []
+    total = 0
+    try:
+        while content:
+            member = zlib.decompressobj(wbits=31)
+            while not member.eof:
+                piece = member.decompress(content, _CHUNK)
+                content = member.unconsumed_tail
+                total += len(piece)
+                pieces.append(piece)
+                if total > MAX_BYTES:
+                    raise InputError(f"{shown}: unpacks to more than {MAX_BYTES >> 30} GB; split it into parts")
+                if not content and not piece and not member.eof:
+                    raise InputError(f"{shown}: the gzip file is cut off; copy or export it again")
+            content = member.unused_data.lstrip(b"\x00")
+    except zlib.error as error:
+        raise InputError(f"{shown}: the gzip file is damaged ({error}); copy or export it again") from error
+    return b"".join(pieces)
+
+
+def decode(content: bytes) -> tuple[str, list[Remark]]:
+    """The text of ``content`` and warnings about how it was decoded.
+
+    A byte order mark decides; else UTF-8; else GB 18030 or Big5 (a warning); else UTF-8 with U+FFFD for what is broken (a
+    warning that names the first line).
+    """
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            return content[len(mark) :].decode(encoding, "replace"), []
+    try:
+        return content.decode("utf-8"), []
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+    chinese = _as_chinese(content)
+    if chinese is not None:
+        text, encoding = chinese
+        reason = f"is not UTF-8; read as {encoding}. Save it as UTF-8 if text looks wrong"
+        return text, [Remark(WHOLE_FILE, "", reason)]
+    reason = f"is not UTF-8 (first at line {line}); the broken characters became U+FFFD. Save it as UTF-8"
+    return content.decode("utf-8", "replace"), [Remark(WHOLE_FILE, "", reason)]
+
+
+#: Name, codec, and the codes between which the standard has its common characters (GB 2312 level 1, Big5 level 1).
+_CHINESE = (("GB 18030", "gb18030", b"\xb0\xa1", b"\xd7\xf9"), ("Big5", "cp950", b"\xa4\x40", b"\xc6\x7e"))
+
+
+def _as_chinese(content: bytes) -> tuple[str, str] | None:
+    """``content`` read in the encoding in which more of it is common characters, and that encoding's name.
+
+    None when it is valid in neither or does not look Chinese.
+    """
+    found = []
+    for name, codec, low, high in _CHINESE:
+        try:
+            text = content.decode(codec)
+        except UnicodeDecodeError:
+            continue
+        codes = [c.encode(codec) for c in text[:100_000] if c > "\x7f"]
+        found.append((sum(low <= code <= high for code in codes), text, name))
+    _, text, name = max(found, key=lambda item: item[0], default=(0, "", ""))
+    return (text, name) if text and _looks_chinese(text) else None
+
+
+def _looks_chinese(text: str) -> bool:
+    """Whether most of the text beyond ASCII is Chinese; Latin-1 read as GB 18030 seldom is."""
+    beyond = [c for c in text[:100_000] if c > "\x7f"]
+    common = sum("\u4e00" <= c <= "\u9fff" or "\u3000" <= c <= "\u303f" or "\uff00" <= c <= "\uffef" for c in beyond)
+    return common >= 0.9 * len(beyond)
+
+
+# ------------------------------------------------------------------------------
+
+
+#: What ``format=`` may be.
+FORMATS = ("json", "jsonl", "csv", "tsv", "excel", "parquet")
+
+_FOREIGN = (
+    (b"\xd0\xcf\x11\xe0", "an old Excel file (.xls)", "save it as .xlsx or CSV"),
+    (b"%PDF", "a PDF", "export the data as JSON, JSONL or CSV"),
+    (b"\x80\x04", "a Python pickle, which is never opened", "export the data as JSONL or Parquet"),
+    (b"\x80\x05", "a Python pickle, which is never opened", "export the data as JSONL or Parquet"),
+    (b"SQLite format 3", "a SQLite database", "export the table as JSONL or CSV"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file", "unpack it first"),
+    (b"BZh", "a bzip2 file", "unpack it first"),
+    (b"\xfd7zXZ", "an xz file", "unpack it first"),
+    (b"\x89PNG", "a picture", "give the data behind it"),
+)
+
+
+_SURROGATE_ESCAPE = re.compile(r"\\[uU](?:0000)?[dD][89a-fA-F]")
+
+
+def read_source(source: Any, format: str | None = None) -> Records:
+    """Records of a path, a DataFrame, a list of dicts, a dict, or an object with ``to_pandas`` or ``to_list``.
+
+    ``format`` (one of :data:`FORMATS`) says what a file is when its content leaves a doubt.
+
+    Raises
+    ------
+    InputError
+        When nothing can be read, with the remedy.
+    """
+    if format is not None and format not in FORMATS:
+        raise InputError(f"format {format!r} is not known; use one of {', '.join(FORMATS)}, or leave it out")
+    if isinstance(source, (str, os.PathLike)):
+        return read_path(Path(source), format)
+    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
+        return tables.from_frame(source)
+    if hasattr(source, "column_names") or hasattr(source, "to_pandas"):
+        return tables.from_dataset(source)
+    if isinstance(source, Mapping):
+        return tables.from_splits(source) if tables.is_splits(source) else json.records_in(source, "the data")
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
+        return _from_list(list(source))
+    raise InputError(f"a {type(source).__name__} cannot be loaded; give a path, a DataFrame or a list of dicts")
+
+
+def _from_list(items: list[Any]) -> Records:
+    if not any(isinstance(item, Mapping) for item in items):
+        raise InputError(f"the list given holds no dicts ({json.describe(items)}); give one dict for each question")
+    return number_records(items, "list of dicts")
+
+
+def read_path(path: Path, format: str | None = None) -> Records:
+    """Records of a file or of a folder that the Hugging Face library saved."""
+    try:
+        is_folder = path.is_dir()
+    except (OSError, ValueError):
+        is_folder = False
+    records = tables.from_folder(path) if is_folder else _from_bytes(read_bytes(path), path, format)
+    records.name, records.source = scrub(stem(path)), scrub(str(path))
+    return records
+
+
+def stem(path: Path) -> str:
+    """File name without its endings: ``baseline.jsonl.gz`` → ``baseline``."""
+    name = path.name.removesuffix(".gz")
+    return Path(name).stem or name or "samples"
+
+
+def _from_bytes(content: bytes, path: Path, format: str | None) -> Records:
+    where = path.name[-80:]
+    if format == "parquet" or content[:4] == b"PAR1":
+        return tables.from_parquet(content, where)
+    if content[:6] == b"ARROW1":
+        return tables.from_arrow(content, where)
+    if format == "excel" or content[:4] == b"PK\x03\x04":
+        return tables.read_workbook(content, where)
+    for magic, what, remedy in _FOREIGN:
+        if content.startswith(magic):
+            raise InputError(f"{where}: is {what}; {remedy}")
+    text, warnings = decode(content)
+    _refuse_binary(text, where)
+    records = _from_text(text, where, format)
+    records.warnings = warnings + records.warnings
+    records.may_hold_surrogates = _SURROGATE_ESCAPE.search(text) is not None
+    return records
+
+
+def _from_text(text: str, where: str, format: str | None) -> Records:
+    if format in (None, "json", "jsonl"):
+        records = json.read_json(text, where)
+        if records is not None:
+            return records
+    if format in (None, "csv", "tsv"):
+        records = tables.read_delimited(text)
+        if records is not None:
+            return records
+    first = " ".join(text.split())[:60]
+    what = f"is no {format}" if format else "is no table and no JSON; it looks like a text report"
+    raise InputError(f"{where}: {what} ({first!r}); give the file with one record for each question")
+
+
+def _refuse_binary(text: str, where: str) -> None:
+    head = text[:4096]
+    strange = sum((c < " " and c not in "\t\r\n\f\x1b") or c == "\ufffd" for c in head)
+    if strange > 0.3 * len(head):
+        raise InputError(f"{where}: is no text and of no known format; give JSON, JSONL, CSV, Excel or Parquet")

@@ -1,0 +1,1 @@
+"""Text: words, sentences, quantities, refusals, citations; pure functions of strings."""

@@ -1,0 +1,373 @@
+"""Sentences, clauses and claims of a text, each a span of the original.
+
+The splitter walks over candidate ends (full stops, question marks, semicolons, line breaks) and decides each by what
+stands around it, so decimals, versions, abbreviations, URLs, list numbers, quotes and …… are not torn apart.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from workbench.data.text.normalise import HAN_CHARACTER
+from workbench.data.text.words import Span, word_list
+
+# ------------------------------------------------------------------------------
+# What surrounds an answer by mistake: tool calls, control tokens, an echo of the prompt, a JSON envelope.
+
+
+#: Markup of a tool call or a control token, to its end where it has one.
+TOOL_CALL = re.compile(
+    r"<(tool_call|function_call|tool|invoke)\b[^>]*>.*?(?:</\1>|\Z)|</?(?:tool_call|function_call|invoke)\b[^>]*>"
+    r"|\"(?:tool_calls?|function_call|tool_name)\"\s*:|<\|[a-z_]+\|>",
+    re.IGNORECASE | re.DOTALL,
+)
+
+#: A line of a prompt: a role or part with a colon, or the instruction to answer from the context.
+PROMPT_LINE = re.compile(
+    r"^[ \t]*(?:(?:system|user|assistant|human|context|question|instructions?|系统|用户|上下文|问题|指令)[ \t]*[:：][ \t]*\S.*"
+    r"|you are an? (?:helpful|ai|expert)\b.*"
+    r"|(?:please )?answer (?:the (?:following )?question )?(?:only )?(?:using|based on|from) (?:only )?the "
+    r"(?:following |provided |given )?context.*"
+    r"|(?:请)?(?:仅|只)?根据(?:以下|上述|下列|给定的?)(?:上下文|资料|内容|片段)(?:来)?回答.*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+_JSON_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?')
+_JSON_OPENING = re.compile(r"\{\s*[\"'}]|\[\s*\{")
+_FENCE = re.compile(r"\s*```\w*\s*(.*?)\s*(?:```)?\s*", re.DOTALL)
+_SENTENCE = re.compile(r"\s\S|[\u4e00-\u9fff]{2}")
+_CALL_KEYS = re.compile(
+    r"\"(?:tool_calls?|function_call|tool_name)\"\s*:|\"function\"\s*:\s*\{"
+    r"|\"name\"\s*:\s*\"[^\"\n]*\"\s*,\s*\"(?:arguments|parameters)\"\s*:"
+)
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+#: Objects of JSON that are looked for in one text.
+_MANY = 50
+
+
+def json_body(text: str) -> tuple[int, int] | None:
+    """Where the JSON object (or list of objects) stands that ``text`` is as a whole, in a code fence or bare; else None.
+
+    A fence or an object that breaks off counts as well.
+    """
+    fenced = _FENCE.fullmatch(text) if "```" in text else None
+    start, end = fenced.span(1) if fenced else (len(text) - len(text.lstrip()), len(text.rstrip()))
+    opening = _JSON_OPENING.match(text, start, end)
+    if opening is None:
+        return None
+    ending = _json_end(text[start:end])
+    whole = ending == end - start if ending is not None else _JSON_STRING.search(text, start, end) is not None
+    return (start, end) if whole else None
+
+
+def _json_end(text: str) -> int | None:
+    """Where the JSON value at the start of ``text`` ends; None where it is none."""
+    try:
+        return json.JSONDecoder(strict=False).raw_decode(text)[1]
+    except (ValueError, RecursionError):
+        return None
+
+
+def calls(text: str) -> list[tuple[int, int]]:
+    """Where tool calls and control tokens stand in ``text``: marked up, or as objects of JSON."""
+    found = [match.span() for match in TOOL_CALL.finditer(text)]
+    at = 0
+    for opening in islice(_JSON_OPENING.finditer(text), _MANY):
+        if opening.start() < at or not _CALL_KEYS.search(text, opening.start()):
+            continue
+        length = _json_end(text[opening.start() :])
+        at = len(text) if length is None else opening.start() + length
+        if _CALL_KEYS.search(text, opening.start(), at):
+            found.append((opening.start(), at))
+    return sorted(found)
+
+
+def spoken(text: str) -> list[tuple[int, int]]:
+    """The parts of ``text`` that speak to the reader, as offsets: without tool calls, control tokens, code blocks and
+    lines of a prompt; of a text that is JSON as a whole, the string values that are sentences."""
+    body = json_body(text)
+    removed = calls(text)
+    if body is not None:
+        values = [match.span(1) for match in _JSON_STRING.finditer(text, *body) if match.group(2) is None]
+        inside = [(start, end) for start, end in values if _SENTENCE.search(text[start:end])]
+        return [(s, e) for s, e in inside if not any(low <= s and e <= high for low, high in removed)]
+    removed += [match.span() for pattern in (_CODE, PROMPT_LINE) for match in pattern.finditer(text)]
+    parts, at = [], 0
+    for start, end in sorted(removed):
+        if start > at:
+            parts.append((at, start))
+        at = max(at, end)
+    return [*parts, (at, len(text))] if at < len(text) else parts
+
+
+# ------------------------------------------------------------------------------
+
+
+MAX_CLAIMS = 200
+
+_CLOSERS = "\"'”’」』）)】]》>*_`"
+_GLUED_MARKS = r"(?:\[\w[^\]\n]{0,40}\](?!\()|【[^】\n]{1,40}】)*"
+_CANDIDATE = re.compile(
+    rf"(?P<sign>[。！？!?｡]+|…{{2,}}|\.{{3,}}|[.；;…]|\n)(?P<close>[{re.escape(_CLOSERS)}]*){_GLUED_MARKS}"
+)
+_LAST_WORD = re.compile(r"[A-Za-z][A-Za-z.]*$")
+_LIST_NUMBER = re.compile(r"(?:^|\n)[ \t]*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
+_OPENING = re.compile(r"[\s\"'“‘(\[（【「]*")
+
+
+def sentences(text: str) -> list[Span]:
+    """The sentences of ``text`` in order, without surrounding white space.
+
+    Line breaks end a sentence only where a line is a list item, heading, table row or paragraph of its own; a line
+    wrapped in the middle of an English sentence goes on. Together the spans hold every non-space character.
+    """
+    spans: list[Span] = []
+    start = 0
+    for end in _ends(text):
+        spans.extend(_trimmed(text, start, end))
+        start = end
+    spans.extend(_trimmed(text, start, len(text)))
+    return spans
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
+    piece = text[start:end]
+    stripped = piece.strip()
+    if stripped:
+        begin = start + len(piece) - len(piece.lstrip())
+        yield Span(begin, begin + len(stripped), stripped)
+
+
+def _ends(text: str) -> Iterator[int]:
+    for match in _CANDIDATE.finditer(text):
+        sign = match[0][0]
+        if sign == "\n":
+            if _line_ends(text, match.start()):
+                yield match.start() + 1
+        elif sign in ".…":
+            if _stop_ends(text, match):
+                yield match.end()
+        elif sign in ";；" or _mark_ends(text, match):
+            yield match.end()
+
+
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+•·●◦▪–—|#>]|\d{1,3}[.)、．）]|[（(]\d{1,3}[)）]|[①-⑳]|[一二三四五六七八九十]+、)"
+)
+
+
+def _line_ends(text: str, at: int) -> bool:
+    """Whether a line break ends the sentence: always but for a line wrapped inside a sentence."""
+    before = text[max(0, at - 200) : at].rstrip(" \t\r")
+    after = text[at + 1 : at + 200]
+    if not before or not after.strip(" \t\r") or after.lstrip(" \t\r").startswith("\n"):
+        return True
+    if _ITEM.match(after) or before.endswith("\n"):
+        return True
+    following = after.lstrip()[:1]
+    return not (following.islower() or (before[-1] in ",，、" and following not in "|"))
+
+
+def _mark_ends(text: str, match: re.Match[str]) -> bool:
+    """Whether ``!`` or ``?`` ends a sentence: not in a URL (``a?b=1``), nor in a bracket or quote that goes on."""
+    following = text[match.end() : match.end() + 2]
+    if match[0][0] in "!?" and re.match(r"[A-Za-z0-9=&/]", following):
+        return False
+    if not match["close"]:
+        return True
+    return following[:1] not in tuple("，,、的") and not following.lstrip()[:1].islower()
+
+
+def _stop_ends(text: str, match: re.Match[str]) -> bool:
+    """Whether a full stop (or an ellipsis) ends a sentence."""
+    following = text[match.end() : match.end() + 40]
+    if match["sign"].startswith(("…", "...")):
+        return _ellipsis_ends(match["sign"], following)
+    if following and not following[0].isspace():
+        return _glued_stop_ends(text, match, following)
+    before = text[max(0, match.start() - 40) : match.start()]
+    if _LIST_NUMBER.search(before) and following.strip():
+        return False
+    return not _is_abbreviation(before, following)
+
+
+def _ellipsis_ends(sign: str, following: str) -> bool:
+    if sign == "…" and not following[:1].isspace():
+        return False
+    head = _OPENING.sub("", following, count=1)[:1]
+    return not head or not (head.islower() or head in "，,、。！？!?")
+
+
+def _glued_stop_ends(text: str, match: re.Match[str], following: str) -> bool:
+    """A stop without a space after it ends a sentence only next to Chinese, and not in a list number (``1.价格``)."""
+    previous = text[match.start() - 1 : match.start()]
+    if HAN_CHARACTER.match(following):
+        before = text[max(0, match.start() - 40) : match.start()]
+        return not _LIST_NUMBER.search(before)
+    return HAN_CHARACTER.match(previous) is not None
+
+
+def _is_abbreviation(before: str, following: str) -> bool:
+    word = _LAST_WORD.search(before)
+    if not word:
+        return False
+    name = word[0].lower()
+    head = _OPENING.sub("", following, count=1)[:1]
+    if name in word_list("abbreviation", "sure"):
+        return name != "no" or head.isdigit()
+    if len(name) == 1 and word[0].isupper():
+        return bool(head) and head.isupper() and name != "i"
+    goes_on = bool(head) and (head.islower() or head.isdigit() or head in ",;(")
+    return goes_on and name in word_list("abbreviation", "any")
+
+
+# ---------------------------------------------------------------- clauses
+
+_SUBJECT = r"(?:it|they|he|she|we|you|i|this|that|these|those|there|the|a|an|its|their|your|our|each|all|users|no)"
+_CLAUSE_CUT = re.compile(
+    rf"""
+      [；;]
+    | ,\s+(?:and|but|while|whereas|yet|so)\s+
+        (?=(?:{_SUBJECT}\b\s+(?:[\w'-]+\s+)?[\w'-]+|[A-Z][\w-]+\s+[a-z]+))
+    | [，,]\s*(?=而且|并且|但是|但|同时|此外|另外|不过|然而|其中|而(?!是)|且(?!不)|也(?!就是)|还(?!是|有))
+    """,
+    re.VERBOSE,
+)
+_MIN_CLAUSE = 4
+#: A phrase of place, time or manner at the head of a sentence states nothing by itself.
+_ADVERBIAL = re.compile(
+    r"""(?:on|in|at|by|since|after|before|during|from|until|as\ of|for|with|under|despite|following)\b
+        (?!.*\b(?:i|he|she|it|we|they|you|who|there|is|are|was|were|has|have|had)\b)(?:(?:\s+|\s*,\s*(?=\d))[\w'’-]+){1,7}\s*$
+      | (?:在|于|截至|根据|按照|随着|自从?|由于|对于|关于).{1,12}$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def clauses(text: str) -> list[Span]:
+    """The parts of one sentence that state a fact each; the sentence itself where no safe cut is found.
+
+    Cut at semicolons, at ", and / but / while …" before a new subject and verb, and at "，而 / 但 / 同时 / 并且 …".
+    """
+    return list(_clauses(text, 0, len(text)))
+
+
+def _clauses(text: str, start: int, end: int) -> Iterator[Span]:
+    at = start
+    for match in _CLAUSE_CUT.finditer(text, start, end):
+        long_enough = match.start() - at >= _MIN_CLAUSE and end - match.end() >= _MIN_CLAUSE
+        if long_enough and not _ADVERBIAL.match(text[at : match.start()]):
+            yield from _trimmed(text, at, match.start())
+            at = match.end()
+    yield from _trimmed(text, at, end)
+
+
+# ---------------------------------------------------------------- claims
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The claims of a text, and whether more than ``MAX_CLAIMS`` were found and the rest left out."""
+
+    spans: tuple[Span, ...]
+    capped: bool
+
+
+_LIST_MARK = re.compile(
+    r"""(?:[ \t]*(?:[-*+•·●◦▪]\s+|\#{1,6}\s+|>\s*|\(?\d{1,3}[.)、．）](?!\d)\s*|[（(]\d{1,3}[)）]\s*|[①-⑳]\s*
+        |[一二三四五六七八九十]{1,3}、))+""",
+    re.VERBOSE,
+)
+CITATION_MARK = re.compile(
+    r"""[ \t]{0,3}(?:\[\^?\d+(?:[ \t]{0,2}[,，、–-][ \t]{0,2}\d+)*\] | 【[^】\n]{1,40}】
+        | \[(?=[^\]\n]{0,60}[\d#_-])[A-Za-z][\w.:#/-]{0,60}\](?!\())""",
+    re.VERBOSE,
+)
+_NO_CLAIM = re.compile(
+    r"""
+    ^(?:hi|hello|hey|dear|sure|certainly|of\ course|absolutely|great|good\ question|thanks?|thank\ you|you're\ welcome
+        |yes|no|ok|okay|got\ it|sorry|welcome|regards|best\ regards|sincerely|cheers)
+        (?:[\ ,!.]+(?:there|everyone|team|all|question|you|sir|madam|so\ much|very\ much
+            |for\ (?:your|the|asking|reaching)[^.]{0,60}))*[\ ,!.]*$
+    | ^(?:you're|you\ are)\ (?:very\ |most\ )?welcome\b | ^(?:thanks|thank\ you)\b
+    | \b(?:let\ me\ know|feel\ free|don't\ hesitate|do\ not\ hesitate)\b
+    | ^(?:i\ )?hope\ (?:this|that|it)\b.*\b(?:helps?|helpful|useful|answers)
+    | \b(?:happy|glad)\ to\ (?:help|assist)\b
+    | ^(?:i'm\ |i\ am\ |we're\ |we\ are\ )?(?:so\ |very\ )?sorry\b[^,;]{0,60}$
+    | ^(?:您好|你好|好的|当然|没问题|感谢|谢谢|抱歉|很抱歉|非常抱歉|对不起|不好意思|不客气|是的|对的|可以的|当然可以)
+        [^，。,；]{0,8}[！!。，,～~]*$
+    | 希望.{0,20}(?:帮助|帮到|有用)
+    | (?:如有|如果(?:您|你)?(?:还)?(?:有|需要)|若有|有任何|如需).{0,24}(?:问题|疑问|帮助|信息|了解).{0,6}
+        (?:[，,].{0,8})?(?:随时|请|欢迎|可以|可|联系|告诉|告知)
+    | 很高兴(?:为您|为你|能) | ^(?:感谢|谢谢)(?:您|你)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_TABLE_RULE = re.compile(r"^[\s|:=*_-]+$")
+
+
+def _is_heading(sentence: str) -> bool:
+    return (
+        bool(re.match(r"#{1,6}\s", sentence))
+        or bool(_TABLE_RULE.match(sentence))
+        or (sentence.endswith((":", "：")) and len(sentence) <= 80)
+    )
+
+
+_STOPS = " \t\r\n。！!？?.;；,，、"
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip(_CLOSERS + "]" + _STOPS[:4]).endswith(("?", "？"))
+
+
+def _stripped_claim(text: str, span: Span) -> Span | None:
+    """The span without list marker and citation marks at its edges, or None if nothing is stated."""
+    if _is_question(span.text) or _NO_CLAIM.search(span.text):
+        return None
+    start, end = _without_marks(text, span.start, span.end)
+    body = text[start:end]
+    if not re.search(r"\w", body):
+        return None
+    return Span(start, end, body)
+
+
+def _without_marks(text: str, start: int, end: int) -> tuple[int, int]:
+    mark = _LIST_MARK.match(text, start, end)
+    if mark and mark.end() < end:
+        start = mark.end()
+    start, end = _without_citations(text, start, end)
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    while start < end and text[start].isspace():
+        start += 1
+    return start, end
+
+
+def _without_citations(text: str, start: int, end: int) -> tuple[int, int]:
+    """Cut citation marks from both edges; marks in the middle stay inside the span."""
+    leading = CITATION_MARK.match(text, start, end)
+    while leading:
+        start = leading.end()
+        leading = CITATION_MARK.match(text, start, end)
+    body = text[start:end]
+    trailing = _trailing_marks(body)
+    return start, start + trailing
+
+
+def _trailing_marks(body: str) -> int:
+    """Where ``body`` ends when the citation marks at its end, with the stop after them, are left out."""
+    end = len(body)
+    while True:
+        stripped = body[:end].rstrip(_STOPS)
+        if not stripped.endswith(("]", "】")):
+            return end
+        opening = max(
+            stripped.rfind("[", max(0, len(stripped) - 80)), stripped.rfind("【", max(0, len(stripped) - 80))
+        )
+        if opening < 0 or not CITATION_MARK.fullmatch(stripped[opening:]):
+            return end
+        end = len(stripped[:opening].rstrip())

@@ -1,0 +1,336 @@
+"""What the rules of causes look at: a view, and the links between its claims, contexts and expectations that several share."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from workbench.scoring.facts import Claims
+from workbench.scoring.groups.answer import cited_support
+from workbench.scoring.groups.joint import any_answers
+from workbench.scoring.groups.refusal import outcome
+from workbench.scoring.metrics import score
+from workbench.scoring.scored import Floats, Mask, count
+from workbench.scoring.view import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE, View, severity
+
+# ------------------------------------------------------------------------------
+# Which samples fail, and which could not be tested at all.
+
+
+#: The name under which pass / fail itself is compared, tested and calibrated, beside the metrics.
+PASSED = "passed"
+#: Metrics whose low scores fail a sample.
+LOW_FAILS = ("faithfulness", "answer_relevancy", "citation_validity", "citation_precision")
+
+
+class Failing(NamedTuple):
+    """Per sample: ``failed``, and ``tested`` (False = nothing could be tested, neither passed nor failed)."""
+
+    failed: Mask
+    tested: Mask
+
+
+def failing(view: View) -> Failing:
+    """Apply the definition of failure to every sample."""
+    if not any_answers(view):
+        return _by_retrieval(view)
+    facts = view.facts
+    end_to_end, leaks = score(view, "end_to_end_correct"), score(view, "leaks")
+    banned = score(view, "must_not_retrieve_hits")
+    low = [(scored := score(view, name)).values < view.t.low_cut(name) for name in LOW_FAILS]
+    unanswered = no_answer(view)
+    failed = np.logical_or.reduce([
+        end_to_end.values == 0, leaks.values > 0, banned.values > 0, unanswered, serious_claims(view), *low,
+        facts.format_signs,
+    ])  # fmt: skip
+    judged = [score(view, name).ok for name in LOW_FAILS]
+    scored = np.logical_or.reduce([end_to_end.ok, leaks.ok, banned.ok, *judged])
+    claimed = (np.bincount(view.answer.code, minlength=view.n) > 0) & facts.recorded
+    return Failing(failed, failed | scored | claimed)
+
+
+def _by_retrieval(view: View) -> Failing:
+    """A set without answers: recall@k below its low score."""
+    name = f"recall@{view.t.k}"
+    recall, leaks, banned = score(view, name), score(view, "leaks"), score(view, "must_not_retrieve_hits")
+    failed = (recall.values < view.t.low_cut(name)) | (leaks.values > 0) | (banned.values > 0)
+    return Failing(failed, recall.ok | leaks.ok | banned.ok)
+
+
+def no_answer(view: View) -> Mask:
+    """The answer is missing while other samples of the set have one, or the service reported an error."""
+    facts = view.facts
+    return facts.errors | (~facts.answered if facts.answered.any() else np.zeros(view.n, dtype=bool))
+
+
+def serious_claims(view: View) -> Mask:
+    """A claim is contradicted by the contexts, or not mentioned there with severity medium or more."""
+    if not len(view.answer):
+        return np.zeros(view.n, dtype=bool)
+    return count(view.answer.code, serious(view), view.n) > 0
+
+
+def serious(view: View) -> Mask:
+    """The claims of which :func:`serious_claims` speaks; only where contexts were recorded and nothing is missing."""
+    verdicts = view.answer_verdicts
+    known = view.facts.recorded[view.answer.code] & ~view.answer.incomplete
+    bad = (verdicts == CONTRADICTED) | ((verdicts == NOT_MENTIONED) & (severity(view.answer, verdicts) >= 1))
+    return bad & known
+
+
+# ------------------------------------------------------------------------------
+
+
+class Chain:
+    """What the rules look at: a view, and the links that several rules share. Masks are over samples unless said."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.facts = view.facts
+        self.n = view.n
+
+    def any_of(self, claims: Claims, mask: Mask) -> Mask:
+        """Samples with a claim for which ``mask`` holds."""
+        return count(claims.code, mask, self.n) > 0
+
+    def highest(self, claims: Claims, values: Floats, mask: Mask) -> Floats:
+        """Highest of ``values`` over the claims of each sample for which ``mask`` holds; NaN without any."""
+        best = np.full(self.n, np.nan)
+        np.fmax.at(best, claims.code[mask], values[mask])
+        return best
+
+    @cached_property
+    def failing(self) -> Failing:
+        """Failed and tested samples."""
+        return failing(self.view)
+
+    @cached_property
+    def refused(self) -> Mask:
+        """The answer is a refusal."""
+        return score(self.view, "refused").values == 1
+
+    @cached_property
+    def outcome(self) -> np.ndarray:
+        """Refusal outcomes."""
+        return outcome(self.view)
+
+    @cached_property
+    def wants_refusal(self) -> Mask:
+        """A refusal is expected, or nothing is to be retrieved."""
+        return (self.facts.expect_refusal == 1) | self.facts.expects_nothing
+
+    # -- retrieval --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def entries(self) -> pd.DataFrame:
+        """Relevant expected entries: ``code, entry, found`` (an alternative is among the prompted contexts)."""
+        relevant = self.facts.entries[self.facts.entries["grade"] >= 1]
+        found = self.facts.matches(self.view.t.match)
+        prompted = self.facts.contexts.prompted[found["context"].to_numpy(dtype=np.int64)]
+        hit = set(found["entry"].to_numpy()[prompted].tolist())
+        frame = relevant[["code", "entry"]].drop_duplicates()
+        return frame.assign(found=frame["entry"].isin(hit))
+
+    @cached_property
+    def missing_entries(self) -> Mask:
+        """A needed expected document is not among the prompted contexts."""
+        missing = self.entries.loc[~self.entries["found"], "code"].to_numpy(dtype=np.int64)
+        return (np.bincount(missing, minlength=self.n) > 0) & self.facts.recorded
+
+    @cached_property
+    def has_points(self) -> Mask:
+        """There are key points."""
+        return np.bincount(self.view.points.code, minlength=self.n) > 0
+
+    @cached_property
+    def elsewhere(self) -> np.ndarray:
+        """Where each key point stands that no context has: ``split``, ``missed`` or empty (per point)."""
+        column = self.facts.evidence.claims["elsewhere"]
+        values = column.to_numpy(dtype=object)[self.view.points.row]
+        return np.array([v.partition(":")[0] if isinstance(v, str) else "" for v in values], dtype=object)
+
+    @cached_property
+    def unmade_points(self) -> Mask:
+        """Per point: the answer does not make it."""
+        return ~(self.view.points.other_entail >= 0.5)
+
+    @cached_property
+    def unmade_claims(self) -> Mask:
+        """Per reference claim: the answer does not make it, in samples without key points."""
+        free = ~self.has_points[self.view.reference.code]
+        return free & np.isin(self.view.reference_other, (NOT_MENTIONED, CONTRADICTED))
+
+    @cached_property
+    def split_points(self) -> Mask:
+        """Per point: not made, in no single context, but across a chunk edge."""
+        points = self.view.points
+        across = (points.entail >= 0.5) | (self.elsewhere == "split")
+        return self.unmade_points & (points.own_entail < 0.5) & across
+
+    @cached_property
+    def split_claims(self) -> Mask:
+        """Per reference claim (no key points): not made, supported only across a chunk edge."""
+        reference, support = self.view.reference, self.view.t.support
+        only_stitched = (self.view.reference_verdicts == SUPPORTED) & (reference.own_entail < support)
+        return self.unmade_claims & only_stitched
+
+    @cached_property
+    def only_split(self) -> Mask:
+        """All that is missing from the contexts is the other side of a chunk edge."""
+        points = self.view.points
+        split = self.any_of(points, self.split_points)
+        absent = self.unmade_points & (points.own_entail < 0.5) & ~self.split_points
+        return split & ~self.any_of(points, absent) & ~self.nothing_retrieved
+
+    @cached_property
+    def nothing_retrieved(self) -> Mask:
+        """None of the needed expected documents is among the prompted contexts."""
+        found = np.bincount(self.entries.loc[self.entries["found"], "code"].to_numpy(dtype=np.int64), minlength=self.n)
+        return self.facts.judged & (found == 0)
+
+    @cached_property
+    def unsupported_needs(self) -> Mask:
+        """Without relevance judgements: a key point, or else a reference claim, stands in no prompted context."""
+        points, reference = self.view.points, self.view.reference
+        lost_point = self.any_of(points, (points.entail < 0.5) & (self.elsewhere != "split"))
+        known = ~reference.incomplete & ~self.facts.skipped("support")[reference.code]
+        lost_claim = self.any_of(reference, (self.view.reference_verdicts == NOT_MENTIONED) & known)
+        unjudged = ~self.facts.judged & ~self.facts.expects_nothing & self.facts.recorded
+        return unjudged & np.where(self.has_points, lost_point, lost_claim)
+
+    # -- the answer -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def on_topic(self) -> Mask:
+        """The answer makes one of the points, or is about what was asked (not judged counts as yes).
+
+        An answer that resembles neither the reference nor an expected context is about something else, however
+        well it would fit the question.
+        """
+        relevancy = score(self.view, "answer_relevancy")
+        addresses = ~(relevancy.values < self.view.t.low_cut("answer_relevancy"))
+        return self.makes_a_point | (addresses & self.resembles_expected)
+
+    @cached_property
+    def resembles_expected(self) -> Mask:
+        """A claim says what the reference or an expected context says, or the opposite; True without either."""
+        claims, support = self.view.answer, self.facts.support("answer")
+        expected = self.view.expected[support.context]
+        known = count(claims.code[support.claim], expected, self.n)
+        known += count(claims.code, ~np.isnan(claims.other_entail), self.n)
+        likeness = np.fmax(np.nan_to_num(claims.other_entail), np.nan_to_num(claims.other_contradict))
+        cells = np.fmax(np.nan_to_num(support.entail), np.nan_to_num(support.contradict))
+        np.fmax.at(likeness, support.claim[expected], cells[expected])
+        # Less than what would be unsure: the same sentence with a number that stands nowhere is still about the same.
+        alike = likeness >= 0.75 * (self.view.t.support - self.view.t.unsure_band)
+        return (known == 0) | self.any_of(claims, alike)
+
+    @cached_property
+    def missed_point(self) -> Mask:
+        """The answer is wrong: it drops a point (or without key points a reference claim), or contradicts the reference."""
+        wrong = score(self.view, "end_to_end_correct").values == 0
+        dropped = self.any_of(self.view.points, self.unmade_points) | self.any_of(
+            self.view.reference, self.unmade_claims
+        )
+        return wrong & (dropped | self.against_reference) & ~self.refused & self.facts.answered
+
+    @cached_property
+    def against_reference(self) -> Mask:
+        """A claim of the answer contradicts the reference."""
+        return self.any_of(self.view.answer, self.view.answer_other == CONTRADICTED)
+
+    @cached_property
+    def makes_a_point(self) -> Mask:
+        """The answer makes at least one key point, or without key points one reference claim."""
+        reference = self.view.reference
+        made = (self.view.reference_other == SUPPORTED) & ~self.has_points[reference.code]
+        return self.any_of(self.view.points, ~self.unmade_points) | self.any_of(reference, made)
+
+    @cached_property
+    def grounded(self) -> Mask:
+        """No claim of the answer is a serious invention, and the contexts support one; or they leave it unsure, and
+        contradict the reference instead."""
+        answer, verdicts = self.view.answer, self.view.answer_verdicts
+        altered = self.any_of(self.view.reference, self.view.reference_verdicts == CONTRADICTED)
+        held = self.any_of(answer, verdicts == SUPPORTED) | (self.any_of(answer, verdicts == UNSURE) & altered)
+        return held & ~self.any_of(answer, serious(self.view))
+
+    @cached_property
+    def rests(self) -> tuple[Floats, Floats]:
+        """Per answer claim: the highest support by an expected and by another prompted context."""
+        support, claims = self.facts.support("answer"), self.view.answer
+        expected = self.view.expected[support.context]
+        value = np.where(support.contradict > support.entail, 0.0, np.nan_to_num(support.entail))
+        best = np.zeros(len(claims)), np.zeros(len(claims))
+        np.fmax.at(best[0], support.claim[expected], value[expected])
+        np.fmax.at(best[1], support.claim[~expected], value[~expected])
+        return best
+
+    @cached_property
+    def against_expected(self) -> Mask:
+        """Per answer claim: an expected context contradicts it."""
+        support = self.facts.support("answer")
+        strong = np.nan_to_num(support.contradict) >= self.view.t.contradiction
+        against = np.zeros(len(self.view.answer), dtype=bool)
+        against[support.claim[strong & self.view.expected[support.context]]] = True
+        return against
+
+    @cached_property
+    def misled_claims(self) -> Mask:
+        """Per answer claim: some context supports it, but none that is expected, whatever the expected ones say."""
+        by_expected, by_other = self.rests
+        return (by_other >= self.view.t.support) & (by_expected < self.view.t.support)
+
+    @cached_property
+    def well_founded_claims(self) -> Mask:
+        """Per answer claim: supported by an expected context clearly better than by any other."""
+        by_expected, by_other = self.rests
+        return (self.view.answer_verdicts == SUPPORTED) & (by_expected > by_other + 0.05)
+
+    @cached_property
+    def contradicting_claims(self) -> Mask:
+        """Per answer claim: the contexts contradict it; or the reference does, where the contexts support the reference
+        in that and do not support the claim."""
+        verdicts, other = self.view.answer_verdicts, self.view.answer_other
+        upheld = (self.view.reference_verdicts == SUPPORTED) & (self.view.reference_other == CONTRADICTED)
+        sided = self.any_of(self.view.reference, upheld)[self.view.answer.code]
+        through = (other == CONTRADICTED) & np.isin(verdicts, (UNSURE, NOT_MENTIONED)) & sided
+        return (serious(self.view) & (verdicts == CONTRADICTED)) | through
+
+    @cached_property
+    def left_out(self) -> Mask:
+        """A key point or reference claim stands in the contexts and not in the answer."""
+        points = self.view.points
+        there = self.unmade_points & (points.own_entail >= 0.5)
+        said = self.unmade_claims & (self.view.reference_verdicts == SUPPORTED) & ~self.split_claims
+        return (
+            (self.any_of(points, there) | self.any_of(self.view.reference, said)) & self.facts.answered & ~self.refused
+        )
+
+    @cached_property
+    def point_nowhere(self) -> Mask:
+        """A point (or without key points, a reference claim) is not made and stands in no context either."""
+        points = self.view.points
+        lost = self.unmade_points & (points.entail < 0.5) & (self.elsewhere != "split")
+        free = ~self.has_points[self.view.reference.code]
+        refuted = free & self.against_reference[self.view.reference.code]
+        unsaid = (self.unmade_claims | refuted) & (self.view.reference_verdicts != SUPPORTED)
+        return self.any_of(points, lost) | self.any_of(self.view.reference, unsaid)
+
+    @cached_property
+    def is_off_topic(self) -> Mask:
+        """Reading 1: grounded, makes none of the points, and is about something else."""
+        return self.facts.answered & ~self.refused & ~self.on_topic & ~self.any_of(self.view.answer, serious(self.view))
+
+    @cached_property
+    def bad_citations(self) -> Mask:
+        """A citation resolves to nothing or does not support its sentence."""
+        pair, _ = cited_support(self.view)
+        judged = ~self.facts.skipped("support") & ~self.facts.failed("support")
+        cited = self.facts.citations
+        code = cited["code"].to_numpy(dtype=np.int64)
+        lost = cited["cited"].to_numpy(dtype=np.int64) < 0
+        return count(code, lost | ((pair == 0) & judged[code]), self.n) > 0

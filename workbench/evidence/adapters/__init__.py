@@ -1,1 +1,0 @@
-"""Other libraries' judgements shown beside ours."""

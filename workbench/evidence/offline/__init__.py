@@ -1,0 +1,1 @@
+"""The offline judge: no language model, no network."""

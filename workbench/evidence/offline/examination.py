@@ -1,0 +1,736 @@
+"""One sample before the offline judge: its claims, its texts, and what each text says about each claim.
+
+All texts of the sample (contexts, neighbouring chunks joined, reference, answer) are laid out in one grid, the claims
+of both sides, the question and the whole reference are its rows; every figure is then a reduction of that grid.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.schema import Context, Sample
+from workbench.data.text.markers import absolutes
+from workbench.data.text.points import find_point, stitch
+from workbench.data.text.quantities import Quantity, quantities
+from workbench.data.text.refusals import claims as find_claims
+from workbench.data.text.words import Span, normalise
+from workbench.evidence.judge import MAX_CLAIMS, Side
+from workbench.evidence.offline.features import (
+    ALIGNMENT,
+    LEXICAL,
+    Alignment,
+    Sign,
+    align,
+    alignment_features,
+    contradictions,
+    lexical_features,
+    sentence_cover,
+    untold,
+)
+from workbench.evidence.offline.models import Coefficients, Logistic
+from workbench.evidence.offline.vectors import TextVectors, sentence_vectors
+from workbench.evidence.offline.words import (
+    FUNCTION,
+    NAME,
+    NUMBER,
+    Analysis,
+    ClaimWords,
+    Grid,
+    Windows,
+    analyse,
+    claim_words,
+    names_of,
+    quantities_of,
+    windows,
+)
+
+# ------------------------------------------------------------------------------
+# The parts of a claim, each with support of its own, so that one wrong word in a long sentence is named.
+
+
+#: What is known of a word of a claim in the window that supports the claim best; alignments are 0 without vectors.
+SPAN = (
+    "present",  # how far the window holds it
+    "lacking",  # (1 - present) x rarity: a common word that is absent does little harm
+    "displaced",  # how far the window holds it, but in no sentence beside a neighbour of the claim, x rarity
+    "name_lacking",  # (1 - present) for a word of a name
+    "spelling",  # share of its character grams that one sentence holds
+    "alignment",  # nearest word of the window
+    "relational",  # the same near its neighbours
+)
+#: Support of a number: beside a neighbour of the claim, elsewhere in the window, absent (wrong in nine cases of ten).
+NUMBER_SUPPORT = (0.97, 0.85, 0.06)
+
+#: Content words to each side that count as the neighbours of a word.
+_REACH = 2
+_DATES = ("date", "time")
+
+
+def span_features(grid: Grid, alignment: Alignment | None, row: int, spans: Windows, window: int) -> Floats:
+    """(m, len(SPAN)) float32 for the words of one claim in one window."""
+    rows = grid.rows[row]
+    inside = slice(int(spans.first[window]), int(spans.last[window]))
+    out = np.zeros((rows.stop - rows.start, len(SPAN)), dtype=np.float32)
+    if not len(out):
+        return out
+    weight = grid.weight[rows]
+    present = grid.present[rows][:, inside].max(axis=1)
+    out[:, 0] = present
+    out[:, 1] = (1.0 - present) * weight
+    out[:, 2] = (present - _beside(grid.present[rows][:, inside], weight)) * weight
+    out[:, 3] = (1.0 - present) * (grid.kind[rows] == NAME)
+    out[:, 4] = grid.spelt[rows][:, inside].max(axis=1)
+    if alignment is not None:
+        out[:, 5] = alignment.plain[rows][:, inside].max(axis=1)
+        out[:, 6] = alignment.relational[rows][:, inside].max(axis=1)
+    return out
+
+
+def _beside(present: Floats, weight: Floats) -> Floats:
+    """(m,) how far a sentence holds each word together with one of its content neighbours (two to each side)."""
+    content = np.flatnonzero(weight > 0)
+    result = present.max(axis=1)
+    if len(content) < 2:
+        return result
+    mine = present[content]
+    near = np.zeros_like(mine)
+    for step in range(1, min(_REACH, len(content) - 1) + 1):
+        np.maximum(near[step:], mine[:-step], out=near[step:])
+        np.maximum(near[:-step], mine[step:], out=near[:-step])
+    result[content] = np.minimum(mine, near).max(axis=1)
+    return result
+
+
+def word_support(model: Logistic, features: Floats, kind: NDArray[np.int8]) -> Floats:
+    """(m,) calibrated support of the words of a claim; those of numbers by whether the number is there."""
+    support = model.probability(features, SPAN)
+    here, elsewhere, absent = NUMBER_SUPPORT
+    number = np.where(features[:, 0] < 0.5, absent, np.where(features[:, 2] > 0.0, elsewhere, here))
+    return np.where(kind == NUMBER, number, support).astype(np.float32)
+
+
+def claim_parts(claim: ClaimWords, support: Floats, negation_support: float) -> list[dict[str, Any]]:
+    """Numbers, dates, names, negations and content words of a claim, in order, without overlaps.
+
+    Parameters
+    ----------
+    support
+        (m,) support of each word of the claim.
+    negation_support
+        Support of its negations.
+    """
+    text = claim.source.text
+    found: list[tuple[int, int, str]] = [(q.start, q.end, _number_kind(q)) for q in quantities_of(claim)]
+    _add(found, [(n.start, n.end, "entity") for n in names_of(claim)])
+    within = [span for span in claim.source.negation_spans.tolist() if claim.start <= span[0] and span[1] <= claim.end]
+    negated = [(start, end, "negation") for start, end in within]
+    _add(found, negated)
+    words = range(claim.words.start, claim.words.stop)
+    starts, ends, kind = claim.source.starts, claim.source.ends, claim.source.kind
+    _add(found, [(int(starts[at]), int(ends[at]), "term") for at in words if kind[at] != FUNCTION])
+    parts = []
+    for start, end, name in sorted(found):
+        value = negation_support if name == "negation" else _lowest(claim, support, start, end)
+        parts.append({"start": start, "end": end, "text": text[start:end], "kind": name, "support": value})
+    return parts
+
+
+def _add(found: list[tuple[int, int, str]], more: list[tuple[int, int, str]]) -> None:
+    """Add the spans that overlap none of those found before; linear in the text, which can be a million words long."""
+    taken = bytearray(max((end for _, end, _ in (*found, *more)), default=0))
+    for start, end, _ in found:
+        taken[start:end] = b"\1" * (end - start)
+    for start, end, name in more:
+        if not any(taken[start:end]):
+            taken[start:end] = b"\1" * (end - start)
+            found.append((start, end, name))
+
+
+def _number_kind(quantity: Quantity) -> str:
+    return "date" if quantity.kind in _DATES else "number"
+
+
+def _lowest(claim: ClaimWords, support: Floats, start: int, end: int) -> float:
+    """Mean support of the content words of a part (of all its words when it has no content word)."""
+    words = claim.source.words_between(start, end)
+    inside = slice(words.start - claim.words.start, max(words.start, words.stop) - claim.words.start)
+    values = support[inside]
+    content = values[claim.source.weight[claim.words][inside] > 0]
+    chosen = content if len(content) else values
+    return round(float(chosen.mean()), 6) if len(chosen) else 0.5
+
+
+def serious_kinds(claim: ClaimWords, parts: list[dict[str, Any]], cut: float = 0.5) -> tuple[str, ...]:
+    """What makes the claim serious when it is unsupported.
+
+    ``number`` and ``date`` where one of them is itself below ``cut``; ``absolute`` where it allows no exception;
+    ``entity`` where it names something.
+    """
+    weak = {part["kind"] for part in parts if part["support"] < cut}
+    found = [name for name in ("number", "date") if name in weak]
+    if absolutes(claim.source.text[claim.start : claim.end]):
+        found.append("absolute")
+    if any(part["kind"] == "entity" for part in parts):
+        found.append("entity")
+    return tuple(found)
+
+
+# ------------------------------------------------------------------------------
+# How far a context helps to produce the reference or answer the question, and whether an answer addresses it.
+#
+# The question (or the reference) is laid over the contexts like a claim; names, order and rarity count as they do for
+# support. Similarities are taken relative to random pairs, since an absolute cosine means nothing. The models and their
+# coefficients come from :mod:`workbench.evidence.offline.models`.
+
+
+#: Features of a pair (question, text).
+QUESTION = ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover", "similarity")
+#: Features of a pair (reference, text), with those of the question.
+REFERENCE = ("entail", "reference_cover", "reference_sentence_cover", "reference_names", *QUESTION)
+#: Features of a sentence of a context.
+SENTENCE = ("question_cover", "question_similarity", "reference_cover", "length")
+#: Features of a pair (question, answer).
+RELEVANCY = ("question_cover", "similarity", "type_fits", "type_misses", "bare", "length", "across")
+
+_TYPES: Sequence[tuple[str, re.Pattern[str]]] = (
+    (
+        "count",
+        re.compile(r"\bhow (?:many|much|old|long|far|often|tall|large|big|high)\b|多少|几(?!乎|何)|多[大长久远高快]"),
+    ),
+    (
+        "time",
+        re.compile(
+            r"\bwhen\b|\bwhat (?:year|date|month|day|time|century|decade)\b|\bwhich year\b"
+            r"|什么时候|何时|哪一?年|哪天|几月|时间"
+        ),
+    ),
+    ("name", re.compile(r"\b(?:who|whom|whose|where|which)\b|谁|哪里|哪儿|何处|哪[个位家些一]|什么(?:名|人|地方)")),
+    (
+        "polar",
+        re.compile(
+            r"^(?:is|are|was|were|do|does|did|can|could|may|will|would|should|has|have)\\b"
+            r"|是否|能否|吗[？?]?$|可不可以|能不能|是不是|有没有"
+        ),
+    ),
+)
+_POLAR_ANSWER = re.compile(r"^(?:yes|no|not|never|是|否|不|可以|能|会|有|没有|支持|不支持|对)")
+
+
+@lru_cache(maxsize=8192)
+def question_type(question: str) -> str:
+    """``count``, ``time``, ``name``, ``polar`` or ``open``: what kind of answer a question asks for."""
+    folded = normalise(question)
+    return next((name for name, pattern in _TYPES if pattern.search(folded)), "open")
+
+
+def type_fit(question: str, answer: Analysis) -> tuple[float, float]:
+    """(fits, misses): whether the answer has what the type of question asks for; (0, 0) for open questions."""
+    kind = question_type(question)
+    if kind == "open":
+        return 0.0, 0.0
+    if kind == "count":
+        has = bool(answer.quantities)
+    elif kind == "time":
+        has = any(q.kind in ("date", "time", "duration", "number", "ordinal") for q in answer.quantities)
+    elif kind == "polar":
+        has = _POLAR_ANSWER.search(normalise(answer.text)) is not None or len(answer.ids) > 3
+    else:
+        has = bool((answer.kind == NAME).any()) or bool(len(answer.ids) <= 4 and (answer.kind != NUMBER).any())
+    return float(has), float(not has)
+
+
+def relevancy_features(question: ClaimWords, answer: Analysis, similarity: float) -> Floats:
+    """(len(RELEVANCY),) float32 for one question and answer.
+
+    ``similarity``: how far theirs exceeds that of random pairs, 0 without an encoder.
+    """
+    fits, misses = type_fit(question.source.text, answer)
+    content = int((answer.kind != FUNCTION).sum())
+    across = float(question.source.han != answer.han and len(answer.ids) > 0 and not _neutral(answer))
+    values = [_cover(question, answer), similarity, fits, misses, float(content <= 4), np.log1p(content), across]
+    return np.array(values, dtype=np.float32)
+
+
+def context_features(lexical: Floats, owner: NDArray[np.int64], entail: Floats, similarity: Floats) -> Floats:
+    """(T, len(REFERENCE)) float32; what concerns the reference is 0 without one.
+
+    Parameters
+    ----------
+    lexical
+        (1 or 2, w, len(LEXICAL)): rows of the question and of the reference, for the windows of the contexts.
+    owner
+        (w,) the context of each window.
+    entail
+        (m, T) support of the claims of the reference.
+    similarity
+        (T,) how far the similarity of the question and each context exceeds that of random pairs.
+    """
+    out = np.zeros((len(similarity), len(REFERENCE)), dtype=np.float32)
+    if not len(similarity) or not len(owner):
+        return out
+    firsts = np.flatnonzero(np.diff(owner, prepend=-1))
+    best = np.maximum.reduceat(lexical, firsts, axis=1)
+    at = owner[firsts]
+    if len(lexical) > 1:
+        out[:, 0] = entail.max(axis=0, initial=0.0)
+        out[at, 1:4] = best[1][:, [_COVER, _SENTENCE, _NAMES]]
+    out[at, 4:9] = best[0][:, [_GRAMS, _COVER, _SENTENCE, _NAMES, _PAIRS]]
+    out[:, 9] = similarity
+    return out
+
+
+_GRAMS, _COVER, _SENTENCE, _NAMES, _PAIRS = map(
+    LEXICAL.index, ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover")
+)
+
+
+def sentence_features(question: Floats, similarity: Floats, reference: Floats, lengths: NDArray[np.int64]) -> Floats:
+    """(s, len(SENTENCE)) float32.
+
+    Parameters
+    ----------
+    question, reference
+        (s,) rarity-weighted share of the content words of the question and of the reference in each sentence.
+    similarity
+        (s,) how far the similarity with the question exceeds that of random pairs, 0 without token vectors.
+    lengths
+        (s,) words.
+    """
+    return np.stack([question, similarity, reference, np.log1p(lengths)], axis=1).astype(np.float32)
+
+
+def _cover(question: ClaimWords, answer: Analysis) -> float:
+    """Rarity-weighted share of the question's content words that the answer holds."""
+    grid = Grid([question], [answer])
+    total = float(grid.weight.sum())
+    return float(grid.weight @ grid.present.max(axis=1, initial=0.0)) / total if total > 0 else 0.0
+
+
+def _neutral(text: Analysis) -> bool:
+    """Whether a text is only numbers and names, which belong to no language."""
+    return bool(np.isin(text.kind, (NUMBER, NAME)).all())
+
+
+def across(seen: Examination) -> NDArray[np.bool_]:
+    """(T,) whether the question and each context are in different scripts, so that words cannot be compared."""
+    return np.array([text.han != seen.question.han for text in seen.texts[: seen.n_contexts]], dtype=bool)
+
+
+def features_of(seen: Examination, similarity: Floats) -> Floats:
+    """:func:`context_features` of an examined sample; ``similarity`` (T,) relative to random pairs."""
+    n, among = len(seen.claims), seen.windows.owner < seen.n_contexts
+    reference = [at for at, span in enumerate(seen.spans) if span.side == "reference"]
+    entail = seen.by_text[0][reference][:, : seen.n_contexts]
+    return context_features(seen.lexical[n:, among], seen.windows.owner[among], entail, similarity)
+
+
+def sentence_features_of(seen: Examination, similarity: Floats) -> Floats:
+    """:func:`sentence_features` of all sentences of the contexts of an examined sample."""
+    n, end = len(seen.claims), int(seen.grid.offsets[seen.n_contexts])
+    question = sentence_cover(seen.grid, n)[:end]
+    reference = np.zeros_like(question) if seen.reference is None else sentence_cover(seen.grid, n + 1)[:end]
+    return sentence_features(question, similarity[:end], reference, seen.grid.lengths[:end])
+
+
+#: A comma parts values too, but not the digits of a number nor a date from its year.
+_VALUES = re.compile(r"\s*(?:[;；、]|[,，](?!\d)(?!\s*\d{4}\b))\s*")
+
+
+@lru_cache(maxsize=8192)
+def bare_values(reference: str) -> tuple[tuple[int, int], ...]:
+    """Offsets of the values of a reference that is a bare value or values parted by ``; ； 、 ,``; empty otherwise.
+
+    A value is a short phrase: a number with its unit, a name, a date; what has a verb or a full stop is a statement.
+    Punctuation alone is neither.
+    """
+    spans = []
+    at = 0
+    for match in [*_VALUES.finditer(reference), None]:
+        end = match.start() if match else len(reference)
+        piece = reference[at:end].strip()
+        if piece and not all(unicodedata.category(character)[0] in "PZC" for character in piece):
+            start = reference.index(piece, at)
+            spans.append((start, start + len(piece)))
+        at = match.end() if match else end
+    if spans and all(_is_value(reference[start:end]) for start, end in spans):
+        return tuple(spans)
+    return ()
+
+
+_STATEMENT = re.compile(
+    r"[。！？!?，,：:]|\.\s|\.$|\b(?:is|are|was|were|be|has|have|had|can|will|must|should|may|do|does|did|not|because)\b"
+)
+_CHINESE_STATEMENT = re.compile("[是有为在会能将可被应须不]|由.{1,8}(?:负责|决定|组成)")
+
+
+def _is_value(piece: str) -> bool:
+    found = quantities(piece)
+    if len(found) == 1 and len(found[0].text) >= 0.6 * len(piece):
+        return True
+    if _STATEMENT.search(piece.rstrip(".。")):
+        return False
+    if re.search("[\u4e00-\u9fff]", piece):
+        return len(piece) <= 10 and not _CHINESE_STATEMENT.search(piece)
+    return len(piece.split()) <= 5
+
+
+# ------------------------------------------------------------------------------
+
+
+Floats = NDArray[Any]
+
+#: Words of each of two neighbouring chunks that are joined at their edge.
+EDGE_WORDS = 120
+#: What is said of claim and evidence in two scripts when no word can be compared and there are no token vectors.
+UNKNOWN = 0.3
+#: Across languages a probability is drawn to the middle of the unsure band, by this share of its distance.
+UNSURE, WIDENED = 0.35, 0.7
+#: Contradiction where no sign shows, as a share of what support leaves.
+BASE_RATE = 0.03
+#: What is left of the support by a text that has a number or code of the claim nowhere. People call 1 to 14 % of such claims
+#: supported (CLAPnq, BEGIN, WiCE), however alike the rest is.
+UNTOLD = 0.2
+#: Support of a bare value that stands in a text, and that does not.
+VALUE_FOUND, VALUE_ABSENT = 0.95, 0.03
+
+_STEM = re.compile(r"^(?P<stem>.+?)#(?:chunk)?[-_]?(?P<position>\d+)$")
+
+
+def _widened(probability: Floats) -> Floats:
+    """Drawn towards the unsure band: across languages only the alignment speaks, and it cannot see small changes."""
+    return (UNSURE + WIDENED * (probability - UNSURE)).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSpan:
+    """Where a claim stands, its sentence, and whether it is a bare value of the reference."""
+
+    side: Side
+    start: int
+    end: int
+    sentence: int
+    value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """Two neighbouring chunks of one document joined: contexts ``left`` and ``right``, and the text across the edge."""
+
+    left: int
+    right: int
+    text: str
+
+
+def claims_of(text: str | None, side: Side, declined: Sequence[Span] = ()) -> tuple[list[ClaimSpan], bool]:
+    """The claims of an answer or a reference, and whether more than :data:`MAX_CLAIMS` were found.
+
+    ``declined``: parts of the text that decline to answer; they claim nothing.
+    """
+    if not text or not text.strip():
+        return [], False
+    if side == "reference":
+        values = [ClaimSpan(side, start, end, 0, True) for start, end in bare_values(text)]
+        if values:
+            return values[:MAX_CLAIMS], len(values) > MAX_CLAIMS
+    found = find_claims(text)
+    bounds = analyse(text).bounds
+    numbers = np.clip(np.searchsorted(bounds[:, 0], [c.start for c in found.spans], side="right") - 1, 0, None)
+    spans = [
+        ClaimSpan(side, c.start, c.end, int(at))
+        for c, at in zip(found.spans, numbers, strict=True)
+        if not _mostly_within(c, declined)
+    ]
+    return spans[:MAX_CLAIMS], found.capped or len(spans) > MAX_CLAIMS
+
+
+def _mostly_within(claim: Span, parts: Sequence[Span]) -> bool:
+    """Whether half of a claim or more lies within the parts, which do not overlap."""
+    inside = sum(max(0, min(claim.end, part.end) - max(claim.start, part.start)) for part in parts)
+    return 2 * inside >= claim.end - claim.start and inside > 0
+
+
+def joints(contexts: Sequence[Context]) -> list[Joint]:
+    """Neighbouring chunks of one document, by ``source`` and ``position`` or by ids ``doc#1``, ``doc#2``."""
+    places: dict[tuple[str, int], int] = {}
+    for at, context in enumerate(contexts):
+        place = chunk_place(context)
+        if place is not None:
+            places.setdefault(place, at)
+    found = []
+    for (source, position), left in places.items():
+        right = places.get((source, position + 1))
+        if right is not None:
+            found.append(Joint(left, right, _across(contexts[left].text, contexts[right].text)))
+    return found
+
+
+def chunk_place(context: Context) -> tuple[str, int] | None:
+    """(document, place in it) of a chunk, None when it is not known."""
+    match = _STEM.match(context.doc_id or "")
+    source = context.source or (match["stem"] if match else None)
+    position = context.position if context.position is not None else (int(match["position"]) if match else None)
+    return None if source is None or position is None else (source, position)
+
+
+def _across(left: str, right: str) -> str:
+    """The end of one chunk and the beginning of the next as one text."""
+    tail, head = analyse(left), analyse(right)
+    start = int(tail.starts[-EDGE_WORDS]) if len(tail.starts) > EDGE_WORDS else 0
+    end = int(head.ends[EDGE_WORDS - 1]) if len(head.ends) > EDGE_WORDS else len(right)
+    return stitch(left[start:], right[:end])
+
+
+class Examination:
+    """One sample laid out. ``n`` claims, ``T`` contexts, ``w`` windows over all texts.
+
+    Parameters
+    ----------
+    passages, queries
+        Vectors of the sample's texts by text; empty without an encoder.
+    declined
+        Parts of the answer that decline.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        coefficients: Coefficients,
+        passages: Mapping[str, TextVectors],
+        queries: Mapping[str, TextVectors],
+        declined: Sequence[Span] = (),
+    ) -> None:
+        self.sample, self.coefficients = sample, coefficients
+        self.passages, self.queries = passages, queries
+        self.contexts = sample.contexts or ()
+        self.joints = joints(self.contexts)
+        answer, self.answer_capped = claims_of(sample.answer, "answer", declined)
+        reference, self.reference_capped = claims_of(sample.reference, "reference")
+        self.spans = [*answer, *reference]
+        self.answer = analyse(sample.answer) if sample.answer else None
+        self.reference = analyse(sample.reference) if sample.reference else None
+        self.question = analyse(sample.question)
+        self.texts = self._texts()
+        self.claims = [claim_words(self._source(span), span.start, span.end) for span in self.spans]
+
+    def _texts(self) -> list[Analysis]:
+        """Contexts, joints, then the reference and the answer where there are any."""
+        own = [text for text in (self.reference, self.answer) if text is not None]
+        return [*(analyse(c.text) for c in self.contexts), *(analyse(j.text) for j in self.joints), *own]
+
+    def _source(self, span: ClaimSpan) -> Analysis:
+        source = self.answer if span.side == "answer" else self.reference
+        assert source is not None
+        return source
+
+    # -- where the texts are ---------------------------------------------------------------------------------
+
+    @property
+    def n_contexts(self) -> int:
+        """T."""
+        return len(self.contexts)
+
+    @cached_property
+    def reference_at(self) -> int:
+        """Number of the reference among the texts, -1 without one."""
+        return -1 if self.reference is None else len(self.contexts) + len(self.joints)
+
+    @cached_property
+    def answer_at(self) -> int:
+        """Number of the answer among the texts, -1 without one."""
+        return -1 if self.answer is None else len(self.texts) - 1
+
+    # -- the grid --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def rows(self) -> list[ClaimWords]:
+        """The claims, then the question, then the whole reference where there is one."""
+        whole = [self.question] + ([self.reference] if self.reference is not None else [])
+        return [*self.claims, *(claim_words(text, 0, len(text.text)) for text in whole)]
+
+    @cached_property
+    def grid(self) -> Grid:
+        """All rows against all texts."""
+        return Grid(self.rows, self.texts)
+
+    @cached_property
+    def windows(self) -> Windows:
+        """Windows over all texts."""
+        return windows(self.texts)
+
+    @cached_property
+    def lexical(self) -> Floats:
+        """(n + 1 or 2, w, len(LEXICAL)): claims, question, reference."""
+        return lexical_features(self.grid, self.windows)
+
+    @cached_property
+    def alignment(self) -> Alignment | None:
+        """Token alignment of all rows, None where the coefficients use none."""
+        if not self.coefficients.uses_tokens:
+            return None
+        mine = [self._words(row.source)[row.words] for row in self.rows]
+        return align(self.grid, mine, [self._words(text) for text in self.texts])
+
+    def _words(self, text: Analysis) -> Floats:
+        known = self.queries if text is self.question else self.passages
+        words = known[text.text].words
+        assert words is not None
+        return words
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the last axis of :attr:`features` holds."""
+        return (*LEXICAL, *ALIGNMENT) if self.alignment is not None else LEXICAL
+
+    @cached_property
+    def features(self) -> Floats:
+        """(rows, w, f)."""
+        if self.alignment is None:
+            return self.lexical
+        return np.concatenate([self.lexical, alignment_features(self.grid, self.alignment, self.windows)], axis=2)
+
+    # -- support ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def window_support(self) -> Floats:
+        """(n, w) probability that a window supports a claim."""
+        features = self.features[: len(self.claims)]
+        models = self.coefficients.models
+        result = models["support"].probability(features, self.names)
+        across = self._across_scripts()
+        if across.any():
+            other = np.full_like(result, UNKNOWN)
+            if self.alignment is not None and "support_across" in models:
+                other = _widened(models["support_across"].probability(features, self.names))
+            result = np.where(across, other, result)
+        return result
+
+    def _across_scripts(self) -> NDArray[np.bool_]:
+        """(n, w) whether claim and window are in different scripts, so that words cannot be compared."""
+        mine = np.array([claim.source.han for claim in self.claims], dtype=bool)
+        theirs = np.array([text.han for text in self.texts], dtype=bool)[self.windows.owner]
+        return mine[:, None] != theirs[None, :]
+
+    @cached_property
+    def signs(self) -> dict[tuple[int, int], Sign]:
+        """The strongest sign of contradiction for each (claim, text) that has one."""
+        found: dict[tuple[int, int], Sign] = {}
+        for number in range(len(self.claims)):
+            if self.spans[number].value:
+                continue
+            for sentence, sign in contradictions(self.grid, number):
+                key = (number, int(np.searchsorted(self.grid.offsets, sentence, side="right")) - 1)
+                if key not in found or sign.probability > found[key].probability:
+                    found[key] = sign
+        return found
+
+    @cached_property
+    def by_text(self) -> tuple[Floats, Floats]:
+        """(n, texts) entailment and contradiction."""
+        shape = (len(self.claims), len(self.texts))
+        entail = np.zeros(shape, dtype=np.float32)
+        if self.claims and len(self.windows):
+            firsts = np.flatnonzero(np.diff(self.windows.owner, prepend=-1))
+            entail[:, self.windows.owner[firsts]] = np.maximum.reduceat(self.window_support, firsts, axis=1)
+        for number in range(len(self.claims)):
+            entail[number, untold(self.grid, number, self.question)] *= UNTOLD
+        self._values(entail)
+        contradict = BASE_RATE * (1.0 - entail)
+        for (claim, text), sign in self.signs.items():
+            contradict[claim, text] = sign.probability
+            entail[claim, text] = min(entail[claim, text], 1.0 - sign.probability)
+        return entail, contradict.astype(np.float32)
+
+    def _values(self, entail: Floats) -> None:
+        """A bare value of the reference is supported where it stands, and only there."""
+        for number, span in enumerate(self.spans):
+            if span.value:
+                value = self.claim_text(number)
+                for at, text in enumerate(self.texts):
+                    entail[number, at] = VALUE_FOUND if find_point(value, text.text) else VALUE_ABSENT
+        if self.reference is not None and any(span.value for span in self.spans):
+            self._answer_claims_against_values(entail)
+
+    def _answer_claims_against_values(self, entail: Floats) -> None:
+        """An answer claim that makes a value of a bare reference is supported by it; others cannot be told."""
+        values = [self.claim_text(at) for at, span in enumerate(self.spans) if span.value]
+        for number, span in enumerate(self.spans):
+            if span.side == "answer":
+                made = any(find_point(value, self.claim_text(number)) for value in values)
+                entail[number, self.reference_at] = VALUE_FOUND if made else VALUE_ABSENT
+
+    @cached_property
+    def best_windows(self) -> NDArray[np.int64]:
+        """(n,) the window of any context that supports each claim best, -1 without contexts."""
+        among = np.flatnonzero(self.windows.owner < self.n_contexts + len(self.joints))
+        if not len(among) or not self.claims:
+            return np.full(len(self.claims), -1, dtype=np.int64)
+        return among[np.argmax(self.window_support[:, among], axis=1)]
+
+    def evidence_spans(self) -> NDArray[np.int32]:
+        """(n, T, 2) offsets of the sentence of each context that says most about each claim; -1 where none does."""
+        spans = np.full((len(self.claims), self.n_contexts, 2), -1, dtype=np.int32)
+        for number in range(len(self.claims)):
+            cover = self.sentence_scores(number)
+            for at in range(self.n_contexts):
+                low, high = self.grid.offsets[at], self.grid.offsets[at + 1]
+                best = int(low + np.argmax(cover[low:high])) if high > low else -1
+                if best >= 0 and cover[best] > 0.0:
+                    spans[number, at] = self.texts[at].bounds[best - low]
+        return spans
+
+    def sentence_scores(self, row: int) -> Floats:
+        """(s,) how much each sentence of the grid says about a row: its rarity-weighted cover, or its alignment."""
+        if self.alignment is None:
+            return sentence_cover(self.grid, row)
+        rows = self.grid.rows[row]
+        weight = self.grid.weight[rows] + 1e-3
+        return (weight @ (0.5 * self.grid.present[rows] + 0.5 * self.alignment.plain[rows])) / weight.sum()
+
+    def claim_text(self, number: int) -> str:
+        """The text of a claim."""
+        span = self.spans[number]
+        return self._source(span).text[span.start : span.end]
+
+    def window_text(self, number: int) -> str:
+        """The text of a window."""
+        owner = int(self.windows.owner[number])
+        text, base = self.texts[owner], int(self.grid.offsets[owner])
+        first, last = int(self.windows.first[number]) - base, int(self.windows.last[number]) - base
+        return text.text[int(text.bounds[first, 0]) : int(text.bounds[last - 1, 1])]
+
+    # -- similarities ----------------------------------------------------------------------------------------
+
+    def similarities(self) -> Floats:
+        """(T,) cosine of the question and each context as a retriever sees them, NaN without an encoder."""
+        if not self.queries or not self.n_contexts:
+            return np.full(self.n_contexts, np.nan, dtype=np.float32)
+        rows = np.stack([self.passages[context.text].text for context in self.contexts])
+        return (rows @ self.queries[self.sample.question].text).astype(np.float32)
+
+    def sentence_similarities(self) -> Floats:
+        """(s,) cosine of the question and the mean word vector of each sentence of the grid; NaN without them."""
+        question = self.queries.get(self.sample.question)
+        if self.alignment is None or question is None or not self.texts:
+            return np.full(self.grid.n_sentences, np.nan, dtype=np.float32)
+        rows = np.concatenate([sentence_vectors(text, self._words(text)) for text in self.texts])
+        return (rows @ question.text).astype(np.float32)
+
+    def answer_cosine(self, start: int, end: int) -> float:
+        """Cosine of the question and a part of the answer; the whole answer's without word vectors; else NaN."""
+        question = self.queries.get(self.sample.question)
+        if question is None or self.answer is None:
+            return float("nan")
+        vectors = self.passages[self.answer.text]
+        if vectors.words is None:
+            return float(vectors.text @ question.text)
+        mean = vectors.words[self.answer.words_between(start, end)].sum(axis=0)
+        length = float(np.linalg.norm(mean))
+        return float(mean @ question.text) / length if length > 0 else float("nan")

@@ -1,0 +1,754 @@
+"""Lexical evidence for claims in texts, all claims of a sample against all its texts at once.
+
+:func:`lexical_features` reduces a :class:`~workbench.evidence.offline.words.Grid` to one row of :data:`LEXICAL` for each claim
+and window.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import resources
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.text.quantities import Entity, Quantity
+from workbench.evidence.offline.words import (
+    FUNCTION,
+    NAME,
+    NUMBER,
+    Analysis,
+    ClaimWords,
+    Grid,
+    Ints,
+    Numbers,
+    Stated,
+    Windows,
+    analyse,
+    date_parts,
+    in_windows,
+    may_be_counted,
+    names_of,
+    quantities_of,
+    rounds,
+    word_id,
+    word_rows,
+)
+
+Floats = NDArray[Any]
+
+#: What a row of lexical features holds, in order. Shares are in [0, 1].
+LEXICAL = (
+    "token_cover",  # share of its distinct words, function words included, that the window holds
+    "gram_cover",  # share of the claim's character grams that the window holds
+    "word_cover",  # share of its content words, weighted by rarity, words spelt nearly alike count in part
+    "sentence_cover",  # the same in the one best sentence of the window
+    "missing_mass",  # log(1 + rarity mass of the missing words): not divided by length
+    "worst_word",  # presence of its rarest missing word: 1 - the highest rarity weight that is missing
+    "name_cover",  # share of its names and numbers, 1 without any
+    "number_missing",  # numbers, dates that the window does not hold, at most 2
+    "name_missing",  # names that it does not hold, at most 3
+    "number_altered",  # token_cover where a number is missing, else 0: all the rest stands there
+    "name_altered",  # the same for a name
+    "pair_cover",  # share of neighbouring content words that stand in one sentence together
+    "negation_gap",  # negated in one, not in the other (claim, best sentence) x sentence_cover
+    "antonym",  # the opposite of a word of the claim in the best sentence x sentence_cover
+    "sentence_worst",  # 1 - the highest rarity weight that the best sentence misses
+    "sentence_missing",  # log(1 + rarity mass that the best sentence misses)
+)
+
+#: Numbers that say too little to be missed.
+_LIGHT = frozenset(["first", "one"])
+#: Numbers of a claim that are looked up one by one; more of them are a list.
+_MANY = 100
+
+
+def lexical_features(grid: Grid, spans: Windows) -> Floats:
+    """(c, w, len(LEXICAL)) float32: what each window says about each claim."""
+    rows = [_claim_features(grid, number, spans) for number in range(len(grid.claims))]
+    return np.stack(rows) if rows else np.zeros((0, len(spans), len(LEXICAL)), dtype=np.float32)
+
+
+def best_sentences(cover: Floats, spans: Windows) -> Ints:
+    """(w,) the first sentence with the highest value of ``cover`` (s,) in each window."""
+    widest = int((spans.last - spans.first).max(initial=0))
+    if len(spans) <= widest:
+        return np.array(
+            [f + int(np.argmax(cover[f:t])) for f, t in zip(spans.first, spans.last, strict=True)], np.int64
+        )
+    best = spans.first.copy()
+    for step in range(1, widest):
+        at = np.minimum(spans.first + step, spans.last - 1)
+        best = np.where(cover[at] > cover[best], at, best)
+    return best
+
+
+def sentence_cover(grid: Grid, number: int) -> Floats:
+    """(s,) rarity-weighted share of the claim's content words that each sentence holds."""
+    rows = grid.rows[number]
+    weight = grid.weight[rows]
+    return (weight @ grid.present[rows]) / max(float(weight.sum()), 1e-6)
+
+
+def _claim_features(grid: Grid, number: int, spans: Windows) -> Floats:
+    rows, gram_rows = grid.rows[number], grid.gram_rows[number]
+    weight, kind = grid.weight[rows], grid.kind[rows]
+    present = in_windows(grid.present[rows], spans)
+    grams = in_windows(grid.gram_present[gram_rows], spans)
+    cover = sentence_cover(grid, number)
+    best = best_sentences(cover, spans)
+    top = cover[best]
+    total = max(float(weight.sum()), 1e-6)
+    missing = weight[:, None] * (1.0 - present)
+    special = (kind == NAME) | (kind == NUMBER)
+    out = np.empty((len(spans), len(LEXICAL)), dtype=np.float32)
+    out[:, 0] = _token_cover(grid, rows, present)
+    out[:, 1] = _mean(grams, 1.0)
+    out[:, 2] = (weight @ present) / total
+    out[:, 3] = top
+    out[:, 4] = np.log1p(missing.sum(axis=0))
+    out[:, 5] = 1.0 - missing.max(axis=0, initial=0.0)
+    out[:, 6] = _mean(present[special], 1.0)
+    out[:, 7] = _numbers_missing(grid, number, spans)
+    out[:, 8] = _names_missing(grid, number, present)
+    out[:, 9] = np.where(out[:, 7] > 0, out[:, 0], 0.0)
+    out[:, 10] = np.where(out[:, 8] > 0, out[:, 0], 0.0)
+    out[:, 11] = _pair_cover(grid, rows, weight, spans)
+    out[:, 12] = _negation_gap(grid, number, best) * top
+    out[:, 13] = _antonyms(grid, number, best) * top
+    lacking = weight[:, None] * (1.0 - grid.present[rows][:, best])
+    out[:, 14] = 1.0 - lacking.max(axis=0, initial=0.0)
+    out[:, 15] = np.log1p(lacking.sum(axis=0))
+    return out
+
+
+def _token_cover(grid: Grid, rows: slice, present: Floats) -> Floats | float:
+    """(w,) share of the distinct words that the window holds, each by its first place in the claim."""
+    if not len(present):
+        return 1.0
+    _, firsts = np.unique(grid.ids[rows], return_index=True)
+    return present[firsts].mean(axis=0)
+
+
+def _mean(values: NDArray[Any], empty: float) -> Floats | float:
+    return values.mean(axis=0) if len(values) else empty
+
+
+def _numbers_missing(grid: Grid, number: int, spans: Windows) -> Floats:
+    rows = grid.rows[number]
+    mine = [s.sentences for s in _stated(grid, rows) if s.quantity.text.lower() not in _LIGHT]
+    if not mine:
+        return np.zeros(len(spans), dtype=np.float32)
+    return np.minimum((1.0 - in_windows(np.stack(mine), spans)).sum(axis=0), 2.0)
+
+
+def _stated(grid: Grid, rows: slice) -> Iterator[Stated]:
+    """The numbers of the claim that has these rows."""
+    return (stated for stated in grid.stated if rows.start <= stated.rows.start < rows.stop)
+
+
+def untold(grid: Grid, number: int, question: Analysis | None) -> NDArray[np.bool_]:
+    """(texts,) whether a number or code of the claim stands nowhere in a text: not rounded, and not to be counted there.
+
+    What stands in the ``question`` needs no evidence: an answer repeats it. Of a claim with more than :data:`_MANY`
+    numbers or codes the first are looked at.
+    """
+    asked = Numbers((quantity, 0) for quantity in (question.quantities if question else ()))
+    found = np.zeros(len(grid.texts), dtype=bool)
+    for stated in islice(_stated(grid, grid.rows[number]), _MANY):
+        if not may_be_counted(stated.quantity) and not asked.holding(stated.quantity):
+            held = np.diff(np.concatenate([[0], np.cumsum(stated.sentences)])[grid.offsets]) > 0
+            for at in np.flatnonzero(~held & ~found).tolist():
+                found[at] = not any(rounds(stated.quantity, other) for other in grid.texts[at].quantities)
+    for code in islice(_codes(grid.claims[number]), _MANY):
+        if question is None or not holds_code(question.folded, code):
+            found |= [not holds_code(text.folded, code) for text in grid.texts]
+    return found
+
+
+def holds_code(text: str, code: str) -> bool:
+    """Whether a folded text holds an identifier, with or without its hyphens: XR-250 = XR250."""
+    return code in text or _code_pattern(code).search(text) is not None
+
+
+@lru_cache(maxsize=4096)
+def _code_pattern(code: str) -> re.Pattern[str]:
+    runs = re.findall(r"[^\W\d_]+|\d+", code)
+    return re.compile(r"(?<![^\W_])" + r"[-_ ./]?".join(map(re.escape, runs)) + r"(?![^\W_])")
+
+
+def _codes(claim: ClaimWords) -> Iterator[str]:
+    """The identifiers with digits of a claim, folded: E-1207, DVB-S2."""
+    for name in names_of(claim):
+        if name.kind == "code" and any(letter.isdigit() for letter in name.text):
+            yield claim.source.folded[name.start : name.end]
+
+
+def _names_missing(grid: Grid, number: int, present: Floats) -> Floats:
+    """Names of the claim less than half of whose words the window holds, at most 3."""
+    claim, rows = grid.claims[number], grid.rows[number]
+    missing = np.zeros(present.shape[1], dtype=np.float32)
+    for name in names_of(claim):
+        words = word_rows(claim, rows, name.start, name.end)
+        inside = present[words.start - rows.start : words.stop - rows.start]
+        missing += (inside.mean(axis=0) < 0.5) if len(inside) else 0.0
+    return np.minimum(missing, 3.0)
+
+
+def _content_pairs(weight: Floats) -> tuple[Ints, Ints]:
+    content = np.flatnonzero(weight > 0)
+    return content[:-1], content[1:]
+
+
+def _pair_cover(grid: Grid, rows: slice, weight: Floats, spans: Windows) -> Floats | float:
+    left, right = _content_pairs(weight)
+    if not len(left):
+        return 1.0
+    together = np.minimum(grid.present[rows][left], grid.present[rows][right])
+    share = weight[left] + weight[right]
+    return (share @ in_windows(together, spans)) / share.sum()
+
+
+def claim_negations(claim: ClaimWords) -> Ints:
+    """Offsets of the negations inside the claim."""
+    starts = claim.source.negation_spans[:, 0]
+    return starts[(starts >= claim.start) & (starts < claim.end)]
+
+
+def _negation_gap(grid: Grid, number: int, best: Ints) -> Floats:
+    mine = len(claim_negations(grid.claims[number])) % 2
+    return (grid.negations[best] % 2 != mine).astype(np.float32)
+
+
+def _antonyms(grid: Grid, number: int, best: Ints) -> Floats:
+    """Whether a word of the claim is missing in the best sentence and its listed opposite stands there."""
+
+    found = np.zeros(len(best), dtype=np.float32)
+    claim, rows = grid.claims[number], grid.rows[number]
+    for at, others in opposites(claim):
+        row = rows.start + at - claim.words.start
+        opposed = np.zeros(grid.n_sentences, dtype=bool)
+        opposed[grid.word_sentence[np.isin(grid.word_ids, list(others))]] = True
+        found[opposed[best] & ~grid.exact[row, best]] = 1.0
+    return found
+
+
+# ------------------------------------------------------------------------------
+# Soft alignment: for each word of a claim, how near the nearest word of the evidence is in an encoder's token space.
+#
+# A sentence vector blurs one wrong word; the weakest word of an alignment does not. Two kinds are computed: plain (the
+# nearest word anywhere) and relational (the word must be found near where its neighbours are found: the same words in
+# another place are no support). Everything is one matrix product for each sample and sums over its sentences.
+
+
+
+#: What a row of alignment features holds, in order; all are cosines of the encoder's token vectors or means of them.
+ALIGNMENT = (
+    "worst_name",  # the worst-aligned name or number; the mean of the content words when there is none
+    "three_worst",  # mean of the three worst-aligned content words
+    "worst_relational",  # the worst relational alignment of a content word
+    "three_worst_relational",  # mean of the three worst
+    "mean_relational",  # mean over the content words, weighted by rarity
+    "mean_alignment",  # the same, plain
+    "sentence_alignment",  # in the best-aligned sentence of the window: mean of the three worst content words
+    "missing_alignment",  # mean alignment of the content words that do not stand in the window; 1 when all do
+)
+
+#: A text longer than this is encoded in blocks of whole sentences; the words and characters of one block.
+BLOCK_WORDS = 256
+BLOCK_CHARACTERS = 1600
+BLOCK_HAN_CHARACTERS = 480
+
+#: Relational alignment: neighbours on each side in the claim (content words) and in the evidence (words).
+_CLAIM_REACH = 2
+_EVIDENCE_REACH = 6
+
+
+def blocks(text: Analysis) -> list[tuple[int, int]]:
+    """Offsets of the blocks that a text is encoded in: the whole text if it is short, else runs of sentences."""
+    limit = BLOCK_HAN_CHARACTERS if text.han else BLOCK_CHARACTERS
+    if len(text.text) <= limit and len(text.ids) <= BLOCK_WORDS:
+        return [(0, len(text.text))]
+    found: list[tuple[int, int]] = []
+    start = end = 0
+    for low, high in _pieces(text, limit):
+        if end > start and (high - start > limit or _n_words(text, start, high) > BLOCK_WORDS):
+            found.append((start, end))
+            start = low
+        end = high
+    found.append((start, end))
+    return found
+
+
+def _pieces(text: Analysis, limit: int) -> list[tuple[int, int]]:
+    """The sentences; one that is longer than a block is cut."""
+    found: list[tuple[int, int]] = []
+    for low, high in text.bounds.tolist():
+        found.extend((at, min(at + limit, high)) for at in range(low, high, limit))
+    return found
+
+
+def _n_words(text: Analysis, start: int, end: int) -> int:
+    words = text.words_between(start, end)
+    return words.stop - words.start
+
+
+def word_vectors(text: Analysis, vectors: Floats, spans: NDArray[np.integer], offset: int = 0) -> Floats:
+    """(n, d) unit rows: the mean of the token vectors that touch each word; a row of zeros where no token does.
+
+    Parameters
+    ----------
+    vectors, spans
+        Token vectors (m, d) and their spans (m, 2) in the block that starts at ``offset``.
+    """
+    result = np.zeros((len(text.ids), vectors.shape[1]), dtype=np.float32)
+    if not len(vectors) or not len(text.ids):
+        return result
+    starts, ends = spans[:, 0] + offset, spans[:, 1] + offset
+    first = np.searchsorted(ends, text.starts, side="right")
+    last = np.searchsorted(starts, text.ends, side="left")
+    totals = np.concatenate([np.zeros((1, vectors.shape[1])), np.cumsum(vectors, axis=0, dtype=np.float64)])
+    touched = last > first
+    result[touched] = totals[last[touched]] - totals[first[touched]]
+    lengths = np.linalg.norm(result, axis=1, keepdims=True)
+    return result / np.where(lengths > 0, lengths, 1.0).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Cosines of the claims' words (m) with the best word of each evidence sentence (s).
+
+    ``plain`` and ``relational`` are (m, s) float32.
+    """
+
+    plain: Floats
+    relational: Floats
+
+
+def align(grid: Grid, claims: Sequence[Floats], evidence: Sequence[Floats]) -> Alignment:
+    """Align the words of all claims with those of all evidence texts.
+
+    Parameters
+    ----------
+    claims, evidence
+        Word vectors of each claim and of each evidence text, in the grid's order.
+    """
+    shape = (len(grid.ids), grid.n_sentences)
+    if not shape[0] or not len(grid.word_ids):
+        return Alignment(np.zeros(shape, np.float32), np.zeros(shape, np.float32))
+    cosines = np.concatenate(claims) @ np.concatenate(evidence).T
+    around = _around(cosines, _steps([len(words) for words in evidence]))
+    related = np.empty_like(cosines)
+    for rows in grid.rows:
+        related[rows] = _related(cosines[rows], around[rows], grid.weight[rows] > 0)
+    return Alignment(_sentence_best(cosines, grid), _sentence_best(related, grid))
+
+
+def _steps(lengths: Sequence[int]) -> Ints:
+    """Where each column goes when the texts are parted by gaps that no reach can cross."""
+    gaps = np.repeat(np.arange(len(lengths)) * _EVIDENCE_REACH, lengths)
+    return (np.arange(len(gaps)) + gaps + _EVIDENCE_REACH).astype(np.int64)
+
+
+def _related(cosines: Floats, around: Floats, content: NDArray[np.bool_]) -> Floats:
+    """Mean of each word's cosine at a place and its neighbours' best cosines around that place."""
+    places = np.flatnonzero(content)
+    if len(places) < 2:
+        return cosines
+    n = len(places)
+    distance = np.abs(np.arange(n)[:, None] - np.arange(n)[None, :])
+    near = ((distance > 0) & (distance <= _CLAIM_REACH)).astype(np.float32)
+    related = cosines.copy()
+    related[places] = (cosines[places] + near @ around[places] / near.sum(axis=1, keepdims=True)) / 2
+    return related
+
+
+def _around(values: Floats, steps: Ints) -> Floats:
+    """Highest value within :data:`_EVIDENCE_REACH` columns to each side in the same text, by doubling."""
+    best = np.full((len(values), int(steps[-1]) + 1 + _EVIDENCE_REACH), -1.0, dtype=np.float32)
+    best[:, steps] = values
+    width, reach = 2 * _EVIDENCE_REACH + 1, 1
+    while reach < width:
+        step = min(reach, width - reach)
+        best = np.maximum(best[:, :-step], best[:, step:])
+        reach += step
+    return best[:, steps - _EVIDENCE_REACH]
+
+
+def _sentence_best(values: Floats, grid: Grid) -> Floats:
+    """(m, s) the highest value of each row inside each sentence; 0 where a sentence has no word."""
+    result = np.zeros((len(values), grid.n_sentences), dtype=np.float32)
+    sentences, firsts = np.unique(grid.word_sentence, return_index=True)
+    result[:, sentences] = np.maximum.reduceat(values, firsts, axis=1)
+    return result
+
+
+def alignment_features(grid: Grid, alignment: Alignment, spans: Windows) -> Floats:
+    """(c, w, len(ALIGNMENT)) float32: what each window says about each claim."""
+    rows = [_claim_alignment(grid, alignment, number, spans) for number in range(len(grid.claims))]
+    return np.stack(rows) if rows else np.zeros((0, len(spans), len(ALIGNMENT)), dtype=np.float32)
+
+
+def _claim_alignment(grid: Grid, alignment: Alignment, number: int, spans: Windows) -> Floats:
+    rows = grid.rows[number]
+    keep = np.flatnonzero(grid.weight[rows] > 0)
+    if not len(keep):
+        keep = np.arange(rows.stop - rows.start)
+    out = np.ones((len(spans), len(ALIGNMENT)), dtype=np.float32)
+    if not len(keep):
+        return out
+    weight, kind = grid.weight[rows][keep] + 1e-3, grid.kind[rows][keep]
+    sentence_plain = alignment.plain[rows][keep]
+    plain = in_windows(sentence_plain, spans)
+    related = in_windows(alignment.relational[rows][keep], spans)
+    special = (kind == NAME) | (kind == NUMBER)
+    best = best_sentences(weight @ sentence_plain / weight.sum(), spans)
+    out[:, 5] = weight @ plain / weight.sum()
+    out[:, 0] = plain[special].min(axis=0) if special.any() else out[:, 5]
+    out[:, 1] = _worst(plain, 3)
+    out[:, 2] = related.min(axis=0)
+    out[:, 3] = _worst(related, 3)
+    out[:, 4] = weight @ related / weight.sum()
+    out[:, 6] = _worst(sentence_plain[:, best], 3)
+    missing = in_windows(grid.present[rows][keep], spans) < 0.99
+    out[:, 7] = np.where(missing.any(axis=0), (plain * missing).sum(axis=0) / np.maximum(missing.sum(axis=0), 1), 1.0)
+    return out
+
+
+def _worst(values: Floats, n: int) -> Floats:
+    """(w,) mean of the ``n`` lowest values of each column."""
+    n = min(n, len(values))
+    return np.partition(values, n - 1, axis=0)[:n].mean(axis=0)
+
+
+# ------------------------------------------------------------------------------
+# Narrow, explained signs that a text contradicts a claim.
+#
+# A contradiction is reported only where one can point at it: the same slot holds another number, date or name; the same
+# sentence with a negation added; a listed opposite. Whatever else contradicts (world knowledge, roles exchanged,
+# opposites that are not listed) is not seen here and stays "not mentioned".
+
+
+#: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
+REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.8, "antonym": 0.7}
+#: The same for a number whose whole slot is the same, word for word: the rest of the claim may then be told elsewhere.
+REST_IN_PLACE = 0.35
+#: Words on each side that make the slot of a number or name.
+_SLOT = 3
+#: Kinds of names that could fill the same slot have the same value here.
+_COMPARED = {"name": "name", "title": "name", "code": "code"}
+#: A sentence below this cover is not looked at.
+_CANDIDATE = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """One sign of contradiction: its probability, its kind, the words of the claim and of the evidence."""
+
+    probability: float
+    kind: str
+    claimed: str
+    found: str
+
+    @property
+    def text(self) -> str:
+        """For people, the same in every language: ``2014 ≠ 2015``."""
+        return f"{self.claimed} ≠ {self.found}"
+
+
+@cache
+def _opposites() -> dict[int, frozenset[int]]:
+    """Id of a word → ids of its opposites, as :func:`workbench.evidence.offline.words.word_id` numbers them."""
+    table = tomllib.loads(resources.files(__package__).joinpath("antonyms.toml").read_text(encoding="utf-8"))
+    found: dict[int, set[int]] = {}
+    for value in table.values():
+        for line in value.strip().splitlines():
+            left, right = ({word_id(word) for word in side.split()} for side in line.split(" : "))
+            for mine, others in ((left, right), (right, left)):
+                for number in mine:
+                    found.setdefault(number, set()).update(others - mine)
+    return {number: frozenset(others) for number, others in found.items()}
+
+
+@cache
+def _opposite_words() -> dict[str, tuple[str, ...]]:
+    """Word → its listed opposites as written; only pairs in the same place of both sides, where there are as many."""
+    table = tomllib.loads(resources.files(__package__).joinpath("antonyms.toml").read_text(encoding="utf-8"))
+    found: dict[str, tuple[str, ...]] = {}
+    for value in table.values():
+        for line in value.strip().splitlines():
+            left, right = (side.split() for side in line.split(" : "))
+            for mine, others in ((left, right), (right, left)):
+                for at, word in enumerate(mine):
+                    found.setdefault(word, (others[min(at, len(others) - 1)], *others))
+    return found
+
+
+def opposite_words(word: str) -> tuple[str, ...]:
+    """Listed opposites of a folded word, the best fitting form first; empty when it is not listed."""
+    return _opposite_words().get(word, ())
+
+
+def opposites(claim: ClaimWords) -> list[tuple[int, frozenset[int]]]:
+    """The claim's words that have listed opposites: (index into the word arrays, ids of the opposites)."""
+    known = _opposites()
+    ids = claim.source.ids[claim.words].tolist()
+    return [(claim.words.start + at, known[number]) for at, number in enumerate(ids) if number in known]
+
+
+def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
+    """(sentence, sign) for each sentence of the grid that shows a sign against claim ``number``."""
+    cover = _rest_cover(grid, number)
+    claim, present = grid.claims[number], grid.present[grid.rows[number]]
+    with_before = np.where(grid.leaning, cover + np.roll(cover, 1), cover)
+    for sentence in np.flatnonzero(with_before >= _CANDIDATE):
+        text, at = grid.locate(int(sentence))
+        if text is not claim.source:
+            told = present[:, sentence]
+            before = np.maximum(told, present[:, sentence - 1]) if grid.leaning[sentence] else told
+            sign = strongest(claim, text, at, told, before)
+            if sign is not None:
+                yield int(sentence), sign
+
+
+def conflicts(grid: Grid, answer_at: int, claims: Sequence[int]) -> list[tuple[int, int, float]]:
+    """Pairs of claims of one answer that contradict each other: (number, number, probability).
+
+    Parameters
+    ----------
+    answer_at
+        Number of the answer among the grid's texts.
+    claims
+        Numbers of the answer's claims.
+    """
+    offset = int(grid.offsets[answer_at])
+    found: dict[tuple[int, int], float] = {}
+    for number in claims:
+        cover = _rest_cover(grid, number)
+        for other in claims:
+            sentence = _sentence_of(grid.claims[other])
+            if _sentence_of(grid.claims[number]) == sentence or cover[offset + sentence] < _CANDIDATE:
+                continue
+            present = grid.present[grid.rows[number], offset + sentence]
+            sign = strongest(grid.claims[number], grid.texts[answer_at], sentence, present, alone=True)
+            if sign is not None:
+                pair = (min(number, other), max(number, other))
+                found[pair] = max(sign.probability, found.get(pair, 0.0))
+    return [(*pair, probability) for pair, probability in sorted(found.items())]
+
+
+def _rest_cover(grid: Grid, number: int) -> NDArray[Any]:
+    """(s,) share of the claim's words, numbers left out, that each sentence holds (by rarity)."""
+    rows = grid.rows[number]
+    weight = np.where(grid.kind[rows] == NUMBER, 0.0, grid.weight[rows])
+    return (weight @ grid.present[rows]) / max(float(weight.sum()), 1e-6)
+
+
+def _sentence_of(claim: ClaimWords) -> int:
+    return max(int(np.searchsorted(claim.source.bounds[:, 0], claim.start, side="right")) - 1, 0)
+
+
+def strongest(
+    claim: ClaimWords, text: Analysis, sentence: int, present: Any, before: Any = None, *, alone: bool = False
+) -> Sign | None:
+    """The strongest sign of one sentence against a claim.
+
+    Parameters
+    ----------
+    present
+        (m,) how far the sentence holds the claim's words.
+    before
+        (m,) how far it holds them together with the sentence before that it leans on ("It costs …"); for numbers only.
+    alone
+        Whether only this sentence of the text counts: a number that stands elsewhere in it is no excuse.
+    """
+    words = _Sentence(text, sentence, alone=alone)
+    signs = [
+        *_numbers(claim, words, present if before is None else before),
+        *_names(claim, words, present),
+        *_negation(claim, words, present),
+        *_antonym_pairs(claim, words, present),
+    ]
+    return max(signs, key=lambda sign: sign.probability, default=None)
+
+
+class _Sentence:
+    """The words of one sentence of an analysed text."""
+
+    def __init__(self, text: Analysis, number: int, *, alone: bool = False) -> None:
+        self.text, self.number = text, number
+        start, end = text.bounds[number]
+        self.scope = text.folded[start:end] if alone else text.folded
+        self.words = text.words_between(int(start), int(end))
+        self.ids = text.ids[self.words]
+        self.weight = text.weight[self.words]
+        self.id_set = frozenset(self.ids.tolist())
+        self.quantities = text.quantities[_run(text.quantity_sentence, number)]
+        self.names = text.names[_run(text.name_sentence, number)]
+        self.alone = alone
+
+    @property
+    def known(self) -> Numbers:
+        """The numbers that are no contradiction: those of the sentence, or of its whole text."""
+        return _numbers_of(self.text.text, self.number if self.alone else None)
+
+
+def _run(sentences: Ints, number: int) -> slice:
+    """Where ``number`` stands in a sorted array."""
+    low, high = np.searchsorted(sentences, [number, number + 1]).tolist()
+    return slice(low, high)
+
+
+@lru_cache(maxsize=256)
+def _numbers_of(text: str, sentence: int | None) -> Numbers:
+    found = analyse(text)
+    inside = slice(None) if sentence is None else _run(found.quantity_sentence, sentence)
+    return Numbers((quantity, 0) for quantity in found.quantities[inside])
+
+
+def _rest(claim: ClaimWords, present: Any, left_out: slice) -> float:
+    """Rarity-weighted share of the claim's content words that the sentence holds, some words left out."""
+    weight = claim.source.weight[claim.words].copy()
+    weight[left_out] = 0.0
+    total = float(weight.sum())
+    return float(weight @ present) / total if total > 0.3 else 0.0
+
+
+def _inside(claim: ClaimWords, start: int, end: int) -> slice:
+    words = claim.source.words_between(start, end)
+    return slice(words.start - claim.words.start, max(words.start, words.stop) - claim.words.start)
+
+
+def _slot(text: Analysis, start: int, end: int, low: int, high: int) -> frozenset[int]:
+    """Ids of the content words next to ``[start, end)``, within the words ``[low, high)``."""
+    inside = text.words_between(start, end)
+    before = (at for at in range(inside.start - 1, low - 1, -1) if text.kind[at] != FUNCTION)
+    after = (at for at in range(max(inside.stop, inside.start), high) if text.kind[at] != FUNCTION)
+    near = (*islice(before, _SLOT), *islice(after, _SLOT))
+    return frozenset(int(text.ids[at]) for at in near if text.kind[at] != NUMBER)
+
+
+def _same_slot(claim: ClaimWords, mine: Quantity | Entity, words: _Sentence, other: Quantity | Entity) -> float:
+    """Share of the neighbours that two places have in common, of the smaller neighbourhood."""
+    left = _slot(claim.source, mine.start, mine.end, claim.words.start, claim.words.stop)
+    right = _slot(words.text, other.start, other.end, words.words.start, words.words.stop)
+    if not left or not right:
+        return 0.0
+    return len(left & right) / min(len(left), len(right))
+
+
+def _numbers(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
+    mine = quantities_of(claim)
+    if not mine or not words.quantities:
+        return
+    claimed = Numbers((quantity, 0) for quantity in mine)
+    open_slots = [other for other in words.quantities if not claimed.held_by(other)][:_MANY]
+    unheld = (quantity for quantity in mine if not words.known.holding(quantity))
+    for quantity in islice(unheld, _MANY if open_slots else 0):
+        rest = _rest(claim, present, _inside(claim, quantity.start, quantity.end))
+        if rest < REST_IN_PLACE:
+            continue
+        for other in open_slots:
+            if not _comparable(quantity, other):
+                continue
+            slot = _same_slot(claim, quantity, words, other)
+            if slot >= (0.5 if rest >= REST["number"] else 0.99):
+                yield Sign(_level(rest, slot), "number", quantity.text, other.text)
+
+
+def _comparable(claimed: Quantity, found: Quantity) -> bool:
+    """Whether two numbers could fill the same slot: the same kind and unit, and dates with the same parts."""
+    if claimed.kind == "ordinal" or found.kind == "ordinal":
+        return claimed.kind == found.kind
+    if claimed.kind == "date" and found.kind == "date":
+        mine, theirs = date_parts(claimed), date_parts(found)
+        return any(mine[part] != theirs[part] for part in mine.keys() & theirs.keys())
+    return claimed.kind == found.kind and (claimed.unit == found.unit or claimed.kind == "version")
+
+
+def _level(rest: float, slot: float) -> float:
+    """Probability of a sign from how alike the rest is; between .5 and .95."""
+    return round(min(0.95, 0.35 + 0.4 * rest + 0.2 * slot), 4)
+
+
+def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
+    mine = [name for name in names_of(claim) if name.kind in _COMPARED]
+    known = claim.source.folded[claim.start : claim.end]
+    for name in mine:
+        rows = _inside(claim, name.start, name.end)
+        if not len(present[rows]) or float(np.max(present[rows])) > 0:
+            continue
+        said = claim.source.folded[name.start : name.end]
+        if name.kind == "code" and holds_code(words.scope, said):
+            continue
+        elsewhere = said in words.scope
+        rest = _rest(claim, present, rows)
+        if rest < REST["name elsewhere" if elsewhere else "name"]:
+            continue
+        for other in words.names:
+            if _COMPARED.get(other.kind) != _COMPARED[name.kind] or words.text.folded[other.start : other.end] in known:
+                continue
+            slot = _same_slot(claim, name, words, other)
+            if slot >= (0.99 if elsewhere else 0.6):
+                yield Sign(_level(rest, slot) - 0.05, "name", name.text, other.text)
+
+
+def _negation(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
+    """The claim and the sentence say the same around a negation that only one of them has."""
+    mine = claim_negations(claim).tolist()
+    start, end = words.text.bounds[words.number].tolist()
+    theirs = [at for at in words.text.negation_spans[:, 0].tolist() if start <= at < end]
+    if (len(mine) + len(theirs)) % 2 != 1 or len(mine) + len(theirs) > 3:
+        return
+    rest = _rest(claim, present, slice(0, 0))
+    if rest < REST["negation"]:
+        return
+    said = claim.source.folded[claim.start : claim.end]
+    if len(mine) > len(theirs):
+        facing = all(_words_around(claim.source, claim.words, at, words.id_set, words.text.folded[start:end]) for at in mine)
+    else:
+        facing = all(_words_around(words.text, words.words, at, claim.id_set, said) for at in theirs)
+    if facing:
+        shown, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
+        yield Sign(_level(rest, 0.5), "negation", shown[:80], found[:80])
+
+
+def _words_around(text: Analysis, span: slice, at: int, others: frozenset[int], other: str) -> bool:
+    """Whether the nearest content words before and after a negation stand in the other text; Han also inside its words,
+    since the segmenter cuts 不是指 and 是指 differently."""
+    place = int(np.searchsorted(text.starts, at, side="right")) - 1
+    before = [w for w in range(span.start, place) if text.kind[w] != FUNCTION][-1:]
+    after = [w for w in range(place + 1, span.stop) if text.kind[w] != FUNCTION][:2]
+    return bool(before or after) and all(
+        int(text.ids[w]) in others or (text.han and text.folded[int(text.starts[w]) : int(text.ends[w])] in other)
+        for w in [*before, *after]
+    )
+
+
+def _antonym_pairs(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
+    negated = words.text.negations[words.number] > 0 or len(claim_negations(claim)) > 0
+    for at, others in opposites(claim):
+        row = at - claim.words.start
+        hit = [place for place, number in enumerate(words.ids.tolist()) if number in others]
+        if not hit or present[row] > 0.99 or negated or others & claim.id_set:
+            continue
+        rest = _rest(claim, present, slice(row, row + 1))
+        if rest < REST["antonym"]:
+            continue
+        place = words.words.start + hit[0]
+        mine = Entity(int(claim.source.starts[at]), int(claim.source.ends[at]), "", "")
+        other = Entity(int(words.text.starts[place]), int(words.text.ends[place]), "", "")
+        slot = _same_slot(claim, mine, words, other)
+        if slot >= (0.99 if _word(claim, at) in words.scope else 0.5):
+            text = (claim.source.text[mine.start : mine.end], words.text.text[other.start : other.end])
+            yield Sign(_level(rest, slot) - 0.05, "antonym", *text)
+
+
+def _word(claim: ClaimWords, at: int) -> str:
+    return claim.source.folded[int(claim.source.starts[at]) : int(claim.source.ends[at])]

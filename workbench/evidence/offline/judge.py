@@ -1,0 +1,297 @@
+"""The judge that needs no language model: embeddings, lexical evidence and a small trained logistic model.
+
+What it cannot see: who did what to whom inside one sentence, knowledge added in plausible words, a faithful paraphrase
+that shares no words, negations and opposites outside its list. Probabilities are calibrated, so that such claims lie in
+the unsure band rather than at either end. Judgements depend on the sample alone, never on what it is examined with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.schema import Sample
+from workbench.data.text.markers import Refusal, refusal
+from workbench.evidence.cache import Cache
+from workbench.evidence.encoders.base import CachedEncoder, Encoder, encoder_identity
+from workbench.evidence.encoders.resolve import remembered
+from workbench.evidence.judge import MAX_CLAIMS, Claim, SampleEvidence
+from workbench.evidence.offline import examination
+from workbench.evidence.offline.examination import (
+    Examination,
+    claim_parts,
+    joints,
+    serious_kinds,
+    span_features,
+    word_support,
+)
+from workbench.evidence.offline.features import claim_negations, conflicts
+from workbench.evidence.offline.models import (
+    AnswerSimilarity,
+    Coefficients,
+    RefusalModel,
+    excess,
+    load_coefficients,
+    load_refusal_model,
+)
+from workbench.evidence.offline.vectors import TextVectors, VectorStore
+from workbench.evidence.offline.words import Analysis
+
+Floats = NDArray[Any]
+
+#: Samples whose texts are encoded together.
+BATCH = 64
+#: Raised when a change of code changes verdicts.
+VERSION = "4"
+
+#: Support from which a claim stands in a context, with all its numbers.
+STATED = 0.6
+
+
+class OfflineJudge:
+    """A judge without a language model and without a network.
+
+    Parameters
+    ----------
+    encoder
+        A name that :func:`~workbench.evidence.encoders.base.resolve_encoder` knows, an encoder, or ``"none"`` (or None) for
+        words alone. Encoders without coefficients of their own give similarities; support is then judged by the
+        lexical model (method ``offline-lexical``).
+    cache
+        Where vectors of texts are kept between runs for encoders without token vectors; None = in memory only.
+    """
+
+    def __init__(self, encoder: str | Encoder | None = "auto", cache: Cache | None = None) -> None:
+        self._wanted, self._cache = encoder, cache
+
+    @cached_property
+    def encoder(self) -> Encoder | None:
+        """The encoder, loaded when it is first needed; None for words alone."""
+        if self._wanted is None or self._wanted == "none":
+            return None
+        found = remembered(self._wanted, Cache(name="vectors.sqlite"))
+        return found if self._cache is None else cast(Encoder, CachedEncoder(found, self._cache))
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """The models in use."""
+        found = load_coefficients(None if self.encoder is None else self.encoder.name)
+        able = hasattr(self.encoder, "encode_with_tokens") or hasattr(self.encoder, "token_vectors")
+        return found if able or not found.uses_tokens else load_coefficients(None)
+
+    @property
+    def method(self) -> str:
+        """``offline-e5``, or ``offline-lexical`` without an encoder that has coefficients."""
+        return self.coefficients.method
+
+    @cached_property
+    def name(self) -> str:
+        """Goes into cache keys: the code's version, the coefficients' version, the encoder."""
+        encoder = "none" if self.encoder is None else encoder_identity(self.encoder)
+        refusals = "" if self._refusals is None else f"-{self._refusals.version}"
+        return f"{self.method}/{VERSION}-{self.coefficients.version}{refusals}/{encoder}"
+
+    @cached_property
+    def _refusals(self) -> RefusalModel | None:
+        """The models of refusals that read vectors; None where words alone must do."""
+        if self.encoder is None or not self.coefficients.uses_tokens:
+            return None
+        return load_refusal_model(self.encoder.name)
+
+    @cached_property
+    def _store(self) -> VectorStore | None:
+        return None if self.encoder is None else VectorStore(self.encoder, tokens=self.coefficients.uses_tokens)
+
+    def examine(self, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
+        """Yield the evidence of each sample in order; texts are encoded in batches of :data:`BATCH` samples.
+
+        Raises
+        ------
+        EncoderError
+            When the encoder cannot be loaded or returns what is no vector.
+        """
+        for start in range(0, len(samples), BATCH):
+            batch = samples[start : start + BATCH]
+            passages, queries = self._vectors(batch)
+            for sample in batch:
+                declined = self._refusal(sample, passages, queries)
+                seen = Examination(sample, self.coefficients, passages, queries, declined.declines)
+                yield self._evidence(seen, declined)
+
+    def _vectors(self, batch: Sequence[Sample]) -> tuple[dict[str, TextVectors], dict[str, TextVectors]]:
+        if self._store is None:
+            return {}, {}
+        passages = [text for sample in batch for text in _passages(sample, self.coefficients.uses_tokens)]
+        return self._store.get(passages, "passage"), self._store.get([s.question for s in batch], "query")
+
+    # -- one sample ------------------------------------------------------------------------------------------
+
+    def _evidence(self, seen: Examination, declined: Refusal) -> SampleEvidence:
+        evidence = SampleEvidence(sample_id=seen.sample.sample_id, method=self.method)
+        entail, contradict = self._support(seen)
+        t = seen.n_contexts
+        evidence.entail = entail[:, :t].copy()
+        evidence.contradict = _conflicting(evidence.entail, contradict[:, :t])
+        evidence.stitched_entail, across = _stitched(seen, entail, contradict)
+        evidence.stitched_contradict = None if across is None else _conflicting(evidence.entail, across)
+        evidence.spans = seen.evidence_spans()
+        evidence.claims = self._claims(seen, entail, contradict)
+        self._relevance(seen, evidence)
+        self._answer(seen, evidence, declined)
+        evidence.conflicts = _conflicts(seen)
+        _say_caps(seen, evidence)
+        return evidence
+
+    def _support(self, seen: Examination) -> tuple[Floats, Floats]:
+        """(n, texts) entailment and contradiction of each claim by each text of the sample."""
+        return seen.by_text
+
+    def _claims(self, seen: Examination, entail: Floats, contradict: Floats) -> list[Claim]:
+        made = []
+        for number, (span, words) in enumerate(zip(seen.spans, seen.claims, strict=True)):
+            parts = self._parts(seen, number)
+            other = seen.reference_at if span.side == "answer" else seen.answer_at
+            claim = Claim(span.side, words.source.text[span.start : span.end], span.start, span.end, span.sentence)
+            if other >= 0:
+                claim.other_entail = float(entail[number, other])
+                claim.other_contradict = float(contradict[number, other])
+            claim.spans, claim.kinds = parts, serious_kinds(words, parts)
+            claim.reason = _signs(seen, number)
+            made.append(claim)
+        return made
+
+    def _parts(self, seen: Examination, number: int) -> list[dict[str, Any]]:
+        claim, window = seen.claims[number], int(seen.best_windows[number])
+        n = claim.n_words
+        if window < 0:
+            return claim_parts(claim, np.zeros(n, dtype=np.float32), 0.0)
+        cover = seen.sentence_scores(number)
+        features = span_features(seen.grid, seen.alignment, number, seen.windows, window)
+        first, last = int(seen.windows.first[window]), int(seen.windows.last[window])
+        best = first + int(np.argmax(cover[first:last]))
+        same = seen.grid.negations[best] % 2 == len(claim_negations(claim)) % 2
+        support = word_support(self.coefficients.models["span"], features, claim.source.kind[claim.words])
+        return claim_parts(claim, support, 0.9 if same else 0.2)
+
+    # -- relevance -------------------------------------------------------------------------------------------
+
+    def _relevance(self, seen: Examination, evidence: SampleEvidence) -> None:
+        evidence.relevance_basis = "reference" if seen.reference is not None else "question"
+        evidence.similarity = seen.similarities()
+        if self.encoder is None:
+            evidence.missing["similarity"] = ("skipped", "the judge runs without an encoder")
+        evidence.relevance = self._context_relevance(seen, evidence.relevance_basis, evidence.similarity)
+        evidence.n_sentences = np.diff(seen.grid.offsets)[: seen.n_contexts].astype(np.float32)
+        evidence.relevant_sentences = self._relevant_sentences(seen, evidence.relevance_basis)
+
+    def _context_relevance(self, seen: Examination, basis: str, similarity: Floats) -> Floats:
+        """(T,) by the model of the basis, and where question and context differ in script by the one for that."""
+        across, models = examination.across(seen), self.coefficients.models
+        near = np.where(
+            across, self._excess(similarity, "question_passage_across"), self._excess(similarity, "question_passage")
+        )
+        features = examination.features_of(seen, near.astype(np.float32))
+        same = models[f"relevance_{basis}"].probability(features, examination.REFERENCE)
+        if not across.any():
+            return same
+        other = models[f"relevance_{basis}_across"].probability(features, examination.REFERENCE)
+        return np.where(across, other, same)
+
+    def _relevant_sentences(self, seen: Examination, basis: str) -> Floats:
+        """(T,) number of sentences of each context with probability ≥ .5 of being relevant."""
+        similarity = self._excess(seen.sentence_similarities(), "question_sentence")
+        features = examination.sentence_features_of(seen, similarity)
+        model = self.coefficients.models[f"sentence_{basis}"]
+        relevant = model.probability(features, examination.SENTENCE) >= 0.5
+        total = np.concatenate([[0], np.cumsum(relevant)])
+        offsets = seen.grid.offsets[: seen.n_contexts + 1]
+        return (total[offsets[1:]] - total[offsets[:-1]]).astype(np.float32)
+
+    def _excess(self, cosines: Floats, pairs: str) -> Floats:
+        return excess(cosines, self.coefficients.random_pairs.get(pairs))
+
+    # -- the answer as a whole -------------------------------------------------------------------------------
+
+    def _answer(self, seen: Examination, evidence: SampleEvidence, declined: Refusal) -> None:
+        if seen.answer is None:
+            return
+        evidence.relevancy = self._relevancy(seen, seen.answer, seen.answer_cosine(0, len(seen.answer.text)))
+        evidence.answer_similarity = self._answer_similarity(seen)
+        evidence.declines = declined.declining
+        evidence.residual = declined.left if declined.declines else 0.0
+
+    def _refusal(
+        self, sample: Sample, passages: dict[str, TextVectors], queries: dict[str, TextVectors]
+    ) -> Refusal:
+        answer, phrases = sample.answer or "", sample.refusal_phrases
+        vectors = passages.get(answer)
+        if self._refusals is None or vectors is None or not self._refusals.reads(vectors):
+            return refusal(answer, phrases, sample.question)
+        return self._refusals.refusal(answer, vectors, phrases, sample.question, queries.get(sample.question))
+
+    def _relevancy(self, seen: Examination, answer: Analysis, cosine: float) -> float:
+        """Calibrated probability that ``answer`` addresses the question."""
+        similarity = self._excess(np.array([cosine], dtype=np.float32), "question_answer")
+        features = examination.relevancy_features(seen.rows[len(seen.claims)], answer, float(similarity[0]))
+        return float(self.coefficients.models["relevancy"].probability(features[None], examination.RELEVANCY)[0])
+
+    def _answer_similarity(self, seen: Examination) -> float:
+        if self.encoder is None or seen.answer is None or seen.reference is None:
+            return float("nan")
+        cosine = float(seen.passages[seen.answer.text].text @ seen.passages[seen.reference.text].text)
+        return self._similarity.of(cosine)
+
+    @cached_property
+    def _similarity(self) -> AnswerSimilarity:
+        return AnswerSimilarity(self.encoder, self.coefficients.random_pairs.get("answer_reference"))
+
+
+def _passages(sample: Sample, tokens: bool) -> list[str]:
+    """The texts of a sample that are encoded as passages."""
+    contexts = sample.contexts or ()
+    found = [context.text for context in contexts] + [text for text in (sample.answer, sample.reference) if text]
+    return found + ([joint.text for joint in joints(contexts)] if tokens else [])
+
+
+def _conflicting(entail: Floats, contradict: Floats) -> Floats:
+    """``contradict`` (n, T; NaN stays), no higher than the best support of a claim that stands in a context.
+
+    Another context that says otherwise is then a conflict between contexts (an outdated page, say): the claim does
+    not contradict what the generator was given, though it may be the wrong one of the two to follow.
+    """
+    if not entail.shape[1]:
+        return contradict.copy()
+    best = np.nanmax(entail, axis=1, keepdims=True)
+    return np.where(best >= STATED, np.minimum(contradict, best), contradict).astype(np.float32)
+
+
+def _stitched(seen: Examination, entail: Floats, contradict: Floats) -> tuple[Floats, Floats]:
+    """(n, T) for context t joined with the next chunk of its document, NaN where there is none."""
+    shape = (len(seen.claims), seen.n_contexts)
+    both = [np.full(shape, np.nan, dtype=np.float32) for _ in range(2)]
+    for at, joint in enumerate(seen.joints):
+        for target, source in zip(both, (entail, contradict), strict=True):
+            target[:, joint.left] = source[:, seen.n_contexts + at]
+    return both[0], both[1]
+
+
+def _signs(seen: Examination, number: int) -> str:
+    """What the signs of contradiction against a claim are, for people: ``2014 ≠ 2015``; empty without any."""
+    found = [sign.text for (claim, text), sign in seen.signs.items() if claim == number and text < seen.n_contexts]
+    return "; ".join(dict.fromkeys(found))
+
+
+def _conflicts(seen: Examination) -> list[tuple[int, int, float]]:
+    """Pairs of answer claims that contradict each other by one of the narrow signs."""
+    mine = [at for at, span in enumerate(seen.spans) if span.side == "answer" and not span.value]
+    return conflicts(seen.grid, seen.answer_at, mine) if len(mine) > 1 else []
+
+
+def _say_caps(seen: Examination, evidence: SampleEvidence) -> None:
+    sides = [("answer", seen.answer_capped), ("reference", seen.reference_capped)]
+    capped = [side for side, cut in sides if cut]
+    evidence.reason = "; ".join(f"more than {MAX_CLAIMS} claims in the {side}: the rest is left out" for side in capped)

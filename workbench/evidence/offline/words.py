@@ -1,0 +1,716 @@
+"""What the offline judge works out once for each text: words, their rarity, grams, sentences, numbers and names.
+
+An :class:`Analysis` holds arrays, one entry a word or a gram, with offsets in the text as given; everything that
+compares two texts is arithmetic on these arrays (:mod:`workbench.evidence.offline.features`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
+from importlib import resources
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.text import markers
+from workbench.data.text.quantities import Entity, Quantity, entities, quantities, same_quantity, traits
+from workbench.data.text.sentences import sentences
+from workbench.data.text.words import normalise_with_map, stem, stop_words, tokens
+
+# ------------------------------------------------------------------------------
+# The numbers and dates of texts, looked up by what they say.
+#
+# A claim's number stands in a text when some number there says at least as much. Beside that, a small count may be told in
+# other words, and a number may be rounded.
+
+
+#: Counts up to this may be counted or told in other words ("both", a list of three).
+_COUNTED = 12
+#: A rounded number lies this near to the one it stands for.
+_ROUNDED = 0.1
+
+
+class Numbers:
+    """The distinct numbers and dates of texts and where they stand; a look-up compares with the few that come close.
+
+    Attributes
+    ----------
+    places
+        Each distinct number with the sentences that it stands in, some of them repeatedly.
+    """
+
+    def __init__(self, found: Iterable[tuple[Quantity, int]]) -> None:
+        self.places: dict[Quantity, list[int]] = {}
+        for quantity, place in found:
+            self.places.setdefault(said(quantity), []).append(place)
+        self._near: dict[Any, list[Quantity]] = {}
+        for quantity in self.places:
+            for trait in traits(quantity):
+                self._near.setdefault(trait, []).append(quantity)
+
+    def near(self, quantity: Quantity) -> list[Quantity]:
+        """The distinct numbers that could hold ``quantity`` or be held by it."""
+        return list(dict.fromkeys(other for trait in traits(quantity) for other in self._near.get(trait, ())))
+
+    def holding(self, claimed: Quantity) -> list[Quantity]:
+        """The distinct numbers that hold ``claimed``, see :func:`holds_quantity`."""
+        return [other for other in self.near(claimed) if holds_quantity(other, claimed)]
+
+    def held_by(self, evidence: Quantity) -> list[Quantity]:
+        """The distinct numbers that ``evidence`` holds."""
+        return [claimed for claimed in self.near(evidence) if holds_quantity(evidence, claimed)]
+
+    @cached_property
+    def years(self) -> dict[int, set[int]]:
+        """The years named in each sentence that names one."""
+        found: dict[int, set[int]] = {}
+        for quantity, places in self.places.items():
+            if "y" in (parts := date_parts(quantity)):
+                for place in places:
+                    found.setdefault(place, set()).add(parts["y"])
+        return found
+
+    def on_day(self, month: int, day: int) -> list[int]:
+        """The sentences that name a day without its year."""
+        near = self._near.get(("d", day), ())
+        return [at for other in near if date_parts(other) == {"m": month, "d": day} for at in self.places[other]]
+
+
+def said(quantity: Quantity) -> Quantity:
+    """A number apart from where it stands and, unless a version could be written so, how it is written."""
+    text = quantity.text.strip() if quantity.kind == "number" and quantity.unit is None else ""
+    return replace(quantity, start=0, end=0, text=text)
+
+
+def holds_quantity(evidence: Quantity, claimed: Quantity) -> bool:
+    """Whether a number of the evidence says at least what the claimed one says.
+
+    The same number; a fuller date (2014-05-01 holds 2014); a range holds its two ends; a unit that only one of them has
+    does not part them (it may stand in the head of a table).
+    """
+    if same_quantity(evidence, claimed):
+        return True
+    if evidence.kind == "date" and claimed.kind in ("date", "number"):
+        return _fuller_date(evidence, claimed)
+    if {claimed.kind, evidence.kind} & {"ordinal", "version", "date", "time"}:
+        return False
+    if claimed.unit != evidence.unit and claimed.unit is not None and evidence.unit is not None:
+        return False
+    if claimed.value is None:
+        return (claimed.low, claimed.high) == (evidence.low, evidence.high)
+    return claimed.value in (evidence.value, evidence.low, evidence.high)
+
+
+def _fuller_date(evidence: Quantity, claimed: Quantity) -> bool:
+    mine, theirs = date_parts(claimed), date_parts(evidence)
+    return bool(mine) and all(theirs.get(part) == value for part, value in mine.items())
+
+
+def date_parts(date: Quantity) -> dict[str, int]:
+    """``{"y": 2014, "m": 5, "d": 1}`` of a date; a bare number that looks like a year is one, others have no parts."""
+    rest = int(date.value or 0)
+    if date.kind != "date":
+        return {"y": rest} if date.unit is None and 1000 <= rest <= 2999 else {}
+    parts: dict[str, int] = {}
+    for part in reversed(date.unit or ""):
+        rest, parts[part] = (rest, rest) if part == "y" else divmod(rest, 100)
+    return parts
+
+
+def sentences_with(quantity: Quantity, theirs: Numbers, n: int) -> NDArray[np.bool_]:
+    """(n,) the sentences that hold a number.
+
+    A date is also held where its day stands without a year and the sentence names no other year (June 19 , 2009).
+    """
+    found = np.zeros(n, dtype=bool)
+    for other in theirs.holding(quantity):
+        found[theirs.places[other]] = True
+    mine = date_parts(quantity) if quantity.kind == "date" else {}
+    if {"y", "m", "d"} <= mine.keys():
+        for at in theirs.on_day(mine["m"], mine["d"]):
+            found[at] |= mine["y"] in theirs.years.get(at, {mine["y"]})
+    return found
+
+
+def may_be_counted(claimed: Quantity) -> bool:
+    """Whether a number is a small count or ordinal: it may be counted in a text, or told there in other words."""
+    bare = claimed.kind in ("number", "ordinal") and claimed.unit in (None, "ordinal")
+    return bare and claimed.value is not None and abs(claimed.value) <= _COUNTED
+
+
+def rounds(claimed: Quantity, exact: Quantity) -> bool:
+    """Whether ``claimed`` has fewer digits than ``exact`` and lies near it; years and dates are not rounded."""
+    mine, theirs = claimed.value, exact.value
+    if mine is None or theirs is None or not mine or date_parts(claimed) or claimed.kind != exact.kind:
+        return False
+    alike = claimed.unit == exact.unit or claimed.unit is None or exact.unit is None
+    return alike and _digits(mine) < _digits(theirs) and abs(mine - theirs) <= _ROUNDED * abs(theirs)
+
+
+def _digits(value: float) -> int:
+    """Digits that count: 1,200 has two, 39.8 three."""
+    return len(f"{abs(value):.12g}".replace(".", "").strip("0"))
+
+
+# ------------------------------------------------------------------------------
+
+
+Ints = NDArray[Any]
+Floats = NDArray[Any]
+
+#: Rarity of a word that is in no list, and of names and numbers; see ``frequencies/*.txt`` for the scale.
+RAREST = 8.5
+#: Kinds of words, as numbers in ``Analysis.kind``.
+TERM, NUMBER, NAME, NEGATION, FUNCTION = range(5)
+
+_HAN_LOW, _HAN_HIGH = 0x3400, 0x9FFF
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """One text in pieces. ``n`` words, ``g`` grams, ``s`` sentences (at least one, unless the text is blank).
+
+    Attributes
+    ----------
+    ids
+        (n,) a 64-bit hash of each word's stem.
+    starts, ends
+        (n,) offsets of the words in ``text``.
+    weight
+        (n,) rarity in the language divided by :data:`RAREST`, in [0, 1]; 0 for function words.
+    kind
+        (n,) :data:`TERM`, :data:`NUMBER`, :data:`NAME`, :data:`NEGATION` or :data:`FUNCTION`.
+    sentence
+        (n,) number of the sentence that a word stands in.
+    bounds
+        (s, 2) offsets of the sentences.
+    grams, gram_word, gram_sentence
+        (g,) hashes of character trigrams (bigrams in Han script), the word each starts in, and its sentence.
+    quantities, quantity_sentence, names, name_sentence
+        What :mod:`workbench.data.text.quantities` found, and where.
+    negation_spans, negations
+        (k, 2) offsets of the negations; (s,) how many stand in each sentence.
+    folded
+        ``text`` in lower case and simplified characters, with the same offsets.
+    han
+        Whether the text is mostly in Han script: texts of different scripts share no words.
+    """
+
+    text: str
+    folded: str
+    han: bool
+    ids: Ints
+    starts: Ints
+    ends: Ints
+    weight: Floats
+    kind: NDArray[np.int8]
+    sentence: Ints
+    bounds: Ints
+    grams: NDArray[np.uint64]
+    gram_word: Ints
+    gram_sentence: Ints
+    quantities: tuple[Quantity, ...]
+    quantity_sentence: Ints
+    names: tuple[Entity, ...]
+    name_sentence: Ints
+    negation_spans: Ints
+    negations: Ints
+
+    def words_between(self, start: int, end: int) -> slice:
+        """The words that lie inside ``[start, end)`` as a slice of the word arrays."""
+        return slice(int(np.searchsorted(self.starts, start)), int(np.searchsorted(self.ends, end, side="right")))
+
+
+@lru_cache(maxsize=4096)
+def analyse(text: str) -> Analysis:
+    """The :class:`Analysis` of ``text``; the latest few thousand are kept."""
+    folded = fold(text)
+    bounds = _bounds(text)
+    found = tokens(folded)
+    facts = [_word_facts(token.text) for token in found]
+    starts = np.array([token.start for token in found], dtype=np.int64)
+    ends = np.array([token.end for token in found], dtype=np.int64)
+    weight = np.array([fact[1] for fact in facts], dtype=np.float32)
+    kind = np.array([fact[2] for fact in facts], dtype=np.int8)
+    numbers = tuple(quantities(text))
+    names = _names(text, numbers)
+    _mark(kind, weight, starts, ends, names, NAME)
+    _mark(kind, weight, starts, ends, numbers, NUMBER)
+    grams, at = _grams(folded)
+    negated = _negations(text, folded, bounds)
+    return Analysis(
+        text=text,
+        folded=folded,
+        han=is_han(folded),
+        ids=np.array([fact[0] for fact in facts], dtype=np.int64),
+        starts=starts,
+        ends=ends,
+        weight=weight,
+        kind=kind,
+        sentence=_sentence_of(bounds, starts),
+        bounds=bounds,
+        grams=grams,
+        gram_word=np.clip(np.searchsorted(starts, at, side="right") - 1, 0, None).astype(np.int64),
+        gram_sentence=_sentence_of(bounds, at),
+        quantities=numbers,
+        quantity_sentence=_sentence_of(bounds, np.array([q.start for q in numbers], dtype=np.int64)),
+        names=names,
+        name_sentence=_sentence_of(bounds, np.array([n.start for n in names], dtype=np.int64)),
+        negation_spans=negated,
+        negations=np.bincount(_sentence_of(bounds, negated[:, 0]), minlength=len(bounds)).astype(np.int64),
+    )
+
+
+def fold(text: str) -> str:
+    """``text`` normalised for matching, each character at its own offset (what folds away is a space)."""
+    plain, offsets = normalise_with_map(text)
+    if offsets.starts is None:
+        return plain
+    characters = [" "] * len(text)
+    for character, start in zip(plain, offsets.starts, strict=True):
+        characters[start] = character
+    return "".join(characters)
+
+
+def is_han(text: str) -> bool:
+    """Whether a text is mostly in Han script; a Han character weighs as two Latin letters."""
+    han = len(_HAN.findall(text))
+    return 2 * han > sum(map(str.isascii, filter(str.isalpha, text))) if han else False
+
+
+def _bounds(text: str) -> Ints:
+    found = [(span.start, span.end) for span in sentences(text)]
+    return np.array(found or [(0, len(text))], dtype=np.int64).reshape(-1, 2)
+
+
+def _sentence_of(bounds: Ints, positions: Ints) -> Ints:
+    return np.clip(np.searchsorted(bounds[:, 0], positions, side="right") - 1, 0, None).astype(np.int64)
+
+
+def _names(text: str, numbers: tuple[Quantity, ...]) -> tuple[Entity, ...]:
+    """Names, titles, quoted terms and identifiers; numbers are kept apart."""
+    taken = {(quantity.start, quantity.end) for quantity in numbers}
+    kinds = ("name", "title", "quoted", "code")
+    found = [e for e in entities(text) if e.kind in kinds and (e.start, e.end) not in taken]
+    spans = [(e.start, e.end) for e in found] + list(taken)
+    more = [e for e in _chinese_names(text) if not any(s < e.end and e.start < t for s, t in spans)]
+    return tuple(sorted([*found, *more], key=lambda entity: entity.start))
+
+
+_HAN = re.compile("[\u3400-\u9fff]")
+
+
+def _chinese_names(text: str) -> list[Entity]:
+    """Names of persons, places and bodies as the segmenter tags them; parts joined by ``·`` are one name."""
+    tag = _tagger()
+    if tag is None or not _HAN.search(text):
+        return []
+    found: list[Entity] = []
+    at = 0
+    for word, flag in tag(text):
+        start = text.find(word, at)
+        if start < 0:
+            continue
+        at = start + len(word)
+        if flag.startswith(("nr", "ns", "nt", "nz")) and _HAN.match(word) and len(word) > 1:
+            joined = found and text[found[-1].end : start] in ("·", "•", "・")
+            begin = found.pop().start if joined else start
+            found.append(Entity(begin, at, text[begin:at], "name"))
+    return found
+
+
+@cache
+def _tagger() -> Any:
+    """rjieba's tagger; None where only jieba is installed, whose tagger is too slow to run on every text."""
+    try:
+        import rjieba
+    except ImportError:
+        return None
+    return rjieba.tag
+
+
+def _mark(kind: NDArray[np.int8], weight: Floats, starts: Ints, ends: Ints, spans: Iterable[Any], value: int) -> None:
+    """Give the words inside ``spans`` a kind; names keep their function words as they are."""
+    for span in spans:
+        low, high = np.searchsorted(starts, span.start), np.searchsorted(ends, span.end, side="right")
+        inside = slice(int(low), max(int(high), int(low)))
+        keep = kind[inside] != FUNCTION if value == NAME else np.ones(inside.stop - inside.start, dtype=bool)
+        kind[inside][keep] = value
+        weight[inside][keep] = 1.0
+
+
+#: A sentence without any of these has no negation; only the others are searched for the listed ones.
+_MAY_NEGATE = re.compile(r"n[o\u2019'e]|lack|fail|unable|impossible|without|[不没无未非别勿莫禁]")
+
+
+def _negations(text: str, folded: str, bounds: Ints) -> Ints:
+    """(k, 2) offsets of the negations."""
+    found = [
+        (start + span.start, start + span.end)
+        for start, end in bounds.tolist()
+        if _MAY_NEGATE.search(folded, start, end)
+        for span in markers.negations(text[start:end])
+    ]
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+# ---------------------------------------------------------------- words
+
+
+@lru_cache(maxsize=131072)
+def _word_facts(word: str) -> tuple[int, float, int]:
+    """(hash of the stem, weight, kind) of a folded word."""
+    number = word_id(word)
+    if word in stop_words() or word in _WEAK:
+        return number, 0.0, FUNCTION
+    return number, min(rarity(word), RAREST) / RAREST, TERM
+
+
+def word_id(word: str) -> int:
+    """A 64-bit hash of the stem of a folded word, equal in every process."""
+    digest = hashlib.blake2b(stem(word.replace(",", "")).encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+#: Negations and auxiliaries are compared as negations, not as content.
+_WEAK = frozenset(
+    re.split(
+        " +",
+        "not no nor never n't don't doesn't didn't isn't aren't wasn't weren't can't cannot couldn't won't wouldn't"
+        " shouldn't hasn't haven't hadn't without 不 没 没有 未 无 非 别 勿 并非 不是",
+    )
+)
+
+
+def rarity(word: str) -> float:
+    """How rare a folded word is in its language, from 0 (in every passage) to :data:`RAREST` (in no list)."""
+    known = _rarities()
+    found = known.get(word)
+    if found is None:
+        found = known.get(stem(word), RAREST)
+    return found
+
+
+@cache
+def _rarities() -> dict[str, float]:
+    """Word (and, for English, stem) → rarity; the commonest form of a stem counts."""
+    known: dict[str, float] = {}
+    for name in ("en", "zh"):
+        source = resources.files(__package__).joinpath("frequencies", f"{name}.txt").read_text(encoding="utf-8")
+        for line in source.splitlines():
+            value, _, listed = line.partition(" ")
+            if value == "#":
+                continue
+            for word in listed.split():
+                known.setdefault(word, float(value))
+                known.setdefault(stem(word), float(value))
+    return known
+
+
+# ---------------------------------------------------------------- grams
+
+_FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9))
+
+
+def _grams(folded: str) -> tuple[NDArray[np.uint64], Ints]:
+    """Hashes and offsets of the grams: Han bigrams; other trigrams that start and end in a word character."""
+    points = np.frombuffer(f"{folded}  ".encode("utf-32-le", "replace"), dtype="<u4").astype(np.uint64)
+    if len(points) < 3:
+        return np.empty(0, np.uint64), np.empty(0, np.int64)
+    word = np.fromiter((c.isalnum() for c in f"{folded}  "), dtype=bool, count=len(points))
+    han = (points >= _HAN_LOW) & (points <= _HAN_HIGH)
+    two = word[:-2] & word[1:-1] & (han[:-2] | han[1:-1])
+    three = word[:-2] & word[1:-1] & ~(han[:-2] | han[1:-1] | han[2:])
+    pair = points[:-2] * _FACTORS[0] ^ (points[1:-1] + np.uint64(7)) * _FACTORS[1]
+    last = np.where(word[2:], points[2:], np.uint64(32))
+    triple = pair * _FACTORS[2] ^ (last + np.uint64(11)) * _FACTORS[0]
+    at = np.flatnonzero(two | three).astype(np.int64)
+    hashes = np.where(two, pair, triple)[at]
+    return hashes ^ (hashes >> np.uint64(31)), at
+
+
+# ------------------------------------------------------------------------------
+# The grid: the words of all claims of a sample against the sentences of all its texts.
+#
+# Which word stands in which sentence, how much of its spelling, which number and name. What a window of sentences holds
+# is then a matter of sums and maxima.
+
+
+Bools = NDArray[np.bool_]
+_Span = TypeVar("_Span", Quantity, Entity)
+
+#: What a sentence begins with that goes on about the one before.
+_LEANING = re.compile(r"(?:it|they|this|these|that|those|he|she|its|their)\b|[它其该此他她]|这")
+#: Words whose spelling is found to this share count in part.
+_NEARLY = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimWords:
+    """A claim: words ``words`` and grams ``grams`` of the analysis of the text it stands in."""
+
+    source: Analysis
+    words: slice
+    grams: slice
+    start: int
+    end: int
+
+    @property
+    def n_words(self) -> int:
+        """Number of words."""
+        return self.words.stop - self.words.start
+
+    @property
+    def id_set(self) -> frozenset[int]:
+        """Ids of its words."""
+        return frozenset(self.source.ids[self.words].tolist())
+
+
+def claim_words(source: Analysis, start: int, end: int) -> ClaimWords:
+    """The words and grams of ``source`` between two offsets."""
+    words = source.words_between(start, end)
+    words = slice(words.start, max(words.start, words.stop))
+    low, high = np.searchsorted(source.gram_word, [words.start, words.stop]).tolist()
+    return ClaimWords(source, words, slice(low, max(low, high)), start, end)
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """``w`` windows: sentences ``[first, last)`` of all texts laid end to end, and the text ``owner`` of each."""
+
+    first: Ints
+    last: Ints
+    owner: Ints
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def windows(texts: Sequence[Analysis], limit: int = 256) -> Windows:
+    """Windows of at most ``limit`` words, stride one sentence, a text of fewer words being one window.
+
+    A sentence that is longer by itself is one window.
+    """
+    found: list[tuple[int, int, int]] = []
+    base = 0
+    for number, text in enumerate(texts):
+        n = len(text.bounds)
+        for first, last in _window_ends(np.bincount(text.sentence, minlength=n), limit):
+            found.append((base + first, base + last, number))
+        base += n
+    table = np.array(found, dtype=np.int64).reshape(-1, 3)
+    return Windows(table[:, 0], table[:, 1], table[:, 2])
+
+
+def _window_ends(lengths: Ints, limit: int) -> list[tuple[int, int]]:
+    total = np.concatenate([[0], np.cumsum(lengths)])
+    n = len(lengths)
+    if total[-1] <= limit:
+        return [(0, n)]
+    lasts = np.maximum(np.searchsorted(total, total[:-1] + limit, side="right") - 1, np.arange(n) + 1)
+    ends = [(first, int(last)) for first, last in enumerate(lasts)]
+    # A window inside the one before it says nothing new.
+    return [pair for at, pair in enumerate(ends) if at == 0 or pair[1] > ends[at - 1][1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A number of a claim: its ``rows`` on the word axis, and the ``sentences`` (s,) bool that hold it."""
+
+    rows: slice
+    sentences: Bools
+    quantity: Quantity
+
+
+class Grid:
+    """The words of ``c`` claims (m in all) against the ``s`` sentences of the evidence texts.
+
+    Attributes
+    ----------
+    present
+        (m, s) float32 in [0, 1]: how far the sentence holds the word; names and numbers are judged as wholes.
+    exact
+        (m, s) bool: the word itself stands there.
+    spelt
+        (m, s) float32: the share of the word's character grams that the sentence holds.
+    gram_present
+        (g, s) bool for the grams of all claims.
+    rows, gram_rows
+        For each claim its slice of the word axis and of the gram axis.
+    negations, lengths
+        (s,) negations and words of each sentence.
+    """
+
+    def __init__(self, claims: Sequence[ClaimWords], texts: Sequence[Analysis]) -> None:
+        self.claims, self.texts = claims, texts
+        self.offsets = np.concatenate([[0], np.cumsum([len(text.bounds) for text in texts])]).astype(np.int64)
+        self.n_sentences = int(self.offsets[-1])
+        self.rows = _slices([claim.n_words for claim in claims])
+        self.gram_rows = _slices([claim.grams.stop - claim.grams.start for claim in claims])
+        self.weight = _joined([claim.source.weight[claim.words] for claim in claims], np.float32)
+        self.kind = _joined([claim.source.kind[claim.words] for claim in claims], np.int8)
+        self.ids = _joined([claim.source.ids[claim.words] for claim in claims], np.int64)
+        sentence = _joined([t.sentence + o for t, o in zip(texts, self.offsets, strict=False)], np.int64)
+        self.lengths = np.bincount(sentence, minlength=self.n_sentences)
+        self.negations = _joined([text.negations for text in texts], np.int64)
+        self.word_ids = _joined([text.ids for text in texts], np.int64)
+        self.word_sentence = sentence
+        self.exact = presence(self.ids, self.word_ids, sentence, self.n_sentences)
+        self.gram_present = self._gram_presence()
+        self.stated = self._quantity_presence()
+        self.present = self._word_presence()
+
+    def _gram_presence(self) -> Bools:
+        mine = _joined([claim.source.grams[claim.grams] for claim in self.claims], np.uint64)
+        theirs = _joined([text.grams for text in self.texts], np.uint64)
+        at = _joined([t.gram_sentence + o for t, o in zip(self.texts, self.offsets, strict=False)], np.int64)
+        return presence(mine, theirs, at, self.n_sentences)
+
+    def _word_presence(self) -> Floats:
+        spelt = self.spelt = self._spelling()
+        nearly = (spelt >= _NEARLY) & ~self._with_digits()[:, None]
+        present = np.where(self.exact, 1.0, np.where(nearly, spelt * 0.8, 0.0)).astype(np.float32)
+        self._find_inside(present, spelt)
+        for stated in self.stated:
+            present[stated.rows] = stated.sentences
+        return present
+
+    def _with_digits(self) -> Bools:
+        """(m,) words with a digit: E-1207 is not nearly E-1208."""
+        words = [
+            claim.source.folded[int(claim.source.starts[at]) : int(claim.source.ends[at])]
+            for claim in self.claims
+            for at in range(claim.words.start, claim.words.stop)
+        ]
+        return np.array([any(letter.isdigit() for letter in word) for word in words], dtype=bool)
+
+    def _spelling(self) -> Floats:
+        """(m, s): the share of each word's grams that the sentence holds."""
+        owner = _joined(
+            [
+                claim.source.gram_word[claim.grams] - claim.words.start + rows.start
+                for claim, rows in zip(self.claims, self.rows, strict=True)
+            ],
+            np.int64,
+        )
+        total = np.bincount(owner, minlength=len(self.ids)).astype(np.float32)
+        sums = np.zeros((len(self.ids), self.n_sentences), dtype=np.float32)
+        if len(owner):
+            firsts = np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
+            sums[owner[firsts]] = np.add.reduceat(self.gram_present.astype(np.float32), firsts, axis=0)
+        return (sums / np.maximum(total, 1.0)[:, None]).astype(np.float32)
+
+    def _find_inside(self, present: Floats, spelt: Floats) -> None:
+        """A Han word that the segmenter cut another way is found as a substring; numbers are never."""
+        for claim, rows in zip(self.claims, self.rows, strict=True):
+            for at in range(rows.start, rows.stop):
+                word = claim.words.start + at - rows.start
+                start, end = int(claim.source.starts[word]), int(claim.source.ends[word])
+                piece = claim.source.folded[start:end]
+                if not piece or not "\u3400" <= piece[0] <= "\u9fff" or claim.source.kind[word] == FUNCTION:
+                    continue
+                for sentence in np.flatnonzero((present[at] < 1.0) & (spelt[at] > 0.3)):
+                    if piece in self.sentence(int(sentence)):
+                        present[at, sentence] = 1.0
+
+    @cached_property
+    def leaning(self) -> Bools:
+        """(s,) sentences that begin with a pronoun for what the sentence before in the same text is about."""
+        found = [
+            at > 0 and _LEANING.match(text.folded, int(start)) is not None
+            for text in self.texts
+            for at, (start, _) in enumerate(text.bounds)
+        ]
+        return np.array(found, dtype=bool)
+
+    def locate(self, number: int) -> tuple[Analysis, int]:
+        """The text that sentence ``number`` of the grid stands in, and its number there."""
+        owner = int(np.searchsorted(self.offsets, number, side="right")) - 1
+        return self.texts[owner], number - int(self.offsets[owner])
+
+    def sentence(self, number: int) -> str:
+        """The folded text of sentence ``number``."""
+        text, at = self.locate(number)
+        start, end = text.bounds[at]
+        return text.folded[start:end]
+
+    def _quantity_presence(self) -> list[Stated]:
+        theirs = Numbers(
+            (quantity, int(at + offset))
+            for text, offset in zip(self.texts, self.offsets, strict=False)
+            for quantity, at in zip(text.quantities, text.quantity_sentence, strict=True)
+        )
+        known: dict[Quantity, Bools] = {}
+        result: list[Stated] = []
+        for claim, rows in zip(self.claims, self.rows, strict=True):
+            for quantity in quantities_of(claim):
+                alike = said(quantity)
+                if alike not in known:
+                    known[alike] = sentences_with(alike, theirs, self.n_sentences)
+                where = word_rows(claim, rows, quantity.start, quantity.end)
+                result.append(Stated(where, known[alike], quantity))
+        return result
+
+
+def quantities_of(claim: ClaimWords) -> list[Quantity]:
+    """The numbers and dates that stand inside a claim."""
+    return _inside(claim, claim.source.quantities)
+
+
+def names_of(claim: ClaimWords) -> list[Entity]:
+    """The names, titles, quoted terms and identifiers that stand inside a claim."""
+    return _inside(claim, claim.source.names)
+
+
+def _inside(claim: ClaimWords, found: Sequence[_Span]) -> list[_Span]:
+    """Those of ``found``, which stand in order of their starts, that lie inside the claim."""
+    first = bisect_left(found, claim.start, key=lambda span: span.start)
+    last = bisect_left(found, claim.end, key=lambda span: span.start, lo=first)
+    return [span for span in found[first:last] if span.end <= claim.end]
+
+
+def word_rows(claim: ClaimWords, rows: slice, start: int, end: int) -> slice:
+    """The rows of the grid that hold the words of a claim between two offsets."""
+    words = claim.source.words_between(start, end)
+    shift = rows.start - claim.words.start
+    return slice(words.start + shift, max(words.start, words.stop) + shift)
+
+
+def presence(mine: NDArray[Any], theirs: NDArray[Any], at: Ints, n: int) -> Bools:
+    """(len(mine), n) bool: whether each of ``mine`` is among those of ``theirs`` that stand at that place."""
+    known, inverse = np.unique(mine, return_inverse=True)
+    table = np.zeros((len(known) + 1, n), dtype=bool)
+    if len(known) and len(theirs):
+        place = np.minimum(np.searchsorted(known, theirs), len(known) - 1)
+        hit = known[place] == theirs
+        table[place[hit], at[hit]] = True
+    return table[inverse]
+
+
+def in_windows(flags: NDArray[Any], spans: Windows) -> Floats:
+    """Highest value in each window: (m, s) → (m, w). Windows hold at least one sentence."""
+    if flags.shape[0] == 0 or len(spans) == 0:
+        return np.zeros((flags.shape[0], len(spans)), dtype=np.float32)
+    level = np.log2(np.maximum(spans.last - spans.first, 1)).astype(np.int64)
+    result = np.empty((flags.shape[0], len(spans)), dtype=np.float32)
+    runs = flags.astype(np.float32)  # highest of 1, then 2, 4, 8 … sentences: two of them cover any window
+    for step in range(int(level.max()) + 1):
+        at = np.flatnonzero(level == step)
+        result[:, at] = np.maximum(runs[:, spans.first[at]], runs[:, spans.last[at] - 2**step])
+        runs = np.maximum(runs[:, : -(2**step)], runs[:, 2**step :])
+    return result
+
+
+def _slices(lengths: Sequence[int]) -> list[slice]:
+    ends = np.cumsum(np.array(lengths, dtype=np.int64)) if lengths else np.empty(0, np.int64)
+    return [slice(int(end) - n, int(end)) for end, n in zip(ends, lengths, strict=True)]
+
+
+def _joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    return np.concatenate(arrays) if arrays else np.empty(0, dtype=dtype)

@@ -1,0 +1,735 @@
+"""Section 2 and the appendix: what is broken, with real samples, the wrong sentence in them, and the fix."""
+
+from __future__ import annotations
+
+import datetime
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from workbench.data.files import redacted
+from workbench.data.schema import alternatives, none_if_missing
+from workbench.data.text.words import language
+from workbench.diagnosis.cause_inputs import PASSED
+from workbench.diagnosis.causes import CAUSES, LAYERS
+from workbench.diagnosis.causes import layer as layer_of
+from workbench.diagnosis.comparison import CHANGES, Comparison
+from workbench.diagnosis.explain import advice
+from workbench.diagnosis.hallucinations import clean_bound
+from workbench.diagnosis.queries import Dimensions, grouped, outcomes, value_title
+from workbench.diagnosis.slices import worst_slices
+from workbench.diagnosis.statistics import wilson
+from workbench.language import get_language, has_text, listed, speaking
+from workbench.language import text as _t
+from workbench.reports.content import (
+    Action,
+    Breakdown,
+    CauseBlock,
+    Changes,
+    Example,
+    Failing,
+    Flow,
+    Material,
+    Measure,
+    Measured,
+    Moved,
+    Report,
+    SliceRow,
+    Step,
+    Stretch,
+)
+from workbench.scoring.thresholds import Thresholds
+from workbench.views import wording
+from workbench.views.session import Finding
+from workbench.views.wording import cause_title, metric_reading, metric_title, state_title, verdict_title
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# ------------------------------------------------------------------------------
+# A report, gathered from its sections.
+
+
+def build_report(
+    evaluation: Any,
+    *,
+    baseline: Any = None,
+    findings: Sequence[Finding] = (),
+    annotations: Mapping[str, Any] | None = None,
+    language: str | None = None,
+    date: datetime.date | None = None,
+) -> Report:
+    """Gather the content of a report.
+
+    Parameters
+    ----------
+    evaluation
+        An ``Evaluation``, under the thresholds that hold.
+    baseline
+        The evaluation that it is compared with; None leaves the comparison out.
+    findings, annotations
+        The pins in their order, and the user's verdicts by sample id (see ``Session``).
+    language
+        ``"en"`` or ``"zh"``; default: the one in force.
+    date
+        Printed on the report; default today.
+
+    Raises
+    ------
+    InputError
+        For an unknown language.
+    """
+    with speaking(language or get_language()):
+        return _gather(_material(evaluation, baseline, annotations or {}), tuple(findings), date or _today())
+
+
+def _today() -> datetime.date:
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) -> Material:
+
+    comparison = None if baseline is None else compared(baseline, evaluation)
+    failures = evaluation.failures()
+    # What a service said when it failed may hold the key that it was called with.
+    silent = failures["primary_cause"].eq("no_answer").to_numpy(dtype=bool)
+    failures["evidence"] = [redacted(t) if s else t for t, s in zip(failures["evidence"], silent, strict=True)]
+    return Material(
+        evaluation, baseline, failures, evaluation.samples.frame, evaluation.summary(), comparison, annotations
+    )
+
+
+def _gather(material: Material, findings: tuple[Finding, ...], date: datetime.date) -> Report:
+
+    table = measures(material)
+    changed = changes(material)
+    steps = actions(material)
+    return Report(
+        title=_title(material),
+        subtitle=_subtitle(material, date),
+        language=get_language(),
+        date=date,
+        verdict=verdict(material, table, changed),
+        measures=table,
+        ladder=ladder(material),
+        causes=causes(material),
+        places=places(material),
+        changes=changed,
+        findings=findings,
+        actions=steps,
+        measured=measured(material),
+        failing=failing_rows(material),
+        n_total=material.n,
+        failures=material.failures,
+        evaluation=material.evaluation,
+        baseline=material.baseline,
+    )
+
+
+def _title(material: Material) -> str:
+    if material.baseline is None:
+        return _t("report.title.one", name=material.evaluation.name)
+    return _t("report.title.two", name=material.evaluation.name, baseline=material.baseline.name)
+
+
+def _subtitle(material: Material, date: datetime.date) -> str:
+    judge = str(material.evaluation.manifest.get("judge") or "none").partition("/")[0]
+    said = _t("report.title.no_judge") if judge == "none" else _t("report.title.judge", judge=judge)
+    return " · ".join([_t("report.title.date", year=date.year, month=date.month, day=date.day, name=_month(date)),
+                       _t("report.title.cases", n=f"{material.n:,}"), said])  # fmt: skip
+
+
+def _month(date: datetime.date) -> str:
+    return ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][date.month - 1]
+
+
+# ------------------------------------------------------------------------------
+# Section 4: what changed against the baseline.
+
+
+def compared(before: Any, after: Any) -> Comparison:
+    """The comparison of two evaluations."""
+    return Comparison(before, after)
+
+
+def changes(material: Material) -> Changes | None:
+    """Counts, flows of causes, and the samples that were fixed or broken; None without a baseline."""
+    comparison = material.comparison
+    if comparison is None:
+        return None
+    flips = comparison.flips().set_index("sample_id")
+    flipped = flips[flips["change"].isin(("broken", "fixed")).to_numpy()].sort_values("change", kind="stable")
+    moved = [_moved(material, str(name), row) for name, row in flipped.iterrows()]
+    red = comparison.red_lines()["change"].tolist()
+    return Changes(
+        {name: getattr(comparison.counts, name) for name in CHANGES}, len(comparison), _flows(comparison.ledger()),
+        tuple(item for item in moved if item.answer_changed), tuple(item for item in moved if not item.answer_changed),
+        _noise(material, comparison), {name: red.count(name) for name in ("new", "gone", "still")},
+        _smallest(comparison), tuple(comparison.warnings), tuple(comparison.notes),
+    )  # fmt: skip
+
+
+def _moved(material: Material, sample_id: str, row: Any) -> Moved:
+    return Moved(
+        sample_id, str(material.samples.at[sample_id, "question"]), str(row.get("change") or ""),
+        cause_title(row["cause_before"]), cause_title(row["cause_after"]), bool(row.get("answer_changed", False)),
+    )  # fmt: skip
+
+
+def _noise(material: Material, comparison: Comparison) -> tuple[Moved, ...]:
+    return tuple(_moved(material, str(name), row) for name, row in comparison.noise().set_index("sample_id").iterrows())
+
+
+def _flows(ledger: Any) -> tuple[Flow, ...]:
+    return tuple(
+        Flow(cause_title(row.cause_before), cause_title(row.cause_after), int(row.n), tuple(map(str, row.sample_ids)),
+             row.cause_before != row.cause_after)
+        for row in ledger.itertuples()
+    )  # fmt: skip
+
+
+def _smallest(comparison: Comparison) -> float | None:
+    """The smallest change of the pass rate that this many pairs could show."""
+    value = none_if_missing(comparison.tests([PASSED])["smallest_detectable"].iloc[0])
+    return None if value is None else float(value)
+
+
+# ------------------------------------------------------------------------------
+# Section 7: how it was measured, how far to trust it here, and what could not be checked.
+
+
+#: Characters of a hash that are shown.
+HASH = 16
+
+
+def measured(material: Material) -> Measured:
+    """Judge, encoder, thresholds, data, versions; the judge's validation; fields that were missing."""
+    trust, table = _trust(material)
+    return Measured(tuple(_facts(material)), trust, table, _unchecked(material), material.n, tuple(_notes(material)))
+
+
+def _facts(material: Material) -> list[tuple[str, str]]:
+    manifest = material.evaluation.manifest
+    known = {
+        "judge": manifest.get("judge"), "prompt_hash": _short(manifest.get("prompt_hash")),
+        "encoder": manifest.get("encoder"), "thresholds": thresholds_words(material.evaluation.thresholds),
+        "targets": _targets(material.evaluation.thresholds), "data": _data(manifest), "corpus": _corpus(manifest),
+        "scored": manifest.get("started"), "versions": _versions(manifest),
+    }  # fmt: skip
+    if material.baseline is not None:
+        known["baseline"] = _other(material.baseline)
+    return [(_t(f"report.measured.{name}"), redacted(str(value))) for name, value in known.items() if value]
+
+
+def thresholds_words(thresholds: Thresholds) -> str:
+    """All cut-offs in one line; those that differ from the defaults carry an asterisk."""
+    usual = Thresholds()
+    plain, defaults = thresholds.to_dict(), usual.to_dict()
+    own = [(name, value, defaults.get(name)) for name, value in plain.items() if not isinstance(value, Mapping)]
+    own += [(f"low {name}", cut, usual.low_cut(name)) for name, cut in thresholds.low_scores.items()]
+    return " · ".join(f"{name} {value}{'' if value == default else '*'}" for name, value, default in own)
+
+
+def _targets(thresholds: Thresholds) -> str:
+    return " · ".join(f"{name} {value:g}" for name, value in thresholds.targets.items())
+
+
+def _data(manifest: Mapping[str, Any]) -> str:
+    counts = manifest.get("counts") or {}
+    rows = _t("report.measured.rows", **{name: wording.count(counts.get(name)) for name in ("read", "samples", "rejected")})
+    return " · ".join(filter(None, [manifest.get("source"), _short(manifest.get("data_hash")), rows if counts else ""]))
+
+
+def _corpus(manifest: Mapping[str, Any]) -> str:
+    corpus = manifest.get("corpus")
+    if not isinstance(corpus, Mapping):
+        return _t("report.measured.no_corpus")
+    return f"{corpus.get('name')} · {_short(corpus.get('hash'))} · " + _t(
+        "report.measured.documents", n=wording.count(corpus.get("documents"))
+    )
+
+
+def _versions(manifest: Mapping[str, Any]) -> str:
+    libraries = manifest.get("libraries") or {}
+    own = [f"workbench {manifest['workbench']}"] if manifest.get("workbench") else []
+    own += [f"Python {manifest['python']}"] if manifest.get("python") else []
+    return ", ".join(own + [f"{name} {version}" for name, version in libraries.items()])
+
+
+def _other(baseline: Any) -> str:
+    manifest = baseline.manifest
+    return " · ".join(filter(None, [baseline.name, str(manifest.get("judge")), _data(manifest)]))
+
+
+def _short(value: Any) -> str:
+    return str(value)[:HASH] if value else ""
+
+
+# ---------------------------------------------------------------- how far to trust the judge
+
+
+def _trust(material: Material) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    judge = str(material.evaluation.manifest.get("judge") or "none")
+    if judge == "none":
+        return (_t("report.trust.none"),), ()
+    table = _validation(judge) if judge.startswith("offline") else ()
+    measured_how = "" if table else _t("report.trust.not_measured" if judge.startswith("offline") else "report.trust.model")
+    return tuple(filter(None, [_unsure(material), measured_how])), table
+
+
+def _unsure(material: Material) -> str:
+    share = material.evaluation.metric("unsure_share")
+    n = int(share.ok.sum())
+    if not n:
+        return _t("report.trust.no_claims")
+    return _t("report.trust.unsure", share=wording.percent(float(share.values[share.ok].mean())), n=wording.count(n))
+
+
+def _validation(judge: str) -> tuple[tuple[str, ...], ...]:
+    """The judge's figures on labelled sets, a heading row first; empty when none are kept with its coefficients."""
+    rows = [row for own in _coefficients() if _same(own, judge) for row in _validation_rows(own.get("validation"))]
+    if not rows:
+        return ()
+    heads = list(dict.fromkeys(name for row in rows for name in row))
+    titles = [_t(f"report.trust.{name}") if has_text(f"report.trust.{name}") else name for name in heads]
+    return (tuple(titles), *(tuple(_figure(row.get(name)) for name in heads) for row in rows))
+
+
+def _same(own: Mapping[str, Any], judge: str) -> bool:
+    return judge.startswith(str(own.get("method"))) and str(own.get("version", "")) in judge
+
+
+def _coefficients() -> list[dict[str, Any]]:
+    folder = resources.files("workbench.evidence.offline") / "coefficients"
+    files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
+    return [tomllib.loads(item.read_text(encoding="utf-8")) for item in files]
+
+
+def _validation_rows(validation: Any) -> list[dict[str, Any]]:
+    """``[validation.<set>]`` tables or a list of tables, as rows with plain values."""
+    if isinstance(validation, Mapping):
+        nested = [{"set": name, **row} for name, row in validation.items() if isinstance(row, Mapping)]
+        return nested or [dict(validation)]
+    return [dict(row) for row in validation] if isinstance(validation, list) else []
+
+
+def _figure(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return wording.count(value) if isinstance(value, int) and not isinstance(value, bool) else str(value or "–")
+
+
+# ---------------------------------------------------------------- what could not be checked
+
+
+def _unchecked(material: Material) -> tuple[tuple[str, int, str], ...]:
+    """What is missing, in how many samples, and what it would unlock."""
+    lacks = Counter(name for row in material.failures.get("unchecked", []) for name in row)
+    return tuple(
+        (_t(f"report.lacks.{name}.what"), n, _t(f"report.lacks.{name}.unlocks")) for name, n in lacks.most_common()
+    )
+
+
+def _notes(material: Material) -> list[str]:
+    """Samples that could not be tested or judged, rejected rows, metrics without any score."""
+    notes = []
+    untested = int(material.failures["passed"].isna().sum())
+    if untested:
+        notes.append(_t("report.measured.untested", n=wording.count(untested), total=wording.count(material.n)))
+    errors = material.evaluation.errors()
+    if len(errors):
+        reasons = listed(f"{reason} {n}" for reason, n in Counter(errors["reason"].tolist()).most_common(3))
+        ids = errors["sample_id"].nunique()
+        notes.append(_t("report.measured.errors", n=wording.count(ids), total=wording.count(material.n), reasons=reasons))
+    empty = [_empty(str(name), row) for name, row in material.summary.iterrows() if not row["n_ok"]]
+    if empty:
+        notes.append(_t("report.measured.no_score", metrics=listed(empty)))
+    return notes
+
+
+def _empty(name: str, row: Any) -> str:
+    states = [f"{state_title(s)} {int(row[f'n_{s}'])}" for s in ("not_applicable", "undefined", "skipped") if row[f"n_{s}"]]
+    errors = [f"{_t('report.quality.error')} {int(row['n_error'])}"] if row["n_error"] else []
+    return f"{metric_title(name)} ({' · '.join(states + errors)})"
+
+
+# ------------------------------------------------------------------------------
+# Section 6: what to do next. Three actions at most, by layer, each with how many failures it would touch.
+
+
+MOST = 3
+#: Causes of a layer whose advice is written out.
+ADVICES = 3
+#: What blocks a release whatever the averages say.
+RED_LINE = "permission_leak"
+
+
+def actions(material: Material) -> tuple[Action, ...]:
+    """Red lines first, then the layers that most failures belong to; ties in the order of the pipeline."""
+    primary = Counter(material.failing["primary_cause"].tolist())
+    layers = Counter[str]()
+    for cause, n in primary.items():
+        layers[layer_of(cause)] += n
+    ranked = sorted(layers, key=lambda layer: (layer != layer_of(RED_LINE), -layers[layer], LAYERS.index(layer)))
+    return tuple(_action(layer, primary, len(material.failing)) for layer in ranked[:MOST])
+
+
+def _action(layer: str, primary: Counter[str], n_failing: int) -> Action:
+    own = {cause: n for cause, n in primary.items() if layer_of(cause) == layer}
+    order = sorted(own, key=lambda cause: (-own[cause], CAUSES.index(cause)))
+    return Action(
+        layer, _t(f"report.layer.{layer}"), sum(own.values()), n_failing,
+        tuple((cause_title(cause), own[cause]) for cause in order),
+        tuple(advice(cause) for cause in order[:ADVICES]), RED_LINE in own,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------
+# Section 1: how good is it? Metrics with intervals, targets and states, and what better retrieval would bring.
+
+
+#: Metrics of the first table, where they have scores; the others are in the appendix.
+FIRST = (
+    "end_to_end_correct", "recall", "ndcg", "precision", "context_recall", "context_relevance", "faithfulness",
+    "hallucination_rate", "contradiction_rate", "answer_relevancy", "completeness", "citation_precision",
+    "refusal_correct", "over_refusal", "leaks",
+)  # fmt: skip
+#: The metric of the verdict.
+HEADLINE = "end_to_end_correct"
+STATES = ("not_applicable", "undefined", "error", "skipped")
+
+
+def measures(material: Material) -> tuple[Measure, ...]:
+    """Every metric of the evaluation: those of the first table in its order, then the rest."""
+    tests = _tests(material)
+    rows = [_measure(str(name), row, tests.get(str(name))) for name, row in material.summary.iterrows()]
+    return tuple(sorted(rows, key=lambda measure: (not measure.shown, _place(measure))))
+
+
+def _place(measure: Measure) -> int:
+    base = measure.metric.partition("@")[0]
+    return FIRST.index(base) if base in FIRST else len(FIRST)
+
+
+def _measure(name: str, row: Any, test: Any) -> Measure:
+    has_target = row["target"] == row["target"]
+    shown = has_target or (name.partition("@")[0] in FIRST and row["n_ok"] > 0)
+    return Measure(
+        name, metric_title(name), metric_reading(name), float(row["mean"]), float(row["low"]), float(row["high"]),
+        int(row["n_ok"]), int(row["n_total"]), {state: int(row[f"n_{state}"]) for state in STATES if row[f"n_{state}"]},
+        float(row["low_bound"]), float(row["high_bound"]), float(row["target"]), float(row["attainable"]),
+        None if row["meets_target"] is None else bool(row["meets_target"]), str(row["method"]), bool(shown),
+        **_difference(name, test),
+    )  # fmt: skip
+
+
+def _difference(name: str, test: Any) -> dict[str, Any]:
+    """The paired comparison of one metric; nothing without a baseline or without a pair."""
+    if test is None or not test["n_pairs"]:
+        return {}
+    # The headline is the question asked and stands alone; the others are corrected for how many were looked at.
+    chance = float(test["p_value" if name == HEADLINE else "p_adjusted"])
+    return {
+        "before": float(test["before"]), "after": float(test["after"]), "delta": float(test["delta"]),
+        "delta_low": float(test["low"]), "delta_high": float(test["high"]), "p": chance, "n_pairs": int(test["n_pairs"]),
+    }  # fmt: skip
+
+
+def _tests(material: Material) -> dict[str, Any]:
+    if material.comparison is None:
+        return {}
+    frame: pd.DataFrame = material.comparison.tests()
+    named = frame.set_index("metric") if "metric" in frame.columns else frame
+    return {str(name): row for name, row in named.iterrows()}
+
+
+def ladder(material: Material) -> tuple[Step, ...]:
+    """What is right now, what the retrieved evidence allows, the estimate for perfect retrieval; empty without n."""
+    from workbench.diagnosis.summary import oracle_ladder
+
+    view = getattr(material.evaluation, "view", None)
+    if view is None:
+        return ()
+    return tuple(
+        Step(str(name), _t(f"report.ladder.{name}"), float(row["rate"]), float(row["low"]), float(row["high"]), int(row["n"]))
+        for name, row in oracle_ladder(view).iterrows()
+        if row["n"]
+    )
+
+
+# ------------------------------------------------------------------------------
+# The box on top: a reader who stops after it knows the verdict.
+
+
+#: Up to so many samples that broke are named.
+NAMED = 5
+
+
+def verdict(material: Material, measures: Sequence[Measure], changed: Changes | None) -> tuple[str, ...]:
+    """Up to five sentences: how many are right, what changed, where the failures are, red lines, targets."""
+    right = next((item for item in measures if item.metric == HEADLINE and item.n_ok), None)
+    return tuple(
+        sentence
+        for sentence in (
+            _right(material, right), _changed(changed), _layers(material), _leaks(material, measures),
+            _verdict_targets(measures),
+        )
+        if sentence
+    )  # fmt: skip
+
+
+def _right(material: Material, right: Measure | None) -> str:
+    if right is None:
+        return _t("report.verdict.unknown", n_failing=wording.count(len(material.failing)), n=wording.count(material.n))
+    if right.delta is not None and right.n_pairs:
+        real = not wording.missing(right.p) and right.p < 0.05  # type: ignore[operator]
+        interval = "" if wording.missing(right.delta_low) else _t(
+            "report.verdict.points_interval", low=wording.points(right.delta_low), high=wording.points(right.delta_high)
+        )  # fmt: skip
+        kind = "same" if right.delta == 0 else "real" if real else "noise"
+        return _t(
+            f"report.verdict.against_{kind}", before=wording.percent(right.before), after=wording.percent(right.after),
+            delta=wording.points(right.delta), interval=interval, n=wording.count(right.n_pairs),
+        )  # fmt: skip
+    return _t(
+        "report.verdict.right", right=wording.count(round(right.mean * right.n_ok)), n=wording.count(right.n_ok),
+        rate=wording.percent(right.mean), interval=wording.rate_interval(right.low, right.high),
+    )  # fmt: skip
+
+
+def _changed(changed: Changes | None) -> str:
+    if changed is None:
+        return ""
+    fixed, broken = changed.counts.get("fixed", 0), changed.counts.get("broken", 0)
+    ids = [item.sample_id for item in (*changed.flipped, *changed.same_answer) if item.change == "broken"]
+    named = _t("report.verdict.which", ids=listed(ids)) if 0 < len(ids) <= NAMED else ""
+    return _t("report.verdict.flips", fixed=wording.count(fixed), broken=wording.count(broken),
+              n=wording.count(changed.n_pairs), which=named)  # fmt: skip
+
+
+def _layers(material: Material) -> str:
+    """The layer that most failures belong to, with its commonest causes, and the next one."""
+    primary = Counter(material.failing["primary_cause"].tolist())
+    if not primary:
+        return _t("report.verdict.all_pass", n=wording.count(material.n))
+    layers = Counter[str]()
+    for cause, n in primary.items():
+        layers[layer_of(cause)] += n
+    ranked = sorted(layers.items(), key=lambda item: (-item[1], LAYERS.index(item[0])))
+    shown = [f"{_t(f'report.layer.{layer}')} {n}" for layer, n in ranked[:3]]
+    commonest = [f"{cause_title(cause)} {n}" for cause, n in primary.most_common(2)]
+    return _t("report.verdict.layers", n_failing=wording.count(len(material.failing)), n=wording.count(material.n),
+              layers=listed(shown), causes=listed(commonest))  # fmt: skip
+
+
+def _leaks(material: Material, measures: Sequence[Measure]) -> str:
+    n = int((material.failing["primary_cause"] == RED_LINE).sum())
+    if n:
+        return _t("report.verdict.leaks", n=wording.count(n), total=wording.count(material.n))
+    checked = next((item.n_ok for item in measures if item.metric == "leaks"), 0)
+    return _t("report.verdict.no_leak", n=wording.count(checked), bound=f"{clean_bound(checked):.1%}") if checked else ""
+
+
+def _verdict_targets(measures: Sequence[Measure]) -> str:
+    judged = [item for item in measures if item.meets_target is not None]
+    if not judged:
+        return ""
+    missed = [item.title for item in judged if not item.meets_target]
+    key = "missed" if missed else "met"
+    return _t(f"report.verdict.targets_{key}", met=len(judged) - len(missed), n=len(judged), missed=listed(missed))
+
+
+# ------------------------------------------------------------------------------
+# Section 3: where the failures are. Query types, case types, languages, and the worst slices.
+
+
+#: Fewest samples of a part that stands by itself.
+MIN_N = 5
+#: Slices, and parts of one dimension, shown.
+WORST, PARTS = 6, 15
+#: Causes named beside a part.
+CAUSES_SHOWN = 4
+DIMENSIONS = ("query_type", "case_type", "language")
+
+
+def places(material: Material) -> tuple[Breakdown, ...]:
+    """One table for each dimension that parts the samples, and the worst slices."""
+    dimensions, found = Dimensions(material.evaluation), outcomes(material.evaluation)
+    tables = [_breakdown(dimensions, found, by) for by in DIMENSIONS]
+    return (*(table for table in tables if table is not None), _worst(material))
+
+
+def _breakdown(dimensions: Dimensions, found: Any, by: str) -> Breakdown | None:
+    """One dimension; None where all samples are of one kind."""
+    if len(dimensions[by].values) < 2 or not found.tested.any():
+        return None
+    frame = grouped(dimensions, found, by, MIN_N)[0]
+    frame = frame[(frame["n"] > 0).to_numpy()]
+    rows = tuple(_row(by, row) for row in frame.head(PARTS).itertuples())
+    notes = [_t("report.where.several", n=wording.count(frame.attrs["n_tested"])) if frame.attrs["multiple"] else ""]
+    if len(frame) > PARTS:
+        notes.append(_t("report.where.first", shown=PARTS, n=wording.count(len(frame))))
+    return Breakdown(by, _t(f"report.where.{by}"), rows, wording.sentences(notes))
+
+
+def _row(by: str, row: Any) -> SliceRow:
+    name = str(row.value) if row.folded else value_title(by, str(row.value))
+    return SliceRow(name, int(row.n), int(row.n_failing), float(row.rate), float(row.low), float(row.high),
+                    _causes(row.causes))  # fmt: skip
+
+
+def _causes(causes: dict[str, int]) -> str:
+    """The most frequent causes with their counts, in one line."""
+    named = [f"{cause_title(name)} {n}" for name, n in list(causes.items())[:CAUSES_SHOWN]]
+    return listed(named) + ("…" if len(causes) > CAUSES_SHOWN else "")
+
+
+def _worst(material: Material) -> Breakdown:
+    frame = worst_slices(material.evaluation)
+    tried = frame.attrs.get("n_tried", 0)
+    rows = tuple(_slice(row) for row in frame.head(WORST).itertuples())
+    key = "worst_note" if rows else "no_slice" if tried else "nothing_tried"
+    reason = _t(f"report.where.{key}", n=wording.count(frame.attrs.get("n_tested", 0)), tried=wording.count(tried))
+    return Breakdown("worst", _t("report.where.worst"), rows, reason)
+
+
+def _slice(row: Any) -> SliceRow:
+    interval = wilson(row.n_failing, row.n)
+    return SliceRow(str(row.rule), int(row.n), int(row.n_failing), float(row.rate), interval.low, interval.high,
+                    lift=float(row.lift), q_value=float(row.q_value))  # fmt: skip
+
+
+# ------------------------------------------------------------------------------
+
+
+#: Real samples shown for each cause.
+EXAMPLES = 2
+#: Causes for which the whole answer is what is wrong.
+_WHOLE = frozenset({"missing_refusal", "wrong_refusal", "off_topic", "format"})
+_SERIOUS = ("medium", "high")
+
+
+def causes(material: Material) -> tuple[CauseBlock, ...]:
+    """The primary causes of failing samples, the most frequent first; red lines and ties in the order of the chain."""
+    failing = material.failing
+    primary = Counter(failing["primary_cause"].tolist())
+    among = Counter(cause for row in failing["causes"] for cause in set(row))
+    order = sorted(primary, key=lambda cause: (-primary[cause], CAUSES.index(cause)))
+    wrong = _Wrong(material)
+    return tuple(_block(material, cause, primary[cause], among[cause], wrong) for cause in order)
+
+
+def _block(material: Material, cause: str, n: int, n_any: int, wrong: _Wrong) -> CauseBlock:
+    rows = material.failing[material.failing["primary_cause"] == cause]
+    interval = wilson(n, material.n)
+    subs = Counter(cause_title(sub) for sub in rows["sub_cause"] if none_if_missing(sub) is not None)
+    layer = layer_of(cause)
+    return CauseBlock(
+        cause, cause_title(cause), layer, _t(f"report.layer.{layer}"), n, max(n, n_any), material.n, interval.low,
+        interval.high, dict(subs.most_common()), str(rows["advice"].iloc[0]),
+        tuple(_example(material, str(name), row, wrong) for name, row in _chosen(material, rows)),
+    )  # fmt: skip
+
+
+def _chosen(material: Material, rows: pd.DataFrame) -> list[tuple[Any, Any]]:
+    """The surest sample of a cause, and the next one, in another language where there is one."""
+    ranked = list(rows.sort_values("confidence", ascending=False, kind="stable").iterrows())
+    first, rest = ranked[:1], ranked[1:]
+    if not first or not rest:
+        return first
+    spoken = _language(material, first[0][0])
+    return [*first, next((item for item in rest if _language(material, item[0]) != spoken), rest[0])]
+
+
+def _language(material: Material, sample_id: Any) -> str:
+    return language(str(material.samples.at[sample_id, "question"])[:300])
+
+
+def _example(material: Material, sample_id: str, row: Any, wrong: _Wrong) -> Example:
+    answer = none_if_missing(material.samples.at[sample_id, "answer"])
+    return Example(
+        sample_id,
+        str(material.samples.at[sample_id, "question"]),
+        None if answer is None else str(answer),
+        wrong.stretches(sample_id, str(answer or ""), row),
+        expected(material.samples.loc[sample_id]),
+        str(row["evidence"]),
+        float(row["confidence"]),
+    )
+
+
+def expected(sample: Any) -> str:
+    """What a sample should have said: its reference, else its key points, else that it should have been declined."""
+    if sample.get("expect_refusal") is True:
+        return _t("report.broken.decline")
+    reference = none_if_missing(sample.get("reference"))
+    if reference is not None:
+        return str(reference)
+    points = sample.get("must_include")
+    if not isinstance(points, (list, tuple)):
+        return ""
+    return "; ".join(" / ".join(alternatives(point)) for point in points)
+
+
+class _Wrong:
+    """Which stretches of an answer are wrong, from the verdicts on its claims."""
+
+    def __init__(self, material: Material) -> None:
+        claims = material.evaluation.claims()
+        own = claims[(claims["side"] == "answer").to_numpy(dtype=bool)]
+        self._claims: dict[str, list[Any]] = {}
+        for claim in own.itertuples():
+            self._claims.setdefault(str(claim.sample_id), []).append(claim)
+
+    def stretches(self, sample_id: str, answer: str, row: Any) -> tuple[Stretch, ...]:
+        """Contradicted and unsupported claims, the one that the evidence quotes, or the whole answer."""
+        cause, evidence = str(row["primary_cause"]), str(row["evidence"])
+        if cause in _WHOLE and answer:
+            return (Stretch(0, len(answer), "contradicted"),)
+        found = [
+            Stretch(int(claim.start), int(claim.end), kind)
+            for claim in self._claims.get(sample_id, [])
+            if claim.start == claim.start and (kind := _fault(claim, evidence))
+        ]
+        return tuple(found) or _marks(answer, evidence if cause == "bad_citation" else "")
+
+
+def _fault(claim: Any, evidence: str) -> str:
+    """The kind of fault of a claim; empty for none."""
+    if claim.verdict == "contradicted":
+        return "contradicted"
+    if claim.verdict == "not_mentioned" and claim.severity in _SERIOUS:
+        return "not_mentioned"
+    words = " ".join(str(claim.text).split())[:119]
+    return "contradicted" if f"“{words}" in evidence else ""
+
+
+def _marks(answer: str, evidence: str) -> tuple[Stretch, ...]:
+    """Citation marks of the answer that the evidence names."""
+    named = [word for word in evidence.split() if word[:1] in "[【" and word in answer]
+    return tuple(Stretch(answer.index(word), answer.index(word) + len(word), "contradicted") for word in named[:1])
+
+
+def failing_rows(material: Material) -> tuple[Failing, ...]:
+    """Every failing sample, in the order of the causes and then of the data."""
+    places = {cause: at for at, cause in enumerate(CAUSES)}
+    failing = material.failing
+    own = material.samples.loc[failing.index, ["question", "answer"]]
+    names = ("primary_cause", "sub_cause", "confidence", "evidence", "advice")
+    columns = [own["question"].tolist(), own["answer"].tolist(), *(failing[name].tolist() for name in names)]
+    found = [_failing(material, str(row[0]), row[1:]) for row in zip(failing.index, *columns, strict=True)]
+    return tuple(sorted(found, key=lambda item: places.get(item.cause, len(places))))
+
+
+def _failing(material: Material, sample_id: str, row: tuple[Any, ...]) -> Failing:
+    question, said, cause, sub_cause, confidence, evidence, advice = row
+    own = material.annotations.get(sample_id)
+    answer, sub = none_if_missing(said), none_if_missing(sub_cause)
+    return Failing(
+        sample_id, str(question), None if answer is None else str(answer), str(cause), cause_title(cause),
+        None if sub is None else cause_title(sub), float(confidence), str(evidence), str(advice),
+        verdict_title(own.verdict) if own is not None and own.verdict else "", own.note if own is not None else "",
+    )  # fmt: skip

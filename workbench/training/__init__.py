@@ -1,0 +1,1 @@
+"""Fitting the coefficients that the package ships; imported by nothing."""

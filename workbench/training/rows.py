@@ -1,0 +1,407 @@
+"""Rows of features for training: each labelled example examined just as the judge examines a sample."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.schema import Context, Sample
+from workbench.data.text.refusals import claims
+from workbench.errors import InputError
+from workbench.evidence.encoders.base import Encoder
+from workbench.evidence.offline.examination import SPAN, Examination, span_features
+from workbench.evidence.offline.features import untold
+from workbench.evidence.offline.judge import examination
+from workbench.evidence.offline.models import Coefficients, Logistic, excess
+from workbench.evidence.offline.vectors import TextVectors, VectorStore
+from workbench.evidence.offline.words import FUNCTION, NUMBER, analyse, claim_words
+from workbench.training.perturb import CHANGES, Statement, statements
+
+# ------------------------------------------------------------------------------
+# The human-labelled sets that the offline judge is trained on, read into one form.
+#
+# The sets are no part of the package: ``folder`` is where they were downloaded to (``wice/oracle_claim_dev.jsonl``,
+# ``begin_wow/begin_dev_wow.tsv``, ``clapnq/clapnq_dev_answerable.jsonl``, ``xquad/xquad.en.json`` and ``.zh.json``).
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A claim and a text, and whether people (or how it was made) say that the text supports it.
+
+    ``source`` is the set with its language (``wice-en``), ``group`` what must not be parted between folds, ``change``
+    the label or the kind of change, ``[start, end)`` the changed span of a perturbation.
+    """
+
+    claim: str
+    evidence: str
+    supported: bool
+    source: str
+    group: str
+    change: str
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, a text that answers it (its own passage), an answer, and the sentences people chose as evidence."""
+
+    question: str
+    passage: str
+    answer: str
+    source: str
+    sentences: tuple[str, ...] = ()
+
+
+def wice(folder: Path) -> list[Example]:
+    """Claims of an encyclopedia and the web pages they cite; supported, or partly or not supported."""
+    return [
+        Example(r["claim"], " ".join(r["evidence"]), r["label"] == "supported", "wice-en", r["claim"], r["label"])
+        for r in _json_lines(folder / "wice" / "oracle_claim_dev.jsonl")
+    ]
+
+
+def begin(folder: Path) -> list[Example]:
+    """Replies of dialogue models and the sentence of knowledge that they were given."""
+    path = _existing(folder / "begin_wow" / "begin_dev_wow.tsv")
+    with path.open(encoding="utf-8", newline="") as file:
+        return [
+            Example(r["response"], r["knowledge"], r["begin_label"] == "Fully attributable", "begin-en", r["knowledge"],
+                    r["begin_label"])
+            for r in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        ]  # fmt: skip
+
+
+def clapnq(folder: Path) -> list[Asked]:
+    """Questions with a passage and an answer in a person's own words."""
+    return [
+        Asked(r["input"], r["passages"][0]["text"], output["answer"], "clapnq-en", tuple(output["selected_sentences"]))
+        for r in _json_lines(folder / "clapnq" / "clapnq_dev_answerable.jsonl")
+        for output in r["output"][:1]
+        if output["answer"].strip()
+    ]
+
+
+def xquad(folder: Path, language: str) -> list[Asked]:
+    """Questions with a paragraph and a short answer; ``language`` is en or zh, the same questions in both."""
+    data = json.loads(_existing(folder / "xquad" / f"xquad.{language}.json").read_text(encoding="utf-8"))["data"]
+    return [
+        Asked(qa["question"], paragraph["context"], qa["answers"][0]["text"], f"xquad-{language}")
+        for article in data
+        for paragraph in article["paragraphs"]
+        for qa in paragraph["qas"]
+    ]
+
+
+def perturbed(folder: Path, language: str, seed: int = 0, per_paragraph: int = 3) -> list[Example]:
+    """Statements made from the paragraphs, as they are and with one thing changed."""
+    made = statements(paragraphs(folder, language), seed, per_paragraph, CHANGES)
+    return [_example(statement, f"xquad-{language}") for statement in made]
+
+
+def _example(s: Statement, source: str) -> Example:
+    return Example(s.text, s.evidence, s.supported, source, f"{source}{s.group}", s.change, s.start, s.end)
+
+
+def own_and_other(asked: list[Asked]) -> list[Example]:
+    """Each claim of each answer over the answer's own passage (supported) and over that of the next question (not)."""
+    found = []
+    for at, item in enumerate(asked):
+        other = next(a for a in [*asked[at + 1 :], *asked] if a.passage != item.passage)
+        for claim in claims(item.answer).spans:
+            found.append(Example(claim.text, item.passage, True, item.source, item.passage, "own"))
+            found.append(Example(claim.text, other.passage, False, item.source, item.passage, "other"))
+    return found
+
+
+def paragraphs(folder: Path, language: str) -> list[str]:
+    """The distinct paragraphs of XQuAD in one language, in order: those of two languages correspond."""
+    return list(dict.fromkeys(asked.passage for asked in xquad(folder, language)))
+
+
+def across(folder: Path) -> list[Example]:
+    """Statements of one language over the paragraph in the other language, and over the next paragraph (not)."""
+    found = []
+    for mine, other in (("en", "zh"), ("zh", "en")):
+        texts = paragraphs(folder, other)
+        for statement in statements(paragraphs(folder, mine), 1, 1, ("number", "date", "name_foreign", "term_foreign")):
+            number, source = statement.group, f"{mine}-{other}"
+            own, following = texts[number], texts[(number + 1) % len(texts)]
+            found.append(Example(statement.text, own, statement.supported, source, str(number), statement.change))
+            if statement.supported:
+                found.append(Example(statement.text, following, False, source, str(number), "other"))
+    return found
+
+
+def xquad_across(folder: Path, language: str) -> list[Asked]:
+    """Questions and answers of one language with the paragraph of the other."""
+    english, chinese = xquad(folder, "en"), xquad(folder, "zh")
+    pairs = zip(english, chinese, strict=True) if language == "en" else zip(chinese, english, strict=True)
+    return [Asked(mine.question, other.passage, mine.answer, f"across-{language}") for mine, other in pairs]
+
+
+def some(asked: list[Asked], n: int) -> list[Asked]:
+    """``n`` of the questions, evenly spread."""
+    step = max(1, len(asked) // n)
+    return asked[::step][:n]
+
+
+def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    with _existing(path).open(encoding="utf-8") as file:
+        yield from (json.loads(line) for line in file if line.strip())
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError(f"{path.name} is not in {path.parent.parent}: give the folder that holds {path.parent.name}/")
+    return path
+
+
+# ------------------------------------------------------------------------------
+
+
+Floats = NDArray[Any]
+
+#: Weight of all real data against that of all perturbations.
+RATIO = 15.0
+#: A changed word weighs so many unchanged ones: about one word in eight of a changed statement is changed.
+SPAN_WEIGHT = 4.0
+#: Changes that are no change of one content word.
+SKIPPED_CHANGES = ("negation",)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows to train one model on: ``values`` (n, f) named ``names``, and what is known of each row."""
+
+    names: tuple[str, ...]
+    values: Floats
+    labels: NDArray[np.bool_]
+    sources: NDArray[Any]
+    groups: NDArray[Any]
+    changes: NDArray[Any]
+    weights: NDArray[np.float64]
+
+
+class Features:
+    """Examinations of pairs of texts, their vectors kept."""
+
+    def __init__(self, encoder: Encoder | None) -> None:
+        self.store = VectorStore(encoder, tokens=True) if encoder is not None else None
+        self.models: dict[str, Logistic] = {}
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """The models trained so far."""
+        return Coefficients("training", self.store is not None, self.models, "0", {})
+
+    def examinations(self, samples: Sequence[Sample], batch: int = 64) -> Iterator[Examination]:
+        """Yield the :class:`Examination` of each sample."""
+        for start in range(0, len(samples), batch):
+            part = samples[start : start + batch]
+            passages: dict[str, TextVectors] = {}
+            queries: dict[str, TextVectors] = {}
+            if self.store is not None:
+                passages = self.store.get([t for s in part for t in _texts(s)], "passage")
+                queries = self.store.get([s.question for s in part], "query")
+            for sample in part:
+                yield Examination(sample, self.coefficients, passages, queries)
+
+
+def _texts(sample: Sample) -> list[str]:
+    return [*(c.text for c in sample.contexts or ()), *(t for t in (sample.answer, sample.reference) if t)]
+
+
+def support_table(examples: Sequence[Example], features: Features) -> tuple[Table, list[Floats]]:
+    """Rows for the support model, one an example, and the features of the words of each claim.
+
+    The claim is laid out as a whole reference is: as one row, read with the prompt of a passage. The last column,
+    ``untold``, is no feature of a model: it says where the judge lowers what the model says.
+    """
+    samples = [Sample("", "?", contexts=(Context(e.evidence),), reference=e.claim) for e in examples]
+    rows, spans = [], []
+    names: tuple[str, ...] = ()
+    for seen in features.examinations(samples):
+        names, row = (*seen.names, "untold"), len(seen.rows) - 1
+        among = np.flatnonzero(seen.windows.owner == 0)
+        window = int(among[np.argmax(seen.features[row, among, seen.names.index("word_cover")])])
+        rows.append(np.append(seen.features[row, window], untold(seen.grid, row, None)[0]))
+        spans.append(span_features(seen.grid, seen.alignment, row, seen.windows, window))
+    weights = _weights([e.source for e in examples])
+    return _table(names, rows, [e.supported for e in examples], examples, weights), spans
+
+
+def _table(
+    names: Sequence[str], rows: Sequence[Floats], labels: Sequence[bool], examples: Sequence[Any], weights: Any
+) -> Table:
+    source, group, change = (np.array([getattr(e, name) for e in examples]) for name in ("source", "group", "change"))
+    kept = np.asarray(weights, dtype=np.float64)
+    return Table(tuple(names), np.stack(rows), np.array(labels), source, group, change, kept)
+
+
+def _weights(sources: Sequence[str]) -> NDArray[np.float64]:
+    """Real sets weigh the same, 1 a row on average; those made from paragraphs share a :data:`RATIO` th of that."""
+    names = np.array(sources)
+    made = np.char.startswith(names, "xquad")
+    weights = np.ones(len(names))
+    for group, share in ((~made, 1.0), (made, 1.0 / RATIO)):
+        kinds = np.unique(names[group])
+        for source in kinds:
+            weights[names == source] = (~made).sum() * share / len(kinds) / (names == source).sum()
+    return weights
+
+
+def span_table(examples: Sequence[Example], spans: Sequence[Floats]) -> Table:
+    """Content words: the changed ones of perturbed statements are unsupported, the others and those of claims that
+    people call supported are supported, whether they stand in the text or not."""
+    rows, labels, of = [], [], []
+    for example, words in zip(examples, spans, strict=True):
+        made = example.source.startswith("xquad")
+        if example.change in SKIPPED_CHANGES or not (made or example.supported):
+            continue
+        text = analyse(example.claim)
+        content = np.flatnonzero((text.kind != FUNCTION) & (text.kind != NUMBER))
+        changed = (text.starts < example.end) & (text.ends > example.start) & (not example.supported)
+        rows.append(words[content])
+        labels.append(~changed[content])
+        of.extend([example] * len(content))
+    kept = np.concatenate(labels)
+    return _table(SPAN, list(np.concatenate(rows)), list(kept), of, np.where(kept, 1.0, SPAN_WEIGHT))
+
+
+# ---------------------------------------------------------------- relevance
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One labelled row of a relevance model, with the fields that :func:`_table` reads."""
+
+    values: Floats
+    label: bool
+    source: str
+    group: str
+    change: str
+    weight: float = 1.0
+
+
+class AskedRows:
+    """Rows for the models of relevance, from questions with their passages and answers.
+
+    Each question is laid over its own passage and two others: the nearest by words (hard) and one at random (easy).
+    """
+
+    def __init__(self, features: Features, asked: Sequence[Asked], seed: int = 0) -> None:
+        self.features, self.asked = features, asked
+        self.chance = np.random.default_rng(seed)
+        self.passages = list(dict.fromkeys(item.passage for item in asked))
+        self.answers = [item.answer for item in asked]
+        self.seen = list(features.examinations([self._sample(item) for item in asked]))
+
+    def _sample(self, item: Asked) -> Sample:
+        texts = [item.passage, *self._others(item)]
+        return Sample("", item.question, item.answer, tuple(Context(text) for text in texts), item.answer)
+
+    def _others(self, item: Asked) -> list[str]:
+        others = [text for text in self.passages if text != item.passage]
+        question = analyse(item.question)
+        ids, weight = question.ids, question.weight
+        scores = [float(weight @ np.isin(ids, analyse(text).ids)) for text in others]
+        return [others[int(np.argmax(scores))], others[int(self.chance.integers(len(others)))]]
+
+    def random_pairs(self) -> dict[str, NDArray[np.float64]]:
+        """Quantiles of the cosines of unrelated pairs by kind of pair; empty without an encoder."""
+        if self.features.store is None:
+            return {}
+        levels = np.linspace(0.0, 1.0, 21)
+        passages = np.array([seen.similarities()[2] for seen in self.seen])
+        sentences = np.concatenate(
+            [seen.sentence_similarities()[seen.grid.offsets[2] : seen.grid.offsets[3]] for seen in self.seen]
+        )
+        answers = np.array([self._cosine(at, (at + 1) % len(self.seen)) for at in range(len(self.seen))])
+        rows = np.stack([seen.passages[seen.sample.answer or ""].text for seen in self.seen])
+        references = np.einsum("ij,ij->i", rows, np.roll(rows, 7, axis=0))
+        found = {
+            "question_passage": passages,
+            "question_sentence": sentences,
+            "question_answer": answers,
+            "answer_reference": references,
+        }
+        return {key: np.nanquantile(values, levels) for key, values in found.items()}
+
+    def _cosine(self, question: int, answer: int) -> float:
+        """Cosine of one item's question and another's answer."""
+        mine, other = self.seen[question], self.seen[answer]
+        vectors = other.passages.get(other.sample.answer or "")
+        words = None if vectors is None else vectors.words
+        if words is None or not len(words):
+            return float("nan")
+        mean = words.sum(axis=0)
+        return float(mean @ mine.queries[mine.sample.question].text / max(float(np.linalg.norm(mean)), 1e-9))
+
+    def contexts(self, pairs: dict[str, NDArray[np.float64]]) -> Table:
+        """Rows of :data:`relevance.REFERENCE`; the own passage is relevant, the others are not."""
+        rows = []
+        for item, seen in zip(self.asked, self.seen, strict=True):
+            values = examination.features_of(seen, excess(seen.similarities(), pairs.get("question_passage")))
+            rows += [
+                _Row(value, at == 0, item.source, item.passage, ("own", "hard", "random")[at])
+                for at, value in enumerate(values)
+            ]
+        return _rows_table(examination.REFERENCE, rows)
+
+    def sentences(self, pairs: dict[str, NDArray[np.float64]]) -> Table:
+        """Rows of :data:`relevance.SENTENCE` for the own passage; relevant: those chosen, or those with the answer."""
+        rows = []
+        for item, seen in zip(self.asked, self.seen, strict=True):
+            similarity = excess(seen.sentence_similarities(), pairs.get("question_sentence"))
+            values = examination.sentence_features_of(seen, similarity)
+            text = seen.texts[0]
+            for at, (start, end) in enumerate(text.bounds.tolist()):
+                chosen = _chosen(text.text[start:end], item)
+                rows.append(_Row(values[at], chosen, item.source, item.passage, "sentence"))
+        return _rows_table(examination.SENTENCE, rows)
+
+    def answers_table(self, pairs: dict[str, NDArray[np.float64]]) -> Table:
+        """Rows of :data:`relevance.RELEVANCY`: the own answer addresses the question, those of others do not."""
+        rows = []
+        n = len(self.seen)
+        for at, (item, seen) in enumerate(zip(self.asked, self.seen, strict=True)):
+            question = claim_words(seen.question, 0, len(item.question))
+            for other, change in ((at, "own"), (int(self.chance.integers(n)), "random"), ((at + 1) % n, "next")):
+                own = self.asked[other].question == item.question or self.answers[other] == item.answer
+                if change != "own" and own:
+                    continue
+                similarity = excess(np.array([self._cosine(at, other)], np.float32), pairs.get("question_answer"))
+                values = examination.relevancy_features(question, analyse(self.answers[other]), float(similarity[0]))
+                rows.append(_Row(values, own, item.source, item.passage, change, 3.0 if own else 0.5))
+        return _rows_table(examination.RELEVANCY, rows)
+
+
+def _chosen(sentence: str, item: Asked) -> bool:
+    """Whether people chose a sentence as evidence, or, without a choice, whether it holds the short answer."""
+    if not item.sentences:
+        return item.answer in sentence
+    mine = set(sentence.split())
+    return any(len(mine & set(other.split())) >= 0.8 * len(mine) for other in item.sentences)
+
+
+def _rows_table(names: Sequence[str], rows: Sequence[_Row]) -> Table:
+    return _table(names, [r.values for r in rows], [r.label for r in rows], rows, [r.weight for r in rows])
+
+
+def joined(tables: Sequence[Table]) -> Table:
+    """Tables of one model as one; each weighs the same as a whole."""
+    total = sum(float(t.weights.sum()) for t in tables) / len(tables)
+    weights = np.concatenate([t.weights * total / t.weights.sum() for t in tables])
+    columns = {
+        name: np.concatenate([getattr(t, name) for t in tables])
+        for name in ("values", "labels", "sources", "groups", "changes")
+    }
+    return Table(tables[0].names, weights=weights, **columns)
