@@ -13,7 +13,7 @@ from workbench.errors import InputError
 from workbench.language import has_text, text
 from workbench.scoring.groups import answer, contexts, joint, ranking, refusal
 from workbench.scoring.scored import INPUT_ERROR, NOT_APPLICABLE, Scored, ratio, settle
-from workbench.scoring.view import Metric, View
+from workbench.scoring.view import Group, Metric, View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,10 +162,14 @@ def _parts(view: View) -> np.ndarray:
 # ------------------------------------------------------------------------------
 
 
-_MODULES = (ranking, contexts, answer, refusal, joint, joint)
+#: Metrics that are computed together, in the order in which they are shown, and what computes them.
+GROUPS: tuple[tuple[tuple[Metric, ...], Group], ...] = (
+    (ranking.METRICS, ranking.compute), (contexts.METRICS, contexts.compute), (answer.METRICS, answer.compute),
+    (refusal.METRICS, refusal.compute), (joint.SIGN_METRICS, joint.compute_signs), (joint.METRICS, joint.compute),
+)  # fmt: skip
 
 #: Every built-in metric in the order in which they are shown; ``{k}`` stands for the depth in force.
-METRICS: tuple[Metric, ...] = (*(metric for module in _MODULES for metric in module.METRICS), OVERALL)
+METRICS: tuple[Metric, ...] = (*(metric for metrics, _ in GROUPS for metric in metrics), OVERALL)
 
 
 def definitions(k: int) -> dict[str, Metric]:
@@ -206,7 +210,7 @@ def _known(name: str, known: Mapping[str, Metric], k: int) -> str:
 
 @cache
 def _owners() -> dict[str, Callable[[View], Mapping[str, Scored]]]:
-    return {metric.name: module.compute for module in _MODULES for metric in module.METRICS}
+    return {metric.name: compute for metrics, compute in GROUPS for metric in metrics}
 
 
 def score(view: View, name: str) -> Scored:
