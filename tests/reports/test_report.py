@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from tests.reports.hostile import FORMULA, OVERRIDE
 from workbench.errors import InputError
-from workbench.language import get_language
+from workbench.language import get_language, listed
 from workbench.reports import render as extracts
 from workbench.reports.content import Stretch
 from workbench.reports.render import html as page
@@ -325,7 +325,7 @@ def test_numbers_in_words(monkeypatch):
     assert (words.percent(0.714), words.points(0.16), words.points(-0.03)) == ("71\u00a0%", "+16", "−3")
     assert (words.chance(0.0001), words.chance(0.04), words.chance(0.4)) == ("< 0.001", "0.040", "0.40")
     monkeypatch.setattr("workbench.language._current", "zh")
-    assert (words.percent(0.714), words.listed(["a", "b"])) == ("71%", "a、b")
+    assert (words.percent(0.714), listed(["a", "b"])) == ("71%", "a、b")
 
 
 def test_a_cut_keeps_the_wrong_words_in_sight():

@@ -1,13 +1,11 @@
-"""Texts that users read, in English and Chinese, side by side in TOML files.
+"""Languages: everything that depends on one stands in its folder; code asks the object.
 
-Each file ``<area>.toml`` beside this module holds entries with an ``en`` and a ``zh`` string::
+``language/<code>/`` holds ``language.toml`` (its name, how lists and labels are written, how its texts are told from
+others), ``texts/<area>.toml`` (what users read), and the tables that reading its texts needs: words, units, patterns,
+prompts. Adding a language is adding a folder here, or naming one of your own: :func:`add_language`.
 
-    [omission.advice]
-    en = "Ask the generator to use every cited fragment; {n} points were dropped."
-    zh = "…"
-
-``text("causes.omission.advice", n=2)`` reads it in the current language. A key without a text, or a text
-without one of its languages, is an error: a reader never meets a bare key.
+``text("causes.omission.advice", n=2)`` reads a text in the language in force. What a language of yours does not say is
+said in English; a key that English lacks is an error: a reader never meets a bare key.
 """
 
 from __future__ import annotations
@@ -15,25 +13,116 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cached_property
 from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
 
-LANGUAGES = ("en", "zh")
 
+class Language:
+    """One language: what its folder holds, read when it is first asked for.
+
+    Attributes
+    ----------
+    code
+        ISO 639-1, ``"en"``.
+    folder
+        Where its files are.
+    """
+
+    def __init__(self, code: str, folder: Traversable | Path) -> None:
+        self.code = code
+        self.folder = folder
+        self._tables: dict[str, dict[str, Any]] = {}
+        self._texts: dict[str, dict[str, str]] = {}
+
+    def __repr__(self) -> str:
+        return f"Language({self.code!r})"
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """``language.toml``: ``name``, ``spaced`` (words are parted by spaces), ``list_separator``, ``colon`` …"""
+        return {"name": self.code, "spaced": True, "list_separator": ", ", "colon": ": "} | self.table("language")
+
+    def table(self, name: str) -> dict[str, Any]:
+        """The table ``<name>.toml`` of its folder; empty when it has none."""
+        if name not in self._tables:
+            content = self.file(f"{name}.toml")
+            self._tables[name] = {} if content is None else tomllib.loads(content)
+        return self._tables[name]
+
+    def file(self, *path: str) -> str | None:
+        """A file of its folder as text; None when there is none."""
+        found = self.folder.joinpath(*path)
+        return found.read_text(encoding="utf-8") if found.is_file() else None
+
+    def template(self, key: str) -> str | None:
+        """The text ``<area>.<name…>`` with its gaps unfilled; None when this language does not have it."""
+        area, _, name = key.partition(".")
+        if area not in self._texts:
+            content = self.file("texts", f"{area}.toml")
+            self._texts[area] = {} if content is None else dict(_leaves(tomllib.loads(content)))
+        return self._texts[area].get(name)
+
+
+def _leaves(node: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in node.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", str(value)
+
+
+_known = {code: Language(code, resources.files(__package__).joinpath(code)) for code in ("en", "zh")}
 _current = "en"
 _chosen = False
 
 
-def set_language(language: str | None) -> None:
-    """Choose the language of panels, advice and reports: ``"en"`` or ``"zh"``; None follows the data.
+def languages() -> tuple[Language, ...]:
+    """Every language that is known, English first."""
+    return tuple(_known.values())
+
+
+def codes() -> tuple[str, ...]:
+    """The codes of :func:`languages`."""
+    return tuple(_known)
+
+
+def language_of(code: str | None = None) -> Language:
+    """The language with that code, English for one that is not known; without a code, the one in force."""
+    return _known.get(code or _current) or _known["en"]
+
+
+def add_language(code: str, folder: str | Path) -> Language:
+    """Make a language of your own known: its folder has the same files as ``workbench/language/en``, each optional.
 
     Raises
     ------
     InputError
-        For any other value.
+        For a folder without ``language.toml``, or a code that the package has itself.
+    """
+    if not Path(folder, "language.toml").is_file():
+        raise InputError(f"{folder} holds no language.toml; see workbench/language/en for what a language's folder has")
+    if code in ("en", "zh"):
+        raise InputError(f"language {code!r} is in the package already; choose another code")
+    _known[code] = Language(code, Path(folder))
+    return _known[code]
+
+
+# ------------------------------------------------------------------------------
+# The language in force: of panels, advice and reports.
+
+
+def set_language(language: str | None) -> None:
+    """Choose the language of panels, advice and reports, by its code; None follows the data.
+
+    Raises
+    ------
+    InputError
+        For a language that is not known.
     """
     global _current, _chosen
     if language is not None:
@@ -42,7 +131,7 @@ def set_language(language: str | None) -> None:
 
 
 def get_language() -> str:
-    """The language in force, ``"en"`` or ``"zh"``."""
+    """The code of the language in force."""
     return _current
 
 
@@ -67,8 +156,8 @@ def speaking(language: str) -> Iterator[None]:
 
 def checked(language: str) -> str:
     """``language`` itself when it is known, else an ``InputError``."""
-    if language not in LANGUAGES:
-        raise InputError(f"language {language!r} is not known; use one of {', '.join(LANGUAGES)}")
+    if language not in _known:
+        raise InputError(f"language {language!r} is not known; use one of {', '.join(_known)}")
     return language
 
 
@@ -78,47 +167,26 @@ def text(key: str, /, language: str | None = None, **values: Any) -> str:
     Raises
     ------
     KeyError
-        When no such text exists in that language.
+        When no such text exists.
     """
-    area, _, name = key.partition(".")
-    template = _entry(area, name)[language or _current]
+    template = language_of(language).template(key)
+    if template is None:
+        template = _known["en"].template(key)
+    if template is None:
+        raise KeyError(f"no text {key}")
     return template.format(**values) if values else template
-
-
-def listed(parts: Iterable[object]) -> str:
-    """Words joined as an enumeration in the language in force."""
-    return ("、" if _current == "zh" else ", ").join(str(part) for part in parts)
-
-
-def labelled(name: object, value: object) -> str:
-    """``name: value`` with the colon of the language in force."""
-    return f"{name}：{value}" if _current == "zh" else f"{name}: {value}"
 
 
 def has_text(key: str) -> bool:
     """Whether ``key`` names a text."""
-    area, _, name = key.partition(".")
-    try:
-        _entry(area, name)
-    except KeyError:
-        return False
-    return True
+    return _known["en"].template(key) is not None
 
 
-def _entry(area: str, name: str) -> dict[str, str]:
-    node: Any = _area(area)
-    for part in name.split("."):
-        if not isinstance(node, dict) or part not in node:
-            raise KeyError(f"no text {area}.{name}")
-        node = node[part]
-    if not isinstance(node, dict) or set(LANGUAGES) - node.keys():
-        raise KeyError(f"no text {area}.{name}")
-    return node
+def listed(parts: Iterable[object]) -> str:
+    """Words joined as an enumeration in the language in force."""
+    return str(language_of().facts["list_separator"]).join(map(str, parts))
 
 
-@cache
-def _area(area: str) -> dict[str, Any]:
-    file = resources.files(__package__).joinpath(f"{area}.toml")
-    if not file.is_file():
-        raise KeyError(f"no texts for {area}")
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+def labelled(name: object, value: object) -> str:
+    """``name: value`` with the colon of the language in force."""
+    return f"{name}{language_of().facts['colon']}{value}"

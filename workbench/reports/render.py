@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jinja2
@@ -570,10 +571,10 @@ def _environment() -> jinja2.Environment:
     environment.globals.update(
         t=_t, w=wording, bar=bar, text=wrong_text, head=head_text, note=marked, picture=picture_of, ids=ids, cell=cell,
         plain=plain, step=step, ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS,
-        scale_of=wording.scale, phrases={f.__name__: f for f in (
+        scale_of=wording.scale, phrases=SimpleNamespace(**{f.__name__: f for f in (
             nothing, coverage, own_table, failing_intro, filter_words, values,
             touches, causes_intro, number_line, changes_counts,
-        )},
+        )}),
     )  # fmt: skip
     return environment
 

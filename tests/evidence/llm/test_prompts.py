@@ -23,7 +23,7 @@ from workbench.evidence.llm.prompts import (
     verify_call,
 )
 from workbench.evidence.llm.replies import read_part, read_questions, read_rating, read_verification
-from workbench.language import LANGUAGES
+from workbench.language import codes
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "llm"
 SAMPLES = {
@@ -76,7 +76,7 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", codes())
 @pytest.mark.parametrize("name", NAMES)
 def test_prompt_is_the_golden_one(language, name):
     """A change of a prompt is a decision: renew the golden file and raise ``PROMPT_VERSION`` when its meaning changed."""
@@ -85,7 +85,7 @@ def test_prompt_is_the_golden_one(language, name):
     assert text == (GOLDEN / f"{name}.{language}.txt").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", codes())
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_reply_of_the_promised_shape_is_read_whole(language, name):
     schema = calls(language)[name].schema
@@ -124,7 +124,7 @@ def test_both_languages_ask_the_same(name):
 
 def test_the_hash_covers_every_file():
     digest = hashlib.sha256(b"1")
-    for language in LANGUAGES:
+    for language in codes():
         for name in NAMES:
             digest.update(f"\0{language}/{name}\0{template(name, language)}".encode())
     assert prompt_hash() == digest.hexdigest()[:12]

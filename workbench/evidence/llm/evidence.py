@@ -18,7 +18,7 @@ from workbench.data.text.words import Token, normalise, stop_words, tokens
 from workbench.evidence.judge import MAX_CLAIMS, Claim, ReverseQuestion, SampleEvidence, Side
 from workbench.evidence.llm.prompts import Piece, Task
 from workbench.evidence.llm.replies import ReadClaim, Reply, Verdict
-from workbench.language import LANGUAGES
+from workbench.language import codes
 
 if TYPE_CHECKING:
     from workbench.evidence.encoders.base import Encoder
@@ -217,7 +217,7 @@ class QuestionComparer:
 
     def prepare(self) -> None:
         """Load the encoder and read its scales, so that nothing slow happens between two requests."""
-        for language in LANGUAGES:
+        for language in codes():
             self._scale(language)
 
     def compare(self, evidence: SampleEvidence, question: str) -> None:

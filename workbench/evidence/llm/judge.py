@@ -55,7 +55,7 @@ from workbench.evidence.llm.prompts import (
 )
 from workbench.evidence.llm.replies import Problem, ReadClaim, Reply, read_part, read_questions, read_verification
 from workbench.evidence.offline.models import AnswerSimilarity
-from workbench.language import LANGUAGES
+from workbench.language import codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -440,8 +440,8 @@ def _check(settings: Settings) -> None:
     address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
     if not address.startswith(("http://", "https://")):
         raise InputError("llm judge: OPENAI_BASE_URL is no address; write http://HOST:PORT/v1 or https://…")
-    if settings.language is not None and settings.language not in LANGUAGES:
-        raise InputError(f"llm judge: language is {settings.language!r}; use one of {', '.join(LANGUAGES)}")
+    if settings.language is not None and settings.language not in codes():
+        raise InputError(f"llm judge: language is {settings.language!r}; use one of {', '.join(codes())}")
     for name, (lowest, fraction) in _RANGES.items():
         value = getattr(settings, name)
         kinds = (int, float) if fraction else (int,)

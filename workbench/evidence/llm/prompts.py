@@ -20,7 +20,7 @@ from workbench.data.schema import Sample
 from workbench.evidence.judge import MAX_CLAIMS
 from workbench.evidence.llm.budget import estimate_tokens, message_tokens
 from workbench.evidence.llm.replies import part_schema, questions_schema, rubric_schema, shape, verify_schema
-from workbench.language import LANGUAGES, text
+from workbench.language import codes, text
 
 # ------------------------------------------------------------------------------
 # Whether two models are of one family: a judge tends to rate its own kind too high.
@@ -100,7 +100,7 @@ def template(name: str, language: str) -> str:
 def prompt_hash() -> str:
     """Twelve hex digits that change with any character of any prompt."""
     digest = hashlib.sha256(PROMPT_VERSION.encode())
-    for language in LANGUAGES:
+    for language in codes():
         for name in NAMES:
             digest.update(f"\0{language}/{name}\0{template(name, language)}".encode())
     return digest.hexdigest()[:12]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import ipywidgets as W
 from markupsafe import Markup
 
-from workbench.language import LANGUAGES, get_language
+from workbench.language import codes, get_language
 from workbench.language import text as _t
 from workbench.views.html import Fragment, fragment, h, join, marked, picture, table
 from workbench.views.session import Finding
@@ -142,7 +142,7 @@ class Export(Panel):
         chosen = language or get_language()
         if self._exporter is None:
             raise InputError("no exporter was given; use wb.panels.export(session)")
-        if format not in FORMATS or chosen not in LANGUAGES:
+        if format not in FORMATS or chosen not in codes():
             raise InputError(
                 f"format {format!r} in language {chosen!r} is not known; use {', '.join(FORMATS)} in en or zh"
             )
