@@ -10,6 +10,7 @@ said in English; a key that English lacks is an error: a reader never meets a ba
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -58,6 +59,12 @@ class Language:
         """A file of its folder as text; None when there is none."""
         found = self.folder.joinpath(*path)
         return found.read_text(encoding="utf-8") if found.is_file() else None
+
+    @cached_property
+    def script(self) -> re.Pattern[str] | None:
+        """One character of a script of its own (``script`` in ``language.toml``: ranges of characters); None for Latin."""
+        ranges = self.facts.get("script")
+        return re.compile(f"[{ranges}]") if ranges else None
 
     def template(self, key: str) -> str | None:
         """The text ``<area>.<name…>`` with its gaps unfilled; None when this language does not have it."""
