@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.corpus import document_of
 from workbench.data.schema import Corpus, none_if_missing
 from workbench.data.text.normalise import HAN_RUN
 from workbench.data.text.words import content_words, language, stem, stop_words, words
@@ -430,7 +431,7 @@ class Shelf:
         """Chunks of each document, by ``source`` and by the id before the last ``#``."""
         found: dict[str, list[int]] = {}
         for place, (name, source) in enumerate(zip(self.ids, self.sources, strict=True)):
-            for document in {str(source) if source is not None else None, document_stem(name)} - {None, name}:
+            for document in {str(source) if source is not None else None, document_of(name)} - {None, name}:
                 found.setdefault(str(document), []).append(place)
         return found
 
@@ -439,7 +440,7 @@ class Shelf:
         at = self._at.get(doc_id)
         if at is not None and match == "chunk":
             return [at]
-        document = doc_id if doc_id in self._chunks else document_stem(doc_id)
+        document = doc_id if doc_id in self._chunks else document_of(doc_id)
         return self._chunks.get(document, [] if at is None else [at])
 
     # -- words ----------------------------------------------------------------------------------------------------
@@ -545,11 +546,6 @@ def spoken(text: str) -> str:
     if not any(word.isalpha() and len(word) > 1 for word in mine):
         return "other"
     return "en" if found == "en" or sum(word in stop_words() for word in mine) >= ENGLISH * max(len(mine), 1) else found
-
-
-def document_stem(doc_id: str) -> str:
-    """The document that a chunk's id names: the part before the last ``#``."""
-    return doc_id.rsplit("#", 1)[0]
 
 
 def as_cached(encoder: str | Encoder | None) -> CachedEncoder | None:

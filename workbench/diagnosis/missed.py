@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.data.corpus import document_of
 from workbench.data.schema import Corpus, alternatives, judgements
 from workbench.data.text.points import matcher
 from workbench.diagnosis.corpus_index import (
@@ -22,7 +23,6 @@ from workbench.diagnosis.corpus_index import (
     Progress,
     Shelf,
     copies,
-    document_stem,
     near,
     search,
     spoken,
@@ -89,9 +89,9 @@ class _Recorded:
 
     def is_(self, doc_id: str, match: str) -> bool:
         """Whether this context is the document, or one of its chunks where documents are compared or were named."""
-        documents = {self.source, None if self.doc_id is None else document_stem(self.doc_id)} - {None}
+        documents = {self.source, None if self.doc_id is None else document_of(self.doc_id)} - {None}
         if match == "document":
-            return document_stem(doc_id) in documents or doc_id in documents
+            return document_of(doc_id) in documents or doc_id in documents
         return self.doc_id == doc_id
 
 
