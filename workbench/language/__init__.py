@@ -10,10 +10,11 @@ said in English; a key that English lacks is an error: a reader never meets a ba
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -58,6 +59,12 @@ class Language:
         """A file of its folder as text; None when there is none."""
         found = self.folder.joinpath(*path)
         return found.read_text(encoding="utf-8") if found.is_file() else None
+
+    @cached_property
+    def script(self) -> re.Pattern[str] | None:
+        """One character of a script of its own (``script`` in ``language.toml``: ranges of characters); None for Latin."""
+        ranges = self.facts.get("script")
+        return re.compile(f"[{ranges}]") if ranges else None
 
     def template(self, key: str) -> str | None:
         """The text ``<area>.<name…>`` with its gaps unfilled; None when this language does not have it."""
@@ -110,6 +117,24 @@ def add_language(code: str, folder: str | Path) -> Language:
         raise InputError(f"language {code!r} is in the package already; choose another code")
     _known[code] = Language(code, Path(folder))
     return _known[code]
+
+
+def pattern(table: str, template: str, flags: int = 0) -> re.Pattern[str]:
+    """``template`` as a regular expression in which ``«name»`` stands for the patterns of that name in any language's table.
+
+    A name that no language has stands for what never matches.
+    """
+    return _pattern(languages(), table, template, flags)
+
+
+@lru_cache(maxsize=256)
+def _pattern(known: tuple[Language, ...], table: str, template: str, flags: int) -> re.Pattern[str]:
+    def either(match: re.Match[str]) -> str:
+        entries = [language.table(table).get(match[1]) for language in known]
+        found = [entry for entry in entries if entry]
+        return "|".join(one for entry in found for one in ([entry] if isinstance(entry, str) else entry)) or "(?!)"
+
+    return re.compile(re.sub("«(\\w+)»", either, template), flags)
 
 
 # ------------------------------------------------------------------------------
