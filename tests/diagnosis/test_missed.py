@@ -15,6 +15,7 @@ from workbench.diagnosis import missed
 from workbench.diagnosis.missed import examine, first_sub_causes, missed_documents, sub_cause
 from workbench.diagnosis.whatif import Weighted, fused_rank, hubs, never_retrieved, rescue_curve
 from workbench.errors import CancelledError, EncoderError
+from workbench.evidence import corpus_ranks
 from workbench.evidence.corpus_index import spoken
 from workbench.evidence.corpus_ranks import Autopsy, missed_column
 from workbench.evidence.encoders.base import unit_rows
