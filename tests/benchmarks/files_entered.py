@@ -1,10 +1,11 @@
 """How many files of the package do the common steps enter? Fewer is easier to follow, and to step through.
 
-``python tests/benchmarks/files_entered.py [FOLDER]``; FOLDER holds the sample data (default: this repository's).
+``python tests/benchmarks/files_entered.py [FOLDER] [-v]``; FOLDER holds the sample data (default: this repository's).
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
 import tempfile
 from collections.abc import Callable
@@ -22,7 +23,7 @@ def entered(step: Callable[[], Any]) -> tuple[Any, set[str]]:
 
     def note(frame: Any, event: str, _: Any) -> None:
         code = frame.f_code
-        if event == "call" and code.co_name != "<module>" and code.co_filename.startswith(ROOT):
+        if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and code.co_filename.startswith(ROOT):
             files.add(code.co_filename)
 
     sys.setprofile(note)
@@ -56,7 +57,8 @@ def measure(folder: Path) -> dict[str, set[str]]:
 
 
 if __name__ == "__main__":
-    here = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2] / "sample_data"
+    folders = [name for name in sys.argv[1:] if not name.startswith("-")]
+    here = Path(folders[0]) if folders else Path(__file__).parents[2] / "sample_data"
     for step, files in measure(here).items():
         print(f"{len(files):4}  {step}")
         if "-v" in sys.argv:

@@ -21,6 +21,7 @@ from workbench.errors import InputError
 from workbench.language import has_text, listed, text
 from workbench.scoring.groups.refusal import answerable
 from workbench.scoring.metrics import HEADLINE, definitions
+from workbench.scoring.metrics import title as metric_title
 from workbench.scoring.scored import Floats, Mask
 from workbench.scoring.view import CONTRADICTED, NOT_MENTIONED, SUPPORTED, View
 
@@ -38,7 +39,7 @@ UNEXPLAINED = "unexplained"
 NOT_FAILING = (PASS, NOT_CHECKED)
 
 #: What fills the gaps of an evidence sentence; ``variant`` names another sentence than ``evidence``.
-Found = dict[str, object]
+Found = dict[str, Any]
 
 
 def _nothing(_: Explainer, __: int) -> Found:
@@ -254,19 +255,15 @@ def _say_format(e: Explainer, code: int) -> Found:
 
 def _say_tests(e: Explainer, code: int) -> Found:
     """The tests that the sample fails."""
+    known = definitions(e.view.t.k)
     low = [
-        f"{_metric_title(name)} {e.inputs.score(name)[code]:.2f} {'>' if definitions(e.view.t.k)[name].higher_is_better is False else '<'} "
+        f"{metric_title(name)} {e.inputs.score(name)[code]:.2f} {'>' if known[name].higher_is_better is False else '<'} "
         f"{e.view.t.low_cut(name):.2f}"
         for name in (*low_failing(e.view), f"recall@{e.view.t.k}")
         if is_low(e.view, name)[code]
     ]
-    wrong = [f"{_metric_title(HEADLINE)} 0"] if e.inputs.score(HEADLINE)[code] == 0 else []
+    wrong = [f"{metric_title(HEADLINE)} 0"] if e.inputs.score(HEADLINE)[code] == 0 else []
     return {"tests": listed([*wrong, *low]) or "–"}
-
-def _metric_title(metric: str) -> str:
-    base, at, depth = metric.partition("@")
-    return (text(f"metrics.{base}.name") if has_text(f"metrics.{base}.name") else base) + at + depth
-
 
 # ---------------------------------------------------------------- the chain
 
@@ -482,7 +479,8 @@ class Causes:
 
     def explanations(self, code: int) -> dict[str, str]:
         """Every contributing cause of a sample with its evidence, in the order of the chain."""
-        return {rule.name: self.evidence(rule, code) for rule, holds in zip(self.rules, self.holds[code], strict=True) if holds}
+        mine = zip(self.rules, self.holds[code], strict=True)
+        return {rule.name: self.evidence(rule, code) for rule, holds in mine if holds}
 
     def sub_cause(self, code: int) -> str | None:
         """The sub-cause of the primary cause of a failing sample: of a missed document, or the sign of a broken format."""

@@ -54,7 +54,7 @@ def pieces(view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric]
         name: Piece(
             result,
             _attainable(view, known[name], result),
-            _method(view, known[name], name),
+            _method(view, known[name]),
             tuple(sorted({formula for formula in formulas(view) if formula})) if name == OVERALL.name else (),
             np.asarray(view.facts.evidence.plain("judge_basis"), dtype=object)
             if known[name].on_relevance
@@ -148,11 +148,11 @@ def _meets(metric: Metric, mean: float, target: float | None, attainable: float)
     return bool(mean >= (min(target, attainable) if np.isfinite(attainable) else target) - 1e-12)
 
 
-def _method(view: View, metric: Metric, name: str) -> str:
+def _method(view: View, metric: Metric) -> str:
     if metric.read_from == "ids":
         silver = int((view.facts.evidence.plain("silver") == True).sum())  # noqa: E712 - elementwise
         labels = f"ids, silver labels for {silver} samples" if silver else "ids"
-        return f"{labels}, linear gain" if name.startswith("ndcg") else labels
+        return f"{labels}, linear gain" if metric.bounded == "ideal" else labels
     if metric.read_from != "judge":
         return metric.read_from
     methods = sorted({m for m in view.facts.evidence.plain("judge_method") if m is not None})

@@ -262,6 +262,12 @@ def _in_range(item: Metric, values: np.ndarray, wrong: np.ndarray, absent: np.nd
 # ---------------------------------------------------------------- what they mean
 
 
+def title(name: str, language: str | None = None) -> str:
+    """The readable name of a metric, its depth kept; a user's own metric keeps its name."""
+    base, at, depth = name.partition("@")
+    return text(f"metrics.{base}.name", language) + at + depth if has_text(f"metrics.{base}.name") else name
+
+
 def metrics_table(language: str | None = None) -> pd.DataFrame:
     """Every metric, the user's own last: its definition, what it needs, and when it is undefined.
 
@@ -287,15 +293,11 @@ def metrics_table(language: str | None = None) -> pd.DataFrame:
 
 
 def _row(metric: Metric, language: str | None) -> dict[str, object]:
-    base = metric.base
-    title, reading = (
-        text(f"metrics.{base}.{part}", language) if has_text(f"metrics.{base}.{part}") else fallback
-        for part, fallback in (("name", base), ("reading", metric.formula))
-    )
+    reading = f"metrics.{metric.base}.reading"
     return {
         "metric": metric.name.format(k="k"),
-        "title": title,
-        "reading": reading,
+        "title": title(metric.base, language),
+        "reading": text(reading, language) if has_text(reading) else metric.formula,
         "group": metric.group,
         "formula": metric.formula,
         "range": f"[{metric.low:g}, {'∞' if np.isinf(metric.high) else f'{metric.high:g}'}]",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -97,7 +97,7 @@ class Thresholds:
             name, *inside = (str(part) for part in first["loc"] if part != "[key]")
             hint = Cut if inside else get_type_hints(Thresholds, include_extras=True)[name]
             raise InputError(
-                f"thresholds: {'.'.join([name, *inside])} is {first['input']!r}; use {hint.__metadata__[0].description}"
+                f"thresholds: {'.'.join([name, *inside])} is {first['input']!r}; use {get_args(hint)[1].description}"
             ) from error
         for name, value in checked.items():
             object.__setattr__(self, name, MappingProxyType(value) if isinstance(value, dict) else value)

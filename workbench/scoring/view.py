@@ -257,5 +257,5 @@ def _cut(result: Any, code: int) -> Any:
     if isinstance(result, Mapping):
         return {name: _cut(part, code) for name, part in result.items()}
     if isinstance(result, Scored):
-        return Scored(*(part[code : code + 1] for part in result))
+        return Scored(result.values[code : code + 1], result.states[code : code + 1])
     return result[code : code + 1]

@@ -67,7 +67,9 @@ def compute_signs(view: View) -> dict[str, Scored]:
         ),
         "hedging": with_states(100 * ratio(number("text_hedges"), tokens), *fields),
         "overconfidence": with_states(100 * ratio(number("text_absolutes"), tokens), *fields),
-        "numeric_consistency": with_states(1 - ratio(number("text_quantities_disagreeing"), number("text_quantities")), *fields),
+        "numeric_consistency": with_states(
+            1 - ratio(number("text_quantities_disagreeing"), number("text_quantities")), *fields
+        ),
     }  # fmt: skip
     sampled = number("text_sampled_consistency")
     absent = np.array([not value for value in facts.evidence.nested("sampled_answers")], dtype=bool)

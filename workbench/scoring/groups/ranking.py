@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-
 from typing import Any
 
 import numpy as np
@@ -50,8 +49,9 @@ def _compute(view: View) -> dict[str, Scored]:
     absent = (~facts.recorded | ~facts.judged | _without_ids(view), NOT_APPLICABLE)
     # Silver labels know only what was retrieved: nothing that divides by all relevant documents has a meaning.
     silver = view.facts.evidence.plain("silver") == True  # noqa: E712 - elementwise
+    without = {"relevant": absent[0] | silver, "ideal": absent[0] | silver}
     scores = {
-        name: with_states(values[name], unreadable, (absent[0] | (silver & (metric.bounded in ("relevant", "ideal"))), absent[1]))
+        name: with_states(values[name], unreadable, (without.get(metric.bounded, absent[0]), NOT_APPLICABLE))
         for name, metric in known.items()
     }
     scores["duplicate_rate"] = with_states(
