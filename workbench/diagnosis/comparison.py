@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,8 +15,9 @@ from workbench.diagnosis.causes import CAUSES, LAYERS, NOT_CHECKED, PASS, layer
 from workbench.diagnosis.changes import Mask, Pairing, pair
 from workbench.diagnosis.statistics import mean_interval
 from workbench.errors import InputError
-from workbench.language import get_language
+from workbench.language import sentences
 from workbench.language import text as _t
+from workbench.language.numbers import p_value, percent, points
 from workbench.scoring.metrics import OVERALL, definitions, formulas
 from workbench.scoring.scored import Floats, Scored
 from workbench.scoring.thresholds import Thresholds
@@ -125,7 +125,7 @@ def verdict(comparison: Comparison) -> str:
         first = _t("compare.verdict.same" if unmoved else "compare.verdict.no_flip", n=f"{n:,}", **_levels(row))
     else:
         first = _t(f"compare.verdict.{_direction(row)}", **_figures(row))
-    return ("" if get_language() == "zh" else " ").join([first, *_red(comparison)])
+    return sentences([first, *_red(comparison)])
 
 
 def _direction(row: Any) -> str:
@@ -136,32 +136,15 @@ def _direction(row: Any) -> str:
 
 
 def _levels(row: Any) -> dict[str, str]:
-    return {name: f"{math.floor(100 * row[name] + 0.5)} %" for name in ("before", "after")}
+    return {name: percent(row[name]) for name in ("before", "after")}
 
 
 def _figures(row: Any) -> dict[str, str]:
     return {
-        "n": f"{row['n_pairs']:,}", "points": points(abs(row["delta"]), sign=False), "low": points(row["low"]),
-        "high": points(row["high"]), "p": p_text(row["p_value"]),
-        "detectable": points(row["smallest_detectable"], sign=False), **_levels(row),
+        "n": f"{row['n_pairs']:,}", "points": points(abs(row["delta"]), signed=False), "low": points(row["low"]),
+        "high": points(row["high"]), "p": p_value(row["p_value"]),
+        "detectable": points(row["smallest_detectable"], signed=False), **_levels(row),
     }  # fmt: skip
-
-
-def points(value: float, *, sign: bool = True) -> str:
-    """A difference of rates in points of a hundred: 0.163 → "+16"; one decimal below 1; a dash where there is none."""
-    if value is None or not np.isfinite(value):
-        return "–"
-    hundred = 100 * abs(value)
-    # Half a point goes up, as the rates beside it do: 55 % → 67.5 % is 13 points, not 12.
-    shown = f"{math.floor(hundred + 0.5)}" if hundred >= 0.95 or not hundred else f"{hundred:.1f}"
-    return ("" if not hundred else "−" if value < 0 else "+" if sign else "") + shown
-
-
-def p_text(p: float) -> str:
-    """ "p = 0.03", "p < 0.001"; "–" without a test."""
-    if p is None or not np.isfinite(p):
-        return "p –"
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.01 else f"p = {p:.2f}"
 
 
 def _red(comparison: Comparison) -> list[str]:

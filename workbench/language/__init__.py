@@ -21,6 +21,9 @@ from typing import Any
 
 from workbench.errors import InputError
 
+#: What holds of a language that does not say otherwise.
+_FACTS = {"spaced": True, "list_separator": ", ", "colon": ": ", "percent_sign": " %", "sentence_separator": " "}
+
 
 class Language:
     """One language: what its folder holds, read when it is first asked for.
@@ -45,7 +48,7 @@ class Language:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """``language.toml``: ``name``, ``spaced`` (words are parted by spaces), ``list_separator``, ``colon`` …"""
-        return {"name": self.code, "spaced": True, "list_separator": ", ", "colon": ": "} | self.table("language")
+        return _FACTS | {"name": self.code} | self.table("language")
 
     def table(self, name: str) -> dict[str, Any]:
         """The table ``<name>.toml`` of its folder; empty when it has none."""
@@ -190,3 +193,8 @@ def listed(parts: Iterable[object]) -> str:
 def labelled(name: object, value: object) -> str:
     """``name: value`` with the colon of the language in force."""
     return f"{name}{language_of().facts['colon']}{value}"
+
+
+def sentences(parts: Iterable[object]) -> str:
+    """Whole sentences one after the other; empty ones are left out."""
+    return str(language_of().facts["sentence_separator"]).join(str(part) for part in parts if part)
