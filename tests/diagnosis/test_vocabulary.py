@@ -29,7 +29,6 @@ from workbench.diagnosis.vocabulary import (
     by_form,
     content_terms,
     find_gaps,
-    haldane_terms,
     heat,
     lures,
     phrases,
@@ -244,21 +243,6 @@ def test_an_encoder_gives_candidates_and_the_words_are_limited():
 
 
 # ---------------------------------------------------------------- terms over a set
-
-
-def test_log_odds_by_hand_with_base_rate():
-    questions = ["refund rules", "refund days", "audit logs", "audit days", "logs kept", "roles"]
-    table = haldane_terms(questions, [True, True, False, False, False, False])
-    assert table.index[0] == "refund"
-    row = table.loc["refund"]
-    assert row["log_odds"] == pytest.approx(math.log(2.5 / 0.5) - math.log(0.5 / 4.5))
-    error = math.sqrt(1 / 2.5 + 1 / 0.5 + 1 / 0.5 + 1 / 4.5)
-    assert (row["low"], row["high"]) == pytest.approx(
-        (row["log_odds"] - 1.959964 * error, row["log_odds"] + 1.959964 * error)
-    )
-    assert (row["rate"], row["base_rate"]) == (1, pytest.approx(1 / 3))
-    # The trap: "days" stands in a failing question as often as in a passing one.
-    assert table.loc["days", "low"] < 0 < table.loc["days", "high"] and "rules" not in table.index
 
 
 def test_terms_that_no_document_has():

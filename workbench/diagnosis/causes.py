@@ -138,7 +138,7 @@ def _off_topic_confidence(c: Chain) -> Floats:
 
 RULES: tuple[Rule, ...] = (
     Rule("permission_leak", ("tenant", "contexts"), _permission_leak),
-    Rule("no_answer", (), lambda c: no_answer(c.view)),
+    Rule("no_answer", ("answer",), lambda c: no_answer(c.view)),
     Rule("not_indexed", ("expected_docs", "corpus"), _not_indexed),
     Rule("retrieval_miss", ("contexts", "expected_docs or reference"), _retrieval_miss, _retrieval_confidence),
     Rule(
@@ -242,3 +242,11 @@ def unchecked(chain: Chain) -> list[list[str]]:
     patterns, which = np.unique(np.stack(list(lacks.values()), axis=1), axis=0, return_inverse=True)
     lists = [names[pattern].tolist() for pattern in patterns]
     return [lists[place] for place in which.ravel()]
+
+
+def lacking(causes: Causes, cause: str) -> list[list[str]]:
+    """What each sample lacks so that ``cause`` could not be told if it were there; an empty list: it could."""
+    needs = [need.split(" or ") for rule in RULES if rule.name == cause for need in rule.needs]
+    known = {"answer": "answers", "expect_refusal": "expectation"}
+    named = [[known.get(name, name) for name in alternatives] for alternatives in needs]
+    return [[group[0] for group in named if all(name in row for name in group)] for row in unchecked(causes.chain)]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 # ------------------------------------------------------------------------------
-# Words that stand in failing questions more often than in passing ones, against their base rates.
+# Words that one group of questions has more often than the others, against their base rates.
 #
 # A word's log-odds in one group against another, with a prior that pulls rare words to what both groups have in common
 # (Monroe, Colaresi & Quinn 2008, "Fightin' Words", with the overall share of each word as informative prior). A question
@@ -83,15 +83,6 @@ def log_odds(first: Any, second: Any, n_first: int, n_second: int, prior: float 
     return LogOdds(value, value - Z * spread, value + Z * spread, value / spread)
 
 
-def term_counts(texts: Iterable[Sequence[str]], failed: Sequence[bool] | NDArray[np.bool_]) -> dict[str, list[int]]:
-    """Term → how many passing and how many failing texts have it."""
-    counts: dict[str, list[int]] = {}
-    for terms, bad in zip(texts, failed, strict=True):
-        for word in set(terms):
-            counts.setdefault(word, [0, 0])[int(bad)] += 1
-    return counts
-
-
 def failing_terms(evaluation: Any, *, min_n: int = 3, top: int = 30) -> pd.DataFrame:
     """Content words that are over-represented in the questions of failing samples.
 
@@ -110,32 +101,29 @@ def failing_terms(evaluation: Any, *, min_n: int = 3, top: int = 30) -> pd.DataF
     ``p_value`` and ``q_value`` (Benjamini–Hochberg over all words). Only words that lean to failing (log-odds above 0).
     """
     found = outcomes(evaluation)
-    questions = questions_of(sample_frame(evaluation))
-    kept = np.flatnonzero(found.tested)
-    words = [content_words(questions[at][:_QUESTION_CUT]) for at in kept]
-    return terms_of(words, found.failed[kept], min_n=min_n, top=top)
+    questions = np.array(questions_of(sample_frame(evaluation)), dtype=object)
+    return terms_of(questions[found.tested], found.failed[found.tested], min_n=min_n, top=top)
 
 
-def terms_of(
-    texts: Sequence[Sequence[str]], failed: NDArray[np.bool_], *, min_n: int = 3, top: int = 30
-) -> pd.DataFrame:
-    """:func:`failing_terms` over words of texts and whether each failed."""
+def terms_of(questions: Iterable[str], chosen: Sequence[bool], *, min_n: int = 3, top: int = 30) -> pd.DataFrame:
+    """:func:`failing_terms` of questions some of which are ``chosen``: those that fail, or those with a miss."""
     import pandas as pd
     from scipy.stats import false_discovery_control, norm
 
-    counts = term_counts(texts, failed)
-    terms = sorted(term for term, (passing, failing) in counts.items() if passing + failing >= min_n)
-    n_failing, n = int(np.sum(failed)), len(texts)
-    if not terms or not 0 < n_failing < n:
+    own = np.asarray(chosen, dtype=bool)
+    words = pd.Series([list(set(content_words(text[:_QUESTION_CUT]))) for text in questions], dtype=object).explode()
+    counts = pd.crosstab(words, own[words.index]).reindex(columns=[False, True], fill_value=0)
+    counts = counts[counts.sum(axis=1) >= min_n]
+    n, n_failing = len(own), int(own.sum())
+    if counts.empty or not 0 < n_failing < n:
         return pd.DataFrame(columns=list(TERM_COLUMNS))
-    table = np.array([counts[term] for term in terms], dtype=float)
-    odds = log_odds(table[:, 1], table[:, 0], n_failing, n - n_failing)
+    passing, failing = counts[False].to_numpy(), counts[True].to_numpy()
+    odds = log_odds(failing, passing, n_failing, n - n_failing)
     p = np.nan_to_num(norm.sf(odds.z), nan=1.0)
-    both = table.sum(axis=1)
     frame = pd.DataFrame({
-        "term": terms, "n": both.astype(int), "n_failing": table[:, 1].astype(int), "rate": table[:, 1] / both,
-        "base_rate": n_failing / n, "share_failing": table[:, 1] / n_failing,
-        "share_passing": table[:, 0] / (n - n_failing), "log_odds": odds.value, "low": odds.low, "high": odds.high,
+        "term": counts.index.astype("str"), "n": passing + failing, "n_failing": failing,
+        "rate": failing / (passing + failing), "base_rate": n_failing / n, "share_failing": failing / n_failing,
+        "share_passing": passing / (n - n_failing), "log_odds": odds.value, "low": odds.low, "high": odds.high,
         "p_value": p, "q_value": false_discovery_control(p),
     })  # fmt: skip
     leaning = frame[frame["log_odds"] > 0].sort_values(["low", "n"], ascending=[False, False], kind="stable")
@@ -498,57 +486,18 @@ def term_vectors(gaps: Sequence[Gap], shelf: Shelf, max_words: int) -> TermVecto
 
 
 # ------------------------------------------------------------------------------
-# Terms over a whole set: tied to failing questions, absent from the corpus, shared by documents that do not answer.
-
-
-#: z of a two-sided 95 % interval.
-Z95 = 1.959964
-
-
-def haldane_terms(questions: Sequence[str], failing: Sequence[bool], least: int = 2) -> pd.DataFrame:
-    """Terms that failing questions have more often than others: log-odds with a 95 % interval.
-
-    ``log_odds`` = ln((a + ½)/(b + ½)) − ln((c + ½)/(d + ½)): a of the failing questions have the term and b have not, c
-    and d likewise of the others (Haldane–Anscombe correction). Terms of fewer than ``least`` questions are left out.
-
-    Returns
-    -------
-    DataFrame
-        Index ``term``; ``n_failing, n_passing, rate`` (failing share of the questions with the term), ``base_rate`` (of
-        all), ``log_odds, low, high``; highest ``low`` first.
-    """
-    import pandas as pd
-
-    bad = np.asarray(failing, dtype=bool)
-    counts: dict[str, list[int]] = {}
-    for question, failed in zip(questions, bad, strict=True):
-        for term in content_terms(question):
-            counts.setdefault(term, [0, 0])[0 if failed else 1] += 1
-    table = pd.DataFrame.from_dict(counts, orient="index", columns=["n_failing", "n_passing"]).astype("int64")
-    table = table[table.sum(axis=1) >= least].rename_axis("term")
-    a, c = table["n_failing"] + 0.5, table["n_passing"] + 0.5
-    b, d = bad.sum() - table["n_failing"] + 0.5, (~bad).sum() - table["n_passing"] + 0.5
-    error = np.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
-    table["rate"] = table["n_failing"] / (table["n_failing"] + table["n_passing"])
-    table["base_rate"] = float(bad.mean()) if len(bad) else np.nan
-    table["log_odds"] = np.log(a / b) - np.log(c / d)
-    table["low"], table["high"] = table["log_odds"] - Z95 * error, table["log_odds"] + Z95 * error
-    return table.sort_values(["low", "n_failing"], ascending=False, kind="stable")
+# Terms over a whole set: absent from the corpus, shared by documents that do not answer.
 
 
 def absent_terms(questions: Sequence[str], failing: Sequence[bool], vocabulary: Vocabulary) -> pd.DataFrame:
     """Content terms of questions that stand in no document of the corpus: index ``term``; ``n, n_failing``."""
     import pandas as pd
 
-    counts: dict[str, list[int]] = {}
-    for question, failed in zip(questions, failing, strict=True):
-        for term in content_terms(question):
-            if vocabulary.count(term) == 0:
-                mine = counts.setdefault(term, [0, 0])
-                mine[0] += 1
-                mine[1] += bool(failed)
-    table = pd.DataFrame.from_dict(counts, orient="index", columns=["n", "n_failing"]).astype("int64")
-    return table.rename_axis("term").sort_values(["n_failing", "n"], ascending=False, kind="stable")
+    own = pd.DataFrame({"term": [content_terms(question) for question in questions], "n_failing": list(failing)})
+    own = own.explode("term").dropna(subset="term")
+    own = own[[vocabulary.count(term) == 0 for term in own["term"]]]
+    table = own.groupby("term", sort=False)["n_failing"].agg(n="size", n_failing="sum").astype("int64")
+    return table.sort_values(["n_failing", "n"], ascending=False, kind="stable")
 
 
 def lures(gaps: Sequence[Gap]) -> pd.DataFrame:

@@ -1,19 +1,25 @@
-"""May it ship? An evaluation checked against a rules file; the same file gives the same verdict everywhere."""
+"""The gate: an evaluation checked against a rules file; the same file gives the same verdict everywhere.
+
+What cannot be tested never passes: a red line that no sample could break, a limit on a metric without a score, a
+baseline rule without a baseline fail and say why. Only a target that the data cannot reach is said and left open.
+"""
 
 from __future__ import annotations
 
-import re
+import itertools
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
 from workbench.data.files import write_text
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.causes import CAUSES
+from workbench.diagnosis.causes import CAUSES, lacking
 from workbench.diagnosis.comparison import Comparison
 from workbench.diagnosis.statistics import mean_interval
 from workbench.diagnosis.summary import summarise
@@ -31,81 +37,99 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# ------------------------------------------------------------------------------
-# The rules file of the gate: a thresholds file with ``[rules]`` and ``[red_lines]`` added. Reading, checking, freezing.
+# ---------------------------------------------------------------- the rules file
 
 
-#: Keys of each table, so that a misspelt rule is an error and not a rule that never fails.
-RULES = ("targets", "by", "at_least", "at_most", "slice", "no_regression")
-SLICE = ("where", "at_least", "at_most", "by")
-REGRESSION = ("metrics", "alpha", "max_drop", "max_broken")
-RED_LINES = ("permission_leaks", "must_pass", "causes")
-BY = ("mean", "interval")
-
-#: What a new file begins with below its thresholds.
-NEW_FILE = """
-[rules]
-targets = true  # every target above must be met
-
-[red_lines]
-permission_leaks = true  # not one, whatever the averages say
-must_pass = []  # ids of samples that must pass
-"""
+def _metric(name: str, info: ValidationInfo) -> str:
+    """The name of a metric with its cut-off, or ``passed``."""
+    return name if name == PASSED else chosen([name], int(info.context or 5))[0]
 
 
-@dataclass(frozen=True)
-class Limit:
-    """One bound on a mean: ``metric`` must be at least or at most ``value`` in the samples where ``where`` holds.
-
-    ``by``: ``mean`` compares the mean, ``interval`` the worse end of its 95 % interval.
-    """
-
-    metric: str
-    value: float
-    least: bool = True
-    where: Mapping[str, str] = field(default_factory=dict)
-    by: str = "mean"
+def _comparable(name: str, info: ValidationInfo) -> str:
+    if name != PASSED and definitions(int(info.context or 5))[name].higher_is_better is None:
+        raise InputError(f"{name!r} is neither better high nor low; leave it out")
+    return name
 
 
-@dataclass(frozen=True)
-class Regression:
-    """What may not get worse against a baseline.
+def _cause(name: str) -> str:
+    if name not in CAUSES:
+        raise InputError(f"unknown cause {name!r}; known are {', '.join(CAUSES)}")
+    return name
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+Name = Annotated[str, AfterValidator(_metric)]
+Bound = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+By = Literal["mean", "interval"]
+
+
+class _Table(BaseModel):
+    """A table of the file: a misspelt key is an error and not a rule that never fails."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Slice(_Table):
+    """``[[rules.slice]]``: bounds on means where every condition of ``where`` holds."""
+
+    where: dict[str, Text] = Field(min_length=1)
+    at_least: dict[Name, Bound] = {}
+    at_most: dict[Name, Bound] = {}
+    by: By | None = None
+
+
+class Regression(_Table):
+    """``[rules.no_regression]``: what may not get worse against a baseline.
 
     ``metrics``: each is tested on paired samples and fails when it is worse with p < ``alpha``, corrected for how many
     are listed. ``max_drop``: fails when it is worse by more than this, whatever the test says. ``max_broken``: at most so
-    many samples that passed may fail.
+    many samples that passed may fail. ``require_baseline``: without a baseline these rules fail; false leaves them out.
     """
 
-    metrics: tuple[str, ...] = ()
-    alpha: float = 0.05
-    max_drop: float | None = None
-    max_broken: int | None = None
+    metrics: list[Annotated[Name, AfterValidator(_comparable)]] = [PASSED]
+    alpha: Annotated[float, Field(ge=0, le=1)] = 0.05
+    max_drop: Bound | None = None
+    max_broken: Annotated[int, Field(ge=0)] | None = None
+    require_baseline: bool = True
 
 
-@dataclass(frozen=True)
-class Rules:
+class Limits(_Table):
+    """``[rules]``: targets that must be met, bounds on means, slices, regressions.
+
+    ``by``: ``mean`` holds the mean against a bound, ``interval`` the worse end of its 95 % interval.
+    """
+
+    targets: bool = False
+    by: By = "mean"
+    at_least: dict[Name, Bound] = {}
+    at_most: dict[Name, Bound] = {}
+    slice: list[Slice] = []
+    no_regression: Regression | None = None
+
+
+class RedLines(_Table):
+    """``[red_lines]``: no leak, samples that must pass, causes that no sample may have."""
+
+    permission_leaks: bool = False
+    must_pass: list[Text] = []
+    causes: list[Annotated[str, AfterValidator(_cause)]] = []
+
+
+class Rules(_Table):
     """Everything that a gate checks; see ``sample_data/support/gate.toml`` for the file.
 
-    Attributes
-    ----------
-    thresholds
-        Those of the file, None when it has none: then the evaluation's own hold.
-    targets
-        Whether every target of the thresholds must be met.
-    limits, regression
-        Bounds on means, and what may not get worse.
-    permission_leaks, must_pass, causes
-        Red lines: no leak, ids that must pass, causes that no sample may have.
+    ``thresholds`` are those of the file, None when it has none: then the evaluation's own hold.
     """
 
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
     thresholds: Thresholds | None = None
-    targets: bool = False
-    by: str = "mean"
-    limits: tuple[Limit, ...] = ()
-    regression: Regression | None = None
-    permission_leaks: bool = False
-    must_pass: tuple[str, ...] = ()
-    causes: tuple[str, ...] = ()
+    rules: Limits = Limits()
+    red_lines: RedLines = RedLines()
     source: str = "rules"
 
 
@@ -131,152 +155,60 @@ def read_rules(text: str, source: str = "rules") -> Rules:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{source}: not valid TOML ({error})") from error
-    reader = _Reader(source)
-    reader.keys(tables, ("thresholds", "rules", "red_lines"), "the file")
-    thresholds = reader.thresholds(tables.get("thresholds"), text)
-    reader.k = (thresholds or Thresholds()).k
-    rules, red = reader.table(tables, "rules", RULES), reader.table(tables, "red_lines", RED_LINES)
-    return Rules(
-        thresholds, reader.flag(rules, "targets", "[rules]"), reader.by(rules, "[rules]"), reader.limits(rules),
-        reader.regression(rules), reader.flag(red, "permission_leaks", "[red_lines]"),
-        reader.names(red, "must_pass", "[red_lines]"), reader.causes(red), source,
-    )  # fmt: skip
+    try:
+        thresholds = Thresholds.from_toml(text + "\n") if "thresholds" in tables else None
+        given = {**tables, "thresholds": thresholds, "source": source}
+        rules = Rules.model_validate(given, context=(thresholds or Thresholds()).k)
+    except ValidationError as error:
+        raise InputError(f"{source}: {_problem(error)}") from error
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error
+    for number, item in enumerate(rules.rules.slice, start=1):
+        if not item.at_least and not item.at_most:
+            raise InputError(f"{source}: [[rules.slice]] {number}: has neither at_least nor at_most")
+    return rules
 
 
-class _Reader:
-    """Checks of one file; every message begins with its name."""
+#: What a new file begins with below its thresholds.
+NEW_FILE = """
+[rules]
+targets = true  # every target above must be met
 
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.k = 5
+[red_lines]
+permission_leaks = true  # not one, whatever the averages say
+must_pass = []  # ids of samples that must pass
+"""
 
-    def fail(self, place: str, problem: str) -> InputError:
-        """The error to raise: file, place, problem."""
-        return InputError(f"{self.source}: {place}: {problem}")
-
-    def keys(self, table: Mapping[str, Any], known: Sequence[str], place: str) -> None:
-        """Check that ``table`` has no key but ``known``."""
-        if unknown := [key for key in table if key not in known]:
-            raise self.fail(place, f"unknown key {unknown[0]!r}; known are {', '.join(known)}")
-
-    def table(self, tables: Mapping[str, Any], name: str, known: Sequence[str]) -> Mapping[str, Any]:
-        """The table ``name`` with its keys checked; empty when the file has none."""
-        table = tables.get(name, {})
-        if not isinstance(table, Mapping):
-            raise self.fail(f"[{name}]", "must be a table")
-        self.keys(table, known, f"[{name}]")
-        return table
-
-    def thresholds(self, table: Any, text: str) -> Thresholds | None:
-        """The thresholds of the file; None when it has none."""
-        if table is None:
-            return None
-        try:
-            return Thresholds.from_toml(text + "\n")
-        except InputError as error:
-            raise InputError(f"{self.source}: {error}") from error
-
-    def flag(self, table: Mapping[str, Any], key: str, place: str) -> bool:
-        """A true or false, false when absent."""
-        value = table.get(key, False)
-        if not isinstance(value, bool):
-            raise self.fail(f"{place} {key}", f"is {value!r}; use true or false")
-        return value
-
-    def by(self, table: Mapping[str, Any], place: str) -> str:
-        """What a bound is held against, one of :data:`BY`."""
-        value = table.get("by", "mean")
-        if value not in BY:
-            raise self.fail(f"{place} by", f"is {value!r}; use {' or '.join(map(repr, BY))}")
-        return str(value)
-
-    def names(self, table: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
-        """A list of texts, empty when absent."""
-        value = table.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, (str, int)) for item in value):
-            raise self.fail(f"{place} {key}", "must be a list of texts")
-        return tuple(str(item) for item in value)
-
-    def causes(self, table: Mapping[str, Any]) -> tuple[str, ...]:
-        """Causes that no sample may have."""
-        names = self.names(table, "causes", "[red_lines]")
-        if unknown := [name for name in names if name not in CAUSES]:
-            raise self.fail("[red_lines] causes", f"unknown cause {unknown[0]!r}; known are {', '.join(CAUSES)}")
-        return names
-
-    def metric(self, name: str, place: str) -> str:
-        """The name of a metric with its cut-off, or ``passed``."""
-        if name == PASSED:
-            return name
-        try:
-            return chosen([name], self.k)[0]
-        except InputError as error:
-            raise self.fail(place, str(error)) from error
-
-    def number(self, value: Any, place: str, low: float = 0.0, high: float = float("inf")) -> float:
-        """A number in [``low``, ``high``]."""
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-            raise self.fail(place, f"is {value!r}; use a number from {low:g} to {high:g}")
-        return float(value)
-
-    def limits(self, rules: Mapping[str, Any]) -> tuple[Limit, ...]:
-        """Bounds of ``[rules]`` and of every ``[[rules.slice]]``."""
-        found = self.bounds(rules, {}, self.by(rules, "[rules]"), "[rules")
-        slices = rules.get("slice", [])
-        if not isinstance(slices, list):
-            raise self.fail("[rules.slice]", "write [[rules.slice]], one for each slice")
-        for number, item in enumerate(slices, start=1):
-            place = f"[[rules.slice]] {number}"
-            self.keys(item, SLICE, place)
-            where = item.get("where")
-            if not isinstance(where, Mapping) or not where:
-                raise self.fail(place, 'needs where = { language = "zh" } or another condition')
-            condition = {str(key): str(value) for key, value in where.items()}
-            own = self.bounds(
-                item, condition, self.by(item, place) if "by" in item else self.by(rules, "[rules]"), place
-            )
-            if not own:
-                raise self.fail(place, "has neither at_least nor at_most")
-            found += own
-        return tuple(found)
-
-    def bounds(self, table: Mapping[str, Any], where: Mapping[str, str], by: str, place: str) -> list[Limit]:
-        """The ``at_least`` and ``at_most`` of one table."""
-        found = []
-        for key in ("at_least", "at_most"):
-            bounds = table.get(key, {})
-            if not isinstance(bounds, Mapping):
-                raise self.fail(f"{place}.{key}]", "must be a table of metric = number")
-            for name, value in bounds.items():
-                spot = f"{place}.{key}] {name}"
-                limit = self.number(value, spot)
-                found.append(Limit(self.metric(name, spot), limit, key == "at_least", where, by))
-        return found
-
-    def regression(self, rules: Mapping[str, Any]) -> Regression | None:
-        """What may not get worse; None when the file does not ask."""
-        if "no_regression" not in rules:
-            return None
-        place = "[rules.no_regression]"
-        table = rules["no_regression"]
-        if not isinstance(table, Mapping):
-            raise self.fail(place, "must be a table")
-        self.keys(table, REGRESSION, place)
-        names = tuple(
-            self.metric(name, f"{place} metrics") for name in self.names(table, "metrics", place) or (PASSED,)
-        )
-        for name in names:
-            if name != PASSED and definitions(self.k)[name].higher_is_better is None:
-                raise self.fail(f"{place} metrics", f"{name!r} is neither better high nor low; leave it out")
-        drop, broken = table.get("max_drop"), table.get("max_broken")
-        return Regression(
-            names, self.number(table.get("alpha", 0.05), f"{place} alpha", 0, 1),
-            None if drop is None else self.number(drop, f"{place} max_drop"),
-            None if broken is None else int(self.number(broken, f"{place} max_broken")),
-        )  # fmt: skip
+#: What to do about each kind of problem that pydantic finds.
+_REMEDIES = {
+    "bool_type": "use true or false", "literal_error": "use {expected}", "model_type": "must be a table",
+    "model_attributes_type": "must be a table", "dict_type": "must be a table", "string_type": "must be a text",
+    "float_type": "use a number from 0", "finite_number": "use a number from 0", "int_type": "use a whole number from 0",
+    "greater_than_equal": "use a number from {ge:g}", "less_than_equal": "use a number from 0 to {le:g}",
+    "missing": 'needs where = {{ language = "zh" }} or another condition', "too_short": "needs a condition",
+}  # fmt: skip
 
 
-# ---------------------------------------------------------------- freezing
+def _problem(error: ValidationError) -> str:
+    """The first problem: where it is, what is there, what to do."""
+    first = error.errors()[0]
+    path = [str(part) for part in first["loc"] if part != "[key]"]
+    place, kind = ".".join(path), first["type"]
+    if kind == "extra_forbidden":
+        return f"{'.'.join(path[:-1]) or 'the file'}: unknown key {path[-1]!r}; known are {', '.join(_known(path[:-1]))}"
+    if kind == "list_type":
+        wanted = "write [[rules.slice]], one for each slice" if path[-1] == "slice" else "must be a list of texts"
+        return f"{place}: {wanted}"
+    if kind in _REMEDIES:
+        found = "" if kind == "missing" else f"is {first['input']!r}; "
+        return f"{place}: {found}{_REMEDIES[kind].format(**first.get('ctx', {}))}"
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}"
+
+
+def _known(path: Sequence[str]) -> list[str]:
+    tables: dict[str, type[BaseModel]] = {"rules": Limits, "red_lines": RedLines, "slice": Slice, "no_regression": Regression}
+    model: type[BaseModel] = next((tables[part] for part in reversed(path) if part in tables), Rules)
+    return [name for name in model.model_fields if name != "source"]
 
 
 def freeze(path: str | Path, thresholds: Thresholds) -> Path:
@@ -289,44 +221,32 @@ def freeze(path: str | Path, thresholds: Thresholds) -> Path:
     InputError
         When an existing file is not a valid rules file, or the place cannot be written.
     """
+    import tomlkit
+
     target = Path(path)
-    before, after = "", NEW_FILE
-    if target.is_file() and (text := target.read_text(encoding="utf-8-sig")).strip():
-        old = read_rules(text, str(target))
-        before, after = _around_thresholds(text)
-        new = read_rules(before + thresholds.to_toml() + after, str(target))
-        if replace(old, thresholds=None) != replace(new, thresholds=None):
-            raise InputError(f"{target}: its tables are not laid out plainly; put [thresholds] in by hand")
-    return write_text(target, before + thresholds.to_toml() + after)
+    text = target.read_text(encoding="utf-8-sig") if target.is_file() else ""
+    if not text.strip():
+        return write_text(target, thresholds.to_toml() + NEW_FILE)
+    read_rules(text, str(target))
+    document, new = tomlkit.parse(text), tomlkit.parse(thresholds.to_toml())["thresholds"]
+    if "thresholds" in document:
+        # What follows the last value of the old table, such as a comment above the next one, stays behind the new one.
+        old, last = (_last_table(table) for table in (document["thresholds"], new))
+        for item in reversed(list(itertools.takewhile(lambda item: item[0] is None, reversed(old.value.body)))):
+            last.add(item[1])
+        document["thresholds"] = new
+        return write_text(target, tomlkit.dumps(document))
+    return write_text(target, f"{text.rstrip()}\n\n{thresholds.to_toml()}")
 
 
-_HEADER = re.compile(r"^\s*\[{1,2}\s*([^\]]+?)\s*\]{1,2}\s*(#.*)?$")
+def _last_table(table: Any) -> Any:
+    """The last table inside ``table``, or itself."""
+    inner = [value for value in table.values() if hasattr(value, "value") and hasattr(value.value, "body")]
+    return _last_table(inner[-1]) if inner else table
 
 
-def _around_thresholds(text: str) -> tuple[str, str]:
-    """What stands before and after ``[thresholds]`` and the tables below it; comments right above a table stay with it."""
-    parts: tuple[list[str], list[str]] = ([], [])
-    comments: list[str] = []
-    dropping, seen = False, "[thresholds" not in text.replace(" ", "")
-    for line in text.splitlines():
-        if header := _HEADER.match(line):
-            name = header.group(1).replace(" ", "").replace('"', "")
-            dropping = name == "thresholds" or name.startswith("thresholds.")
-            seen = seen or dropping
-            parts[seen].extend([] if dropping else [*comments, line])
-            comments = []
-        elif not dropping:
-            parts[seen].append(line)
-        else:
-            comments = [*comments, line] if line.lstrip().startswith("#") else [] if line.strip() else comments
-    before, after = ("\n".join(part).strip("\n") for part in parts)
-    return (f"{before}\n\n" if before else ""), (f"\n{after}\n" if after else "")
+# ---------------------------------------------------------------- the result
 
-
-# ------------------------------------------------------------------------------
-
-
-__all__ = ["Check", "GateResult", "Rules", "check", "freeze", "load_rules", "read_rules"]
 
 #: Ids that a message names at most; the frame has them all.
 NAMED = 10
@@ -343,7 +263,8 @@ class Check:
     rule
         The rule in words.
     state
-        ``passed``, ``failed``, or ``skipped`` when it needs a baseline and there is none.
+        ``passed``; ``failed``, also when nothing could be checked; ``skipped``: a target out of reach, or a rule against a
+        baseline that the file allows to be missing.
     message
         What was found, in words.
     value, limit, n
@@ -384,8 +305,8 @@ class GateResult:
 
     @property
     def passed(self) -> bool:
-        """No rule failed (a gate without any rule passes)."""
-        return not self.failed
+        """There were rules, and none failed."""
+        return bool(self.checks) and not self.failed
 
     @property
     def failed(self) -> tuple[Check, ...]:
@@ -436,38 +357,57 @@ def check(evaluation: Any, rules: Rules | str | Path, baseline: Any = None) -> G
     evaluation, baseline
         Evaluations; both are put under the thresholds of the file when it has any.
     rules
-        What :func:`workbench.reports.gate.load_rules` read, or the path of a rules file.
+        What :func:`load_rules` read, or the path of a rules file.
 
     Raises
     ------
     InputError
         For a file that is no valid rules file, or a slice by something that no sample has.
     """
-    loaded = rules if isinstance(rules, Rules) else load_rules(rules)
-    if loaded.thresholds is not None:
-        evaluation = evaluation.with_thresholds(loaded.thresholds)
-        baseline = None if baseline is None else baseline.with_thresholds(loaded.thresholds)
+    file = rules if isinstance(rules, Rules) else load_rules(rules)
+    if file.thresholds is not None:
+        evaluation = evaluation.with_thresholds(file.thresholds)
+        baseline = None if baseline is None else baseline.with_thresholds(file.thresholds)
     comparison = None if baseline is None else Comparison(baseline, evaluation)
-    checks = [*_red_lines(evaluation, loaded), *_targets(evaluation, loaded)]
-    checks += [_limit(evaluation, item, loaded.source) for item in loaded.limits]
-    checks += list(_regressions(comparison, loaded.regression)) if loaded.regression is not None else []
-    warnings = () if comparison is None or loaded.regression is None else tuple(comparison.warnings)
-    return GateResult(evaluation.name, baseline and baseline.name, tuple(checks), warnings, loaded.source)
+    limits, regression = file.rules, file.rules.no_regression
+    checks = [*_red_lines(evaluation, file.red_lines), *_targets(evaluation, limits)]
+    parts: list[Limits | Slice] = [limits, *limits.slice]
+    for part in parts:
+        where = part.where if isinstance(part, Slice) else {}
+        keep, by = _slice(evaluation, where, file.source), part.by or limits.by
+        for least, bounds in ((True, part.at_least), (False, part.at_most)):
+            checks += [_limit(evaluation, name, value, least, by, keep, where) for name, value in bounds.items()]
+    if regression is not None:
+        checks += list(_regressions(comparison, regression))
+    warnings = () if comparison is None or regression is None else tuple(comparison.warnings)
+    return GateResult(evaluation.name, baseline and baseline.name, tuple(checks), warnings, file.source)
 
 
 # ---------------------------------------------------------------- red lines
 
 
-def _red_lines(evaluation: Any, rules: Rules) -> Iterator[Check]:
-    wanted = [*(["permission_leak"] if rules.permission_leaks else []), *rules.causes]
-    for cause in dict.fromkeys(wanted):
-        holds = evaluation.causes.holds[:, CAUSES.index(cause)]
-        ids = _ids(evaluation.evidence.ids[holds])
-        rule = _t("gate.rule.no_cause", cause=cause_title(cause))
-        message = _t("gate.found.ids", n=len(ids), ids=_named(ids)) if ids else _t("gate.found.none", n=len(evaluation))
-        yield Check("red_line", rule, _state(not ids), message, len(ids), 0, len(evaluation), ids)
-    for sample_id in rules.must_pass:
+def _red_lines(evaluation: Any, red: RedLines) -> Iterator[Check]:
+    for cause in dict.fromkeys([*(["permission_leak"] if red.permission_leaks else []), *red.causes]):
+        yield _no_cause(evaluation, cause)
+    for sample_id in red.must_pass:
         yield _must_pass(evaluation, sample_id)
+
+
+def _no_cause(evaluation: Any, cause: str) -> Check:
+    """No sample has ``cause``; how many could have had it is said, and none is no tick."""
+    causes, total = evaluation.causes, len(evaluation)
+    rule = _t("gate.rule.no_cause", cause=cause_title(cause))
+    ids = tuple(map(str, evaluation.evidence.ids[causes.holds[:, CAUSES.index(cause)]].tolist()))
+    lacks = lacking(causes, cause)
+    n = sum(not names for names in lacks)
+    if ids:
+        return Check("red_line", rule, "failed", _t("gate.found.ids", n=len(ids), ids=_named(ids)), len(ids), 0, n, ids)
+    missing = Counter(name for names in lacks for name in names).most_common(1)
+    what = _t(f"report.lacks.{missing[0][0]}.what") if missing else ""
+    if not n:
+        return Check("red_line", rule, "failed", _t("gate.found.untested", total=total, what=what), limit=0)
+    rest = _t("gate.found.partly", n=total - n, total=total, what=what) if n < total else ""
+    return Check("red_line", rule, "passed", _t("gate.found.none", n=n) + rest, 0, 0, n)
 
 
 def _must_pass(evaluation: Any, sample_id: str) -> Check:
@@ -475,56 +415,51 @@ def _must_pass(evaluation: Any, sample_id: str) -> Check:
     place = int(evaluation.evidence.ids.get_indexer([sample_id])[0])
     if place < 0:
         return Check("red_line", rule, "failed", _t("gate.found.absent", id=sample_id), sample_ids=(sample_id,))
-    primary = int(evaluation.causes.primary[place])
+    passes = int(evaluation.causes.primary[place]) == -1
     cause = cause_title(str(evaluation.causes.names()[place]))
-    message = _t("gate.found.passes") if primary == -1 else _t("gate.found.fails", cause=cause)
-    return Check(
-        "red_line", rule, _state(primary == -1), message, n=1, sample_ids=() if primary == -1 else (sample_id,)
-    )
+    message = _t("gate.found.passes") if passes else _t("gate.found.fails", cause=cause)
+    return Check("red_line", rule, _state(passes), message, n=1, sample_ids=() if passes else (sample_id,))
 
 
 # ---------------------------------------------------------------- means
 
 
-def _targets(evaluation: Any, rules: Rules) -> Iterator[Check]:
-    """Every target; one that the data cannot reach is judged against what they allow, as in the summary."""
-    if not rules.targets:
-        return
+def _targets(evaluation: Any, limits: Limits) -> Iterator[Check]:
+    """Every target; one that is out of reach of the data is said with the highest value they allow, and left open."""
     known = definitions(evaluation.thresholds.k)
-    for name, target in evaluation.thresholds.targets.items():
+    everywhere = np.ones(len(evaluation), dtype=bool)
+    for name, target in evaluation.thresholds.targets.items() if limits.targets else ():
+        rule = _t("gate.rule.target", metric=metric_title(name), value=f"{target:g}")
         if name not in known:
-            rule = _t("gate.rule.target", metric=metric_title(name), value=f"{target:g}")
-            yield Check("target", rule, "skipped", _t("gate.found.other_k", k=evaluation.thresholds.k), limit=target)
+            yield Check("target", rule, "failed", _t("gate.found.other_k", k=evaluation.thresholds.k), limit=target)
             continue
-        summary = summarise(evaluation.view, {name: evaluation.metric(name)}, known, intervals=False)
-        row = summary.loc[name]
-        reachable = min(target, row["attainable"]) if known[name].higher_is_better is not False else target
-        limit = Limit(name, float(reachable if np.isfinite(reachable) else target),
-                      known[name].higher_is_better is not False, by=rules.by)  # fmt: skip
-        found = _limit(evaluation, limit, rules.source)
-        note = _t("gate.found.attainable", target=f"{target:g}") if limit.value < target else ""
-        yield Check("target", found.rule, found.state, found.message + note, found.value, target, found.n)
+        summary = summarise(evaluation.view, {name: evaluation.metric(name)}, known, intervals=False).loc[name]
+        least = known[name].higher_is_better is not False
+        if least and summary["attainable"] < target - 1e-12:
+            message = _t("gate.found.attainable", value=f"{summary['mean']:.3f}", highest=f"{summary['attainable']:.3f}")
+            yield Check("target", rule, "skipped", message, float(summary["mean"]), target, int(summary["n_ok"]))
+            continue
+        found = _limit(evaluation, name, target, least, limits.by, everywhere, {})
+        yield replace(found, kind="target", rule=rule)
 
 
-def _limit(evaluation: Any, limit: Limit, source: str) -> Check:
-    keep = _slice(evaluation, limit.where, source)
-    values, binary = _values(evaluation, limit.metric)
+def _limit(
+    evaluation: Any, metric: str, bound: float, least: bool, by: str, keep: np.ndarray, where: Mapping[str, str]
+) -> Check:
+    values, binary = _values(evaluation, metric)
     own = values[keep & np.isfinite(values)]
-    words = _where_words(limit.where)
-    rule = _t(f"gate.rule.{'at_least' if limit.least else 'at_most'}", metric=_title(limit.metric), where=words,
-              value=f"{limit.value:g}")  # fmt: skip
-    kind = "slice" if limit.where else "limit"
+    words = _t("gate.where", where=", ".join(f"{name} = {value}" for name, value in where.items())) if where else ""
+    rule = _t(f"gate.rule.{'at_least' if least else 'at_most'}", metric=_title(metric), where=words, value=f"{bound:g}")
+    kind = "slice" if where else "limit"
     if not len(own):
-        return Check(kind, rule, "failed", _t("gate.found.no_score", n=int(keep.sum())), limit=limit.value)
-    interval = mean_interval(own, binary=binary)
-    mean = float(own.mean())
-    end = interval.low if limit.least else interval.high
-    value = end if limit.by == "interval" and np.isfinite(end) else mean
-    good = value >= limit.value - 1e-12 if limit.least else value <= limit.value + 1e-12
+        return Check(kind, rule, "failed", _t("gate.found.no_score", n=int(keep.sum())), limit=bound)
+    interval, mean = mean_interval(own, binary=binary), float(own.mean())
+    end = interval.low if least else interval.high
+    value = end if by == "interval" and np.isfinite(end) else mean
+    good = value >= bound - 1e-12 if least else value <= bound + 1e-12
     between = f" ({score_interval(interval.low, interval.high)})" if np.isfinite(interval.low) else ""
-    key = "mean" if limit.by == "mean" else "interval"
-    message = _t(f"gate.found.{key}", value=f"{mean:.3f}", interval=between, n=len(own), total=int(keep.sum()))
-    return Check(kind, rule, _state(good), message, value, limit.value, len(own))
+    message = _t(f"gate.found.{by}", value=f"{mean:.3f}", interval=between, n=len(own), total=int(keep.sum()))
+    return Check(kind, rule, _state(good), message, value, bound, len(own))
 
 
 def _values(evaluation: Any, metric: str) -> tuple[np.ndarray, bool]:
@@ -536,15 +471,10 @@ def _values(evaluation: Any, metric: str) -> tuple[np.ndarray, bool]:
 
 
 def _slice(evaluation: Any, where: Mapping[str, str], source: str) -> np.ndarray:
-    """(n,) the samples for which every condition holds.
-
-    A condition is on ``case_type`` (or ``type``), ``language``, ``tenant``, or the name of a tag.
-    """
+    """(n,) the samples for which every condition holds, on ``case_type`` (or ``type``), ``language``, ``tenant``, a tag."""
     keep = np.ones(len(evaluation), dtype=bool)
-    if not where:
-        return keep
     frame = evaluation.samples.frame
-    known = facets(frame)
+    known = facets(frame) if where else {}
     for name, value in where.items():
         own: Sequence[Any]
         if name in ("case_type", "type", "language"):
@@ -565,24 +495,24 @@ def _slice(evaluation: Any, where: Mapping[str, str], source: str) -> np.ndarray
 
 
 def _regressions(comparison: Comparison | None, wanted: Regression) -> Iterator[Check]:
+    broken_rule = _t("gate.rule.max_broken", n=wanted.max_broken)
     if comparison is None:
-        for name in wanted.metrics:
-            rule = _t("gate.rule.no_regression", metric=_title(name))
-            yield Check("regression", rule, "skipped", _t("gate.found.no_baseline"))
-        if wanted.max_broken is not None:
-            rule = _t("gate.rule.max_broken", n=wanted.max_broken)
-            yield Check("regression", rule, "skipped", _t("gate.found.no_baseline"), limit=wanted.max_broken)
+        rules = [_t("gate.rule.no_regression", metric=_title(name)) for name in wanted.metrics]
+        key = "baseline_needed" if wanted.require_baseline else "no_baseline"
+        for rule in [*rules, *([broken_rule] if wanted.max_broken is not None else [])]:
+            yield Check("regression", rule, "failed" if wanted.require_baseline else "skipped", _t(f"gate.found.{key}"))
         return
     tests = comparison.tests(wanted.metrics).set_index("metric")
     for name in wanted.metrics:
         yield _regression(name, tests.loc[name], wanted)
     if wanted.max_broken is not None:
         flips = comparison.flips()
+        n = int(flips["change"].ne("not_comparable").sum())
         ids = tuple(flips.loc[flips["change"] == "broken", "sample_id"].tolist())
-        rule = _t("gate.rule.max_broken", n=wanted.max_broken)
-        message = _t("gate.found.ids", n=len(ids), ids=_named(ids)) if ids else _t("gate.found.none", n=len(comparison))
-        yield Check("regression", rule, _state(len(ids) <= wanted.max_broken), message, len(ids), wanted.max_broken,
-                    len(comparison), ids)  # fmt: skip
+        found = _t("gate.found.ids", n=len(ids), ids=_named(ids)) if ids else _t("gate.found.none", n=n)
+        good = n > 0 and len(ids) <= wanted.max_broken
+        yield Check("regression", broken_rule, _state(good), found if n else _t("gate.found.no_pairs"), len(ids),
+                    wanted.max_broken, n, ids)  # fmt: skip
 
 
 def _regression(name: str, row: Any, wanted: Regression) -> Check:
@@ -612,14 +542,6 @@ def _state(good: bool) -> str:
 
 def _title(metric: str) -> str:
     return _t("gate.passed") if metric == PASSED else metric_title(metric)
-
-
-def _where_words(where: Mapping[str, str]) -> str:
-    return _t("gate.where", where=", ".join(f"{name} = {value}" for name, value in where.items())) if where else ""
-
-
-def _ids(index: Any) -> tuple[str, ...]:
-    return tuple(str(item) for item in index.tolist())
 
 
 def _named(ids: Sequence[str]) -> str:

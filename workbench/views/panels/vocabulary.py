@@ -20,10 +20,10 @@ from workbench.diagnosis.vocabulary import (
     absent_terms,
     candidates,
     find_gaps,
-    haldane_terms,
     heat,
     lures,
     term_vectors,
+    terms_of,
 )
 from workbench.errors import CancelledError, WorkbenchError
 from workbench.language import text as _t
@@ -194,12 +194,12 @@ def failing_picture(
 ) -> Drawn | None:
     """Terms that questions with a miss have more often than others."""
     missed = {gap.miss.code for gap in gaps}
-    found = haldane_terms(questions, [code in missed for code in range(len(questions))]).head(most)
+    found = terms_of(questions, [code in missed for code in range(len(questions))], top=most)
     if not len(found):
         return None
-    notes = [f"{a} / {a + b}" for a, b in zip(found["n_failing"], found["n_passing"], strict=True)]
+    notes = [f"{failing} / {n}" for failing, n in zip(found["n_failing"], found["n"], strict=True)]
     figure = plots.log_odds(
-        [str(term) for term in found.index], found["log_odds"], found["low"], found["high"], notes=notes,
+        found["term"].tolist(), found["log_odds"], found["low"], found["high"], notes=notes,
         title=_t("vocabulary.plot.failing_title"), theme=theme,
     )  # fmt: skip
     return figure, _t("vocabulary.caption.failing", base=rate_text(float(found["base_rate"].iloc[0])))
