@@ -28,7 +28,7 @@ from workbench.evidence.encoders.resolve import percentile
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 
 # ------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def failing_terms(evaluation: Any, *, min_n: int = 3, top: int = 30) -> pd.DataF
     return terms_of(questions[found.tested], found.failed[found.tested], min_n=min_n, top=top)
 
 
-def terms_of(questions: Iterable[str], chosen: Sequence[bool], *, min_n: int = 3, top: int = 30) -> pd.DataFrame:
+def terms_of(questions: Iterable[str], chosen: ArrayLike, *, min_n: int = 3, top: int = 30) -> pd.DataFrame:
     """:func:`failing_terms` of questions some of which are ``chosen``: those that fail, or those with a miss."""
     import pandas as pd
     from scipy.stats import false_discovery_control, norm
