@@ -33,7 +33,7 @@ from workbench.diagnosis.vocabulary import (
     vocabulary_gaps,
 )
 from workbench.errors import InputError
-from workbench.evidence.corpus_index import Shelf
+from workbench.evidence.corpus_index import CorpusIndex
 from workbench.evidence.corpus_ranks import find_misses
 
 XQUAD = Path(__file__).resolve().parents[3] / "shared" / "data" / "xquad"
@@ -67,8 +67,8 @@ def context(name, rows=DOCUMENTS):
 
 
 def gaps_of(samples, rows=DOCUMENTS, k=5):
-    shelf = Shelf(corpus_of(rows), None)
-    vocabulary = Vocabulary(shelf)
+    index = CorpusIndex(corpus_of(rows), None)
+    vocabulary = Vocabulary(index)
     return find_gaps(find_misses(evaluated(samples, k).evidence, k), vocabulary, k), vocabulary
 
 
@@ -309,12 +309,12 @@ def test_a_synonym_rescues_a_miss_under_bm25():
         [{"question": "怎么开通两步登录", "expected_docs": ["zh"], "contexts": [context("lure")]}], k=1
     )
     misses, table = [gap.miss for gap in gaps], SynonymTable()
-    assert rescued(misses, vocabulary.shelf, table, 1) == [False]
+    assert rescued(misses, vocabulary.index, table, 1) == [False]
     table.accept("两步登录", "双因素认证")
-    assert rescued(misses, vocabulary.shelf, table, 1) == [True]
+    assert rescued(misses, vocabulary.index, table, 1) == [True]
     table.remove("两步登录", "双因素认证")
     table.accept("三步登录", "双因素认证")
-    assert rescued(misses, vocabulary.shelf, table, 1) == [False]
+    assert rescued(misses, vocabulary.index, table, 1) == [False]
 
 
 def test_only_terms_that_stand_in_the_question_are_expanded():

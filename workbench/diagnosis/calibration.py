@@ -36,6 +36,7 @@ from workbench.diagnosis.statistics import (
     wilson,
 )
 from workbench.errors import InputError
+from workbench.language import words_of
 from workbench.scoring.facts import Facts
 from workbench.scoring.metrics import definitions
 from workbench.scoring.view import View
@@ -56,21 +57,6 @@ COLUMNS = ("run", "sample_id", "annotator", "verdict", "note")
 #: The annotator of a file that names none.
 SOMEBODY = "annotator"
 
-_WORDS: Mapping[str, tuple[str, ...]] = {
-    RIGHT: ("right", "correct", "pass", "passed", "good", "yes", "true", "1", "1.0", "正确", "对", "通过", "是"),
-    WRONG: ("wrong", "incorrect", "fail", "failed", "bad", "no", "false", "0", "0.0", "错误", "错", "不正确",
-            "不通过", "否"),
-    UNSURE: ("unsure", "unclear", "unknown", "skip", "不确定", "未知"),
-}  # fmt: skip
-_MEANING = {word: verdict for verdict, words in _WORDS.items() for word in words}
-_ALIASES: Mapping[str, tuple[str, ...]] = {
-    "run": ("run", "run_id", "evaluation", "运行"),
-    "sample_id": ("sample_id", "id", "question_id", "case_id", "样本", "编号"),
-    "annotator": ("annotator", "rater", "reviewer", "user", "标注者", "标注人"),
-    "verdict": ("verdict", "label", "human_verdict", "human", "判断", "标签"),
-    "note": ("note", "comment", "notes", "备注"),
-}
-
 
 def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFrame:
     """Human verdicts from a file (CSV, Excel, JSON lines …), a frame or a list of dicts.
@@ -78,8 +64,8 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
     Parameters
     ----------
     source
-        One row a verdict: ``sample_id`` and ``verdict`` (right / wrong / unsure, 正确 / 错误 / 不确定, pass / fail,
-        true / false, 1 / 0), and where there are any ``run``, ``annotator``, ``note``.
+        One row a verdict: ``sample_id`` and ``verdict`` (right / wrong / unsure, pass / fail, true / false, 1 / 0, or
+        such words of another language), and where there are any ``run``, ``annotator``, ``note``.
     run
         Only the verdicts on this run, where the source names runs; a row that names none counts for every run. A run
         without verdicts gives an empty frame whose ``attrs["runs"]`` names those that have some.
@@ -100,7 +86,9 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
     records = read_source(source)
     name = Path(str(source)).name[-80:] if isinstance(source, (str, Path)) else "verdicts"
     found = _columns(records.columns, name)
-    rows = [_row(row, found, f"{name}, row {at}") for at, row in zip(records.numbers, records.rows, strict=True)]
+    meaning = {word: verdict for verdict, words in words_of("verdicts", "words").items() for word in words}
+    rows = [_row(row, found, meaning, f"{name}, row {at}")
+            for at, row in zip(records.numbers, records.rows, strict=True)]  # fmt: skip
     frame = pd.DataFrame([row for row in rows if row is not None], columns=list(COLUMNS), dtype=object)
     runs = sorted({item for item in frame["run"] if item})
     if run is not None and runs:
@@ -113,7 +101,8 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
 def _columns(given: Sequence[str], name: str) -> dict[str, str]:
     """Our column → the column of the source."""
     folded = {str(column).strip().lower().replace(" ", "_"): column for column in given}
-    found = {own: folded[alias] for own, names in _ALIASES.items() for alias in reversed(names) if alias in folded}
+    aliases = words_of("verdicts", "columns")
+    found = {own: folded[alias] for own, names in aliases.items() for alias in reversed(names) if alias in folded}
     for needed in ("sample_id", "verdict"):
         if needed not in found:
             listed = ", ".join(str(column) for column in given[:8])
@@ -121,11 +110,13 @@ def _columns(given: Sequence[str], name: str) -> dict[str, str]:
     return found
 
 
-def _row(row: Mapping[str, Any], found: Mapping[str, str], where: str) -> dict[str, str] | None:
+def _row(
+    row: Mapping[str, Any], found: Mapping[str, str], meaning: Mapping[str, str], where: str
+) -> dict[str, str] | None:
     own = {name: _text(row.get(column)) for name, column in found.items()}
     if not own["verdict"] or not own["sample_id"]:
         return None
-    verdict = _MEANING.get(own["verdict"].lower())
+    verdict = meaning.get(own["verdict"].lower())
     if verdict is None:
         raise InputError(f"{where}, verdict: {own['verdict'][:40]!r} is no verdict; use right, wrong or unsure")
     return {"run": "", "annotator": SOMEBODY, "note": "", **{k: v for k, v in own.items() if v}, "verdict": verdict}

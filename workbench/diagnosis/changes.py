@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from workbench.data.text.quantities import contains_quantity, quantities
 from workbench.diagnosis.statistics import exact_mean
 from workbench.evidence.frames import Evidence
+from workbench.language import languages
 from workbench.scoring.tables import claim_rows, context_rows
 
 # ------------------------------------------------------------------------------
@@ -199,7 +200,6 @@ CLAIMS = (
 ALIKE = 0.7
 #: Claims a sample up to which other words are looked for; beyond, claims are only gained or lost.
 MOST_CLAIMS = 60
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*|[零〇一二两三四五六七八九十百千万亿]+")
 _BAD = ("contradicted", "not_mentioned")
 
 
@@ -314,7 +314,9 @@ def _similar(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) ->
     """Pairs that are alike, the most similar first; numbers count as equal."""
     if not left or not right or len(left) > MOST_CLAIMS or len(right) > MOST_CLAIMS:
         return []
-    masked = [[_NUMBER.sub("0", claim["text"])[:400] for claim in side] for side in (left, right)]
+    numerals = [f"[{item.facts['numerals']}]+" for item in languages() if "numerals" in item.facts]
+    number = re.compile("|".join([r"\d+(?:[.,:/-]\d+)*", *numerals]))
+    masked = [[number.sub("0", claim["text"])[:400] for claim in side] for side in (left, right)]
     pairs = []
     for i, one in enumerate(masked[0]):
         for j, other in enumerate(masked[1]):

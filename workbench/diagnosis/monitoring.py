@@ -26,10 +26,10 @@ from workbench.data.files import redacted
 from workbench.diagnosis.alerts import (
     FIRED,
     Alert,
-    Armed,
     Dispatcher,
     Level,
     Rule,
+    RuleState,
     Watch,
     Webhook,
     default_rules,
@@ -170,7 +170,7 @@ class Monitoring:
         raise InputError(f"no statistic {name!r} here; there are {', '.join(item.name for item in self.statistics)}")
 
     @cached_property
-    def _watched(self) -> tuple[list[Alert], list[Armed]]:
+    def _watched(self) -> tuple[list[Alert], list[RuleState]]:
         watch = Watch(self.rules, self.statistics, self.levels)
         events: list[Alert] = []
         columns, rows = self.log.columns, self.log.rows
@@ -179,7 +179,7 @@ class Monitoring:
             fresh = {name: values[span.fresh : span.last] for name, values in columns.items()}
             row = int(rows[span.last - 1]) if span.last else 0
             events += watch.step(window, fresh, row=row, at=span.end, start=span.start)
-        return events, watch.armed
+        return events, watch.rule_states
 
     @property
     def events(self) -> list[Alert]:
@@ -187,14 +187,14 @@ class Monitoring:
         return self._watched[0]
 
     @property
-    def armed(self) -> list[Armed]:
+    def rule_states(self) -> list[RuleState]:
         """The rules with their limits, and why one cannot fire."""
         return self._watched[1]
 
     @property
     def firing(self) -> list[Alert]:
         """The alerts that had not cleared at the end of the log."""
-        return [item.firing for item in self.armed if item.firing is not None]
+        return [item.firing for item in self.rule_states if item.firing is not None]
 
     @property
     def n_fired(self) -> int:
@@ -253,7 +253,7 @@ class Monitoring:
              "baseline": item.level.value, "low": item.level.low, "high": item.level.high, "baseline_n": item.level.n,
              "limit": item.limit, "clear_level": item.clear_level, "min_n": item.rule.min_n,
              "false_alarm_every": item.rule.false_alarm_every, "problem": item.problem}
-            for item in self.armed
+            for item in self.rule_states
         ]  # fmt: skip
         return pd.DataFrame(rows, columns=_RULE_COLUMNS)
 
@@ -521,7 +521,7 @@ class Collector:
         records = list(self._records)
         window, fresh = records[-self._size :], records[-self._since :]
         self._since = 0
-        names = [item.statistic.column for item in self._watch.armed]
+        names = [item.statistic.column for item in self._watch.rule_states]
         held, new = _filled(columns_of(window), names, len(window)), _filled(columns_of(fresh), names, len(fresh))
         found = self._watch.step(held, new, row=self.n_recorded, at=window[-1][TIME], start=window[0][TIME])
         self.alerts.extend(found)
@@ -670,12 +670,12 @@ def note_lines(found: Monitoring) -> list[str]:
 _WANTED = ((LATENCY, "latency_p95"), (REFUSED, "refusal_rate"), (ERROR, "error_rate"))
 
 
-def rule_words(item: Armed) -> str:
+def rule_words(item: RuleState) -> str:
     """ "latency p95 up by more than 50 % of the baseline (relative): baseline 1,833 ms (n = 1,500), limit …"."""
     return f"{rule_title(item)}: {problem_words(item) or limit_words(item)}"
 
 
-def rule_title(item: Armed) -> str:
+def rule_title(item: RuleState) -> str:
     """The rule without its numbers here: statistic, direction, change and its kind."""
     rule, name = item.rule, item.rule.statistic
     if rule.kind == "relative":
@@ -688,14 +688,14 @@ def rule_title(item: Armed) -> str:
               worse=_t(f"monitoring.direction.{item.worse}"))  # fmt: skip
 
 
-def limit_words(item: Armed) -> str:
+def limit_words(item: RuleState) -> str:
     """Baseline, limit and clear level."""
     name = item.rule.statistic
     return _t("monitoring.command.limits", baseline=value_text(name, item.level.value), n=f"{item.level.n:,}",
               limit=value_text(name, item.limit), clear=value_text(name, item.clear_level))  # fmt: skip
 
 
-def problem_words(item: Armed) -> str:
+def problem_words(item: RuleState) -> str:
     """Why the rule cannot fire; empty when it can."""
     if not item.problem:
         return ""

@@ -24,6 +24,7 @@ import numpy as np
 from workbench.data.schema import none_if_missing
 from workbench.diagnosis.statistics import Z, mean_interval, wilson
 from workbench.errors import InputError
+from workbench.language import languages, words_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 # Values of a query log as numbers: flags, latencies, statuses and times, each as services write them.
 
 
-_TRUE, _FALSE = {"true", "yes", "1", "1.0", "是", "y"}, {"false", "no", "0", "0.0", "否", "n"}
 #: Seconds since 1970 of the years 1900 and 2200.
 _EARLIEST, _LATEST = -2_208_988_800.0, 7_258_118_400.0
 #: Numbers since 1970 from the first on are nano-, micro- or milliseconds; smaller ones are seconds.
@@ -49,10 +49,12 @@ def flag(value: Any) -> float:
     """1, 0 or NaN (not recorded)."""
     if value is None or value == "" or value != value:
         return math.nan
-    word = str(value).strip().lower()
-    if word in _TRUE or word in _FALSE:
-        return float(word in _TRUE)
-    raise UnreadableError("is neither true nor false; write true or false, 是 or 否")
+    word, words = str(value).strip().lower(), words_of("log_fields", "words")
+    if word in words["true"] or word in words["false"]:
+        return float(word in words["true"])
+    tables = [language.table("log_fields").get("words", {}) for language in languages()]
+    pairs = [f"{table['true'][0]} or {table['false'][0]}" for table in tables if "true" in table and "false" in table]
+    raise UnreadableError(f"is neither true nor false; write {', '.join(pairs)}")
 
 
 def number(value: Any) -> float:
@@ -80,7 +82,7 @@ def failed(value: Any) -> float:
     """0 for no error (null, false, empty), 1 for anything else."""
     if value is None or value is False or value == "" or value == 0 or value != value or value in ([], {}):
         return 0.0
-    return 0.0 if isinstance(value, str) and value.strip().lower() in _FALSE else 1.0
+    return 0.0 if isinstance(value, str) and value.strip().lower() in words_of("log_fields", "words")["false"] else 1.0
 
 
 def status(value: Any) -> float:
@@ -90,7 +92,7 @@ def status(value: Any) -> float:
     word = str(value).strip().lower()
     if re.fullmatch(r"\d{3}(\.0)?", word):
         return float(float(word) >= 400)
-    return float(word not in ("ok", "success", "成功"))
+    return float(word not in words_of("log_fields", "words")["ok"])
 
 
 def seconds_of(value: Any) -> float:
@@ -132,20 +134,6 @@ def looks_numeric(value: str) -> bool:
 
 LATENCY, REFUSED, ERROR, TIME = "latency_ms", "refused", "error", "time"
 
-#: Field → names it is found under, compared in lower case without spaces, dashes and underscores.
-NAMES = {
-    TIME: ("time", "timestamp", "ts", "@timestamp", "datetime", "date", "at", "createdat", "requesttime", "starttime",
-           "时间", "时间戳", "请求时间"),
-    LATENCY: ("latencyms", "latency", "durationms", "elapsedms", "responsetimems", "latencymillis", "耗时ms", "延迟ms",
-              "耗时毫秒", "延迟毫秒", "延迟", "耗时"),
-    "latency_s": ("latencys", "latencyseconds", "durations", "durationseconds", "elapsedseconds",
-                  "responsetimeseconds", "延迟秒", "耗时秒"),
-    REFUSED: ("refused", "isrefusal", "refusal", "declined", "拒答", "是否拒答"),
-    ERROR: ("error", "exception", "errormessage", "failed", "错误", "报错", "异常"),
-    "succeeded": ("success", "ok", "succeeded", "成功"),
-    "status": ("status", "statuscode", "httpstatus", "状态码"),
-}  # fmt: skip
-_FIELD = {name: known for known, names in NAMES.items() for name in names}
 #: Rejected rows that are kept with their reason; all are counted.
 KEPT_REJECTIONS = 1_000
 #: An undeclared column whose values are no numbers more often than this is no score.
@@ -252,7 +240,7 @@ def load_log(
     InputError
         For a file that cannot be read or has no usable row, an unknown field in ``mapping`` or a missing column.
     """
-    reader = _Reader(mapping or {}, None if metrics is None else tuple(metrics))
+    reader = _LogReader(mapping or {}, None if metrics is None else tuple(metrics))
     label = name or (Path(source).name.split(".")[0] if isinstance(source, (str, Path)) else "log")
     where = str(source) if isinstance(source, (str, Path)) else label
     for number, record in _records(source):
@@ -333,7 +321,7 @@ def _printable(text: str) -> str:
 
 
 @dataclass
-class _Reader:
+class _LogReader:
     """Columns as they grow; one value a kept row in each."""
 
     mapping: Mapping[str, str]
@@ -341,15 +329,17 @@ class _Reader:
     numbers: array[int] = field(default_factory=lambda: array("q"))
     columns: dict[str, array[float]] = field(default_factory=dict)
     known: dict[str, str | None] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     bad: dict[str, list[int]] = field(default_factory=dict)
     rejections: list[tuple[int, str, str, str]] = field(default_factory=list)
     n_read: int = 0
     n_rejected: int = 0
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.mapping if name not in NAMES]
+        unknown = [name for name in self.mapping if name not in _READERS]
         if unknown:
-            raise InputError(f"mapping: field {unknown[0]!r} is not known; use {', '.join(NAMES)}")
+            raise InputError(f"mapping: field {unknown[0]!r} is not known; use {', '.join(_READERS)}")
+        self.names = {name: known for known, names in words_of("log_fields", "names").items() for name in names}
 
     def take(self, number: int, record: Any) -> None:
         """Read one record, or reject it with the reason."""
@@ -377,7 +367,7 @@ class _Reader:
     def _read(self, name: str, value: Any, values: dict[str, float]) -> None:
         if name not in self.known:
             folded = re.sub(r"[\s_-]", "", name.lower())
-            field_name = _FIELD.get(folded)
+            field_name = self.names.get(folded)
             given = {column: known for known, column in self.mapping.items()}
             self.known[name] = given.get(name, field_name if field_name not in self.mapping else None)
         known = self.known[name]
@@ -406,7 +396,7 @@ class _Reader:
     def _append(self, number: int, values: dict[str, float]) -> None:
         at = len(self.numbers)
         for name in values.keys() - self.columns.keys():
-            if values[name] == values[name] or name in _FIELD.values():
+            if values[name] == values[name] or name in _READERS:
                 self.columns[name] = array("d", itertools.repeat(math.nan, at))
         self.numbers.append(number)
         for name, column in self.columns.items():

@@ -21,7 +21,7 @@ from workbench.data.text.normalise import HAN_CHARACTER, HAN_RUN, normalise
 from workbench.data.text.words import char_ngrams, content_words, stem, words
 from workbench.diagnosis.queries import outcomes, questions_of, sample_frame
 from workbench.diagnosis.statistics import Z
-from workbench.evidence.corpus_index import Floats, Shelf
+from workbench.evidence.corpus_index import CorpusIndex, Floats
 from workbench.evidence.corpus_ranks import Miss, as_corpus, find_misses, with_ids
 from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.encoders.resolve import percentile
@@ -336,17 +336,17 @@ def covered(weights: Sequence[float], flags: Sequence[bool]) -> float:
 class Vocabulary:
     """Terms of the documents of one corpus."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.shelf = shelf
+    def __init__(self, index: CorpusIndex) -> None:
+        self.index = index
         self._counts: dict[str, int] = {}
 
     @cached_property
     def _words(self) -> list[frozenset[str]]:
-        return [frozenset(words(text)) for text in self.shelf.texts]
+        return [frozenset(words(text)) for text in self.index.texts]
 
     @cached_property
     def _texts(self) -> list[str]:
-        return [normalise(text) for text in self.shelf.texts]
+        return [normalise(text) for text in self.index.texts]
 
     @cached_property
     def _by_word(self) -> Mapping[str, int]:
@@ -368,7 +368,7 @@ class Vocabulary:
 
     def idf(self, term: str) -> float:
         """ln(1 + (N − n + ½) / (n + ½)) > 0, n of the N documents holding the term."""
-        n, total = self.count(term), len(self.shelf)
+        n, total = self.count(term), len(self.index)
         return float(np.log(1 + (total - n + 0.5) / (n + 0.5)))
 
 
@@ -386,7 +386,7 @@ def _gap(miss: Miss, vocabulary: Vocabulary, k: int, match: str) -> Gap:
     terms = content_terms(miss.question)
     flags = [
         (place, tuple(vocabulary.stands_in(term, place) for term in terms))
-        for place in vocabulary.shelf.places(miss.doc_id, match)
+        for place in vocabulary.index.places(miss.doc_id, match)
     ]
     weights = tuple(vocabulary.idf(term) for term in terms)
     place, has = max(flags, key=lambda item: covered(weights, item[1]), default=(-1, (False,) * len(terms)))
@@ -399,7 +399,7 @@ def _flags(terms: Sequence[str], text: str) -> tuple[bool, ...]:
     return tuple(stands(term, found, plain) for term in terms)
 
 
-def candidates(gap: Gap, shelf: Shelf, vectors: TermVectors | None = None) -> dict[str, list[Candidate]]:
+def candidates(gap: Gap, index: CorpusIndex, vectors: TermVectors | None = None) -> dict[str, list[Candidate]]:
     """For each missing term what the document may call it, best first; terms without a candidate have an empty list.
 
     By form first (word forms, identifiers, abbreviations, shared characters), then by meaning where ``vectors`` know
@@ -407,7 +407,7 @@ def candidates(gap: Gap, shelf: Shelf, vectors: TermVectors | None = None) -> di
     """
     if gap.place < 0:
         return {term: [] for term in gap.missing}
-    options = [o for o in phrases(shelf.texts[gap.place]) if o not in gap.terms and not _NUMBER.search(o)]
+    options = [o for o in phrases(index.texts[gap.place]) if o not in gap.terms and not _NUMBER.search(o)]
     found = {}
     for term in gap.missing:
         mine = by_form(term, options)
@@ -456,33 +456,33 @@ def vocabulary_gaps(
     """
     import pandas as pd
 
-    shelf = Shelf(as_corpus(corpus), "auto" if encoder is None else encoder)
+    index = CorpusIndex(as_corpus(corpus), "auto" if encoder is None else encoder)
     k, match = evaluation.thresholds.k, evaluation.thresholds.match
-    misses = find_misses(with_ids(evaluation.evidence, shelf), k, match)
-    gaps = find_gaps(misses, Vocabulary(shelf), k, match)
-    vectors = term_vectors(gaps, shelf, max_words)
+    misses = find_misses(with_ids(evaluation.evidence, index), k, match)
+    gaps = find_gaps(misses, Vocabulary(index), k, match)
+    vectors = term_vectors(gaps, index, max_words)
     rows = [
         (gap.miss.sample_id, gap.miss.doc_id, gap.coverage, gap.coverage_retrieved, gap.missing,
-         {term: [item.text for item in mine] for term, mine in candidates(gap, shelf, vectors).items()})
+         {term: [item.text for item in mine] for term, mine in candidates(gap, index, vectors).items()})
         for gap in gaps
     ]  # fmt: skip
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame.astype({"sample_id": "str", "doc_id": "str", "coverage": "float", "coverage_retrieved": "float"})
 
 
-def term_vectors(gaps: Sequence[Gap], shelf: Shelf, max_words: int) -> TermVectors | None:
+def term_vectors(gaps: Sequence[Gap], index: CorpusIndex, max_words: int) -> TermVectors | None:
     """Vectors of the missing terms and of the words of the missed documents, row by row until ``max_words``."""
-    if not gaps or shelf.encoder is None:
+    if not gaps or index.encoder is None:
         return None
     wanted: dict[str, None] = {}
     for gap in gaps:
         if gap.place < 0 or not gap.missing:
             continue
-        options = (option for option in phrases(shelf.texts[gap.place]) if not _NUMBER.search(option))
+        options = (option for option in phrases(index.texts[gap.place]) if not _NUMBER.search(option))
         mine = dict.fromkeys([*gap.missing, *options])
         if len(wanted | mine) <= max_words:
             wanted |= mine
-    return TermVectors(list(wanted), shelf.encode(list(wanted), "query")) if wanted else None
+    return TermVectors(list(wanted), index.encode(list(wanted), "query")) if wanted else None
 
 
 # ------------------------------------------------------------------------------

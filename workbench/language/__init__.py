@@ -10,10 +10,11 @@ said in English; a key that English lacks is an error: a reader never meets a ba
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -62,6 +63,12 @@ class Language:
         found = self.folder.joinpath(*path)
         return found.read_text(encoding="utf-8") if found.is_file() else None
 
+    @cached_property
+    def script(self) -> re.Pattern[str] | None:
+        """One character of a script of its own (``script`` in ``language.toml``: ranges of characters); None for Latin."""
+        ranges = self.facts.get("script")
+        return re.compile(f"[{ranges}]") if ranges else None
+
     def template(self, key: str) -> str | None:
         """The text ``<area>.<name…>`` with its gaps unfilled; None when this language does not have it."""
         area, _, name = key.partition(".")
@@ -99,6 +106,19 @@ def language_of(code: str | None = None) -> Language:
     return _known.get(code or _current) or _known["en"]
 
 
+@cache
+def words_of(table: str, *path: str) -> dict[str, tuple[str, ...]]:
+    """Lists of words by name, those of all languages together, English first: section ``path`` of their ``table``."""
+    found: dict[str, tuple[str, ...]] = {}
+    for language in languages():
+        section = language.table(table)
+        for name in path:
+            section = section.get(name, {})
+        for name, words in section.items():
+            found[name] = (*found.get(name, ()), *words)
+    return found
+
+
 def add_language(code: str, folder: str | Path) -> Language:
     """Make a language of your own known: its folder has the same files as ``workbench/language/en``, each optional.
 
@@ -112,6 +132,7 @@ def add_language(code: str, folder: str | Path) -> Language:
     if code in ("en", "zh"):
         raise InputError(f"language {code!r} is in the package already; choose another code")
     _known[code] = Language(code, Path(folder))
+    words_of.cache_clear()
     return _known[code]
 
 

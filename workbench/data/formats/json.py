@@ -35,8 +35,8 @@ def parse_json(text: str) -> Any:
         raise ValueError("is nested too deeply") from error
 
 
-def read_json(text: str, path: str) -> Records | None:
-    """Records of a JSON or JSON-lines text, or None when it is neither.
+def read_json(text: str, path: str, *, log: bool = False) -> Records | None:
+    """Records of a JSON or JSON-lines text, or None when it is neither; of a ``log`` a single object is one record.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def read_json(text: str, path: str) -> Records | None:
         value = parse_json(text)
     except ValueError as error:
         return _read_lines_or_fail(text, path, error)
-    if isinstance(value, Mapping) and "\n" not in text.strip() and not _is_container(value):
+    if isinstance(value, Mapping) and "\n" not in text.strip() and (log or not _is_container(value)):
         return number_records([value], "JSON lines")
     return records_in(value, path)
 

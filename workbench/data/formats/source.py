@@ -166,7 +166,7 @@ def read_source(source: Any, format: str | None = None) -> Records:
     if format is not None and format not in FORMATS:
         raise InputError(f"format {format!r} is not known; use one of {', '.join(FORMATS)}, or leave it out")
     if isinstance(source, (str, os.PathLike)):
-        return read_path(Path(source), format)
+        return read_records(source, format)
     if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
         return tables.from_frame(source)
     if hasattr(source, "column_names") or hasattr(source, "to_pandas"):
@@ -184,13 +184,22 @@ def _from_list(items: list[Any]) -> Records:
     return number_records(items, "list of dicts")
 
 
-def read_path(path: Path, format: str | None = None) -> Records:
-    """Records of a file or of a folder that the Hugging Face library saved."""
+def read_records(path: str | os.PathLike[str], format: str | None = None, *, log: bool = False) -> Records:
+    """Records of a file of any known format, or of a folder that the Hugging Face library saved.
+
+    ``log``: each record stands for itself, so that a single JSON object is one record whatever its fields are called.
+
+    Raises
+    ------
+    InputError
+        When nothing can be read, with the remedy.
+    """
+    path = Path(path)
     try:
         is_folder = path.is_dir()
     except (OSError, ValueError):
         is_folder = False
-    records = tables.from_folder(path) if is_folder else _from_bytes(read_bytes(path), path, format)
+    records = tables.from_folder(path) if is_folder else _from_bytes(read_bytes(path), path, format, log)
     records.name, records.source = scrub(stem(path)), scrub(str(path))
     return records
 
@@ -201,7 +210,7 @@ def stem(path: Path) -> str:
     return Path(name).stem or name or "samples"
 
 
-def _from_bytes(content: bytes, path: Path, format: str | None) -> Records:
+def _from_bytes(content: bytes, path: Path, format: str | None, log: bool) -> Records:
     where = path.name[-80:]
     if format == "parquet" or content[:4] == b"PAR1":
         return tables.from_parquet(content, where)
@@ -214,15 +223,15 @@ def _from_bytes(content: bytes, path: Path, format: str | None) -> Records:
             raise InputError(f"{where}: is {what}; {remedy}")
     text, warnings = decode(content)
     _refuse_binary(text, where)
-    records = _from_text(text, where, format)
+    records = _from_text(text, where, format, log)
     records.warnings = warnings + records.warnings
     records.may_hold_surrogates = _SURROGATE_ESCAPE.search(text) is not None
     return records
 
 
-def _from_text(text: str, where: str, format: str | None) -> Records:
+def _from_text(text: str, where: str, format: str | None, log: bool) -> Records:
     if format in (None, "json", "jsonl"):
-        records = json.read_json(text, where)
+        records = json.read_json(text, where, log=log)
         if records is not None:
             return records
     if format in (None, "csv", "tsv"):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from workbench.data.corpus import document_of
 from workbench.data.text.sentences import spoken
 
 _BRACKETED = re.compile(r"\[\^?([^\[\]\n]{1,80})\](?:\(([^()\s]{1,200})\))?|【([^【】\n]{1,80})】")
@@ -75,7 +76,7 @@ def _between(first: int, last: int) -> Iterable[int]:
 
 @lru_cache(maxsize=64)
 def _shapes(known: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(map(_shape, known)) | frozenset(_shape(doc_id.rsplit("#", 1)[0]) for doc_id in known)
+    return frozenset(map(_shape, known)) | frozenset(_shape(document_of(doc_id)) for doc_id in known)
 
 
 @lru_cache(maxsize=65536)
