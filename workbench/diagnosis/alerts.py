@@ -28,20 +28,17 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.data.files import Secret, guard_client_loggers
 from workbench.diagnosis.query_log import Statistic, counted
 from workbench.errors import InputError
 from workbench.language import has_text, numbers
 from workbench.language import text as _t
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 # ------------------------------------------------------------------------------
 # Bringing alerts to somebody: a callback or a webhook, in a thread of its own that never harms the service.
@@ -117,7 +114,8 @@ class Webhook:
         import httpx
 
         headers = {"Content-Type": "application/json"} | {name: secret.value for name, secret in self._headers.items()}
-        return httpx.post(self._url.value, content=body, headers=headers, timeout=self._timeout).status_code
+        with httpx.stream("POST", self._url.value, content=body, headers=headers, timeout=self._timeout) as reply:
+            return reply.status_code
 
 
 def _place(url: str) -> str:
@@ -156,7 +154,10 @@ class Dispatcher:
             return
         try:
             self._queue.put_nowait(alert)
-            self._start()
+            with self._lock:
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
+                    self._thread.start()
         except (queue.Full, RuntimeError) as error:
             self.dropped += 1
             _log.warning("an alert was not handed over (%s)", type(error).__name__)
@@ -173,12 +174,6 @@ class Dispatcher:
             return False
         thread.join(timeout)
         return not thread.is_alive()
-
-    def _start(self) -> None:
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
-                self._thread.start()
 
     def _run(self) -> None:
         while (alert := self._queue.get()) is not None:
@@ -198,6 +193,7 @@ class Dispatcher:
 
 
 # ------------------------------------------------------------------------------
+# Rules and the levels that they compare with.
 
 
 KINDS = ("absolute", "relative")
@@ -308,9 +304,6 @@ def level_of(statistic: Statistic, values: NDArray[np.float64]) -> Level:
                  least, most)  # fmt: skip
 
 
-# ---------------------------------------------------------------- the sequential test
-
-
 class Detector:
     """The e-detector of the module's text for values y in [0, 1] with mean at most ``mean`` under the null."""
 
@@ -337,9 +330,6 @@ class Detector:
     def restart(self) -> None:
         """Forget what was seen."""
         self._sums = np.zeros(len(BETS))
-
-
-# ---------------------------------------------------------------- alerts
 
 
 @dataclass(frozen=True)
@@ -478,32 +468,24 @@ class RuleState:
         evidence = self._detector.update(self._turned(fresh))
         if n < self.rule.min_n:
             return None
-        state = self._next(value, evidence)
-        if not state:
+        clears = self.firing is not None and self._sign * value <= self._sign * self.clear_level
+        fires = self.firing is None and self.beyond(value) and evidence >= 1
+        if not clears and not fires:
             return None
-        alert = self._alert(state, value, n, n_non_finite, row, at, start, evidence)
-        self.firing = alert if state == FIRED else None
-        if state == CLEARED:
+        scale = abs(self.level.value) if self.rule.kind == "relative" else 1.0
+        alert = Alert(
+            self.rule.statistic, FIRED if fires else CLEARED, self.rule.kind, self.worse, row, at, start, value, n,
+            n_non_finite, self.level.value, self.level.n, self.limit, self.clear_level,
+            (value - self.level.value) / scale, self.rule.change, evidence,
+        )  # fmt: skip
+        self.firing = alert if fires else None
+        if clears:
             self._detector.restart()
         return alert
 
     def beyond(self, value: float) -> bool:
         """Whether a value is beyond the limit; never for NaN."""
         return self._sign * value > self._sign * self.limit
-
-    def _next(self, value: float, evidence: float) -> str:
-        if self.firing is not None:
-            return CLEARED if self._sign * value <= self._sign * self.clear_level else ""
-        return FIRED if self.beyond(value) and evidence >= 1 else ""
-
-    def _alert(self, state: str, value: float, n: int, n_non_finite: int, row: int, at: float, start: float,
-               evidence: float) -> Alert:  # fmt: skip
-        scale = abs(self.level.value) if self.rule.kind == "relative" else 1.0
-        return Alert(
-            self.rule.statistic, state, self.rule.kind, self.worse, row, at, start, value, n, n_non_finite,
-            self.level.value, self.level.n, self.limit, self.clear_level, (value - self.level.value) / scale,
-            self.rule.change, evidence,
-        )  # fmt: skip
 
 
 class Watch:

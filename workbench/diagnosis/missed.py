@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.evidence.corpus_index import CorpusIndex, Progress
 from workbench.evidence.corpus_ranks import (
@@ -25,9 +26,6 @@ from workbench.evidence.corpus_ranks import (
 )
 from workbench.evidence.encoders.base import Encoder
 from workbench.scoring.view import View
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # ------------------------------------------------------------------------------
 # Why a document that is in the corpus was missed: one of seven sub-causes, from its autopsy and the depth k.
@@ -115,6 +113,7 @@ def _by_ranks(found: Autopsy, k: int) -> str:
 
 
 # ------------------------------------------------------------------------------
+# The table of missed documents, and everything it rests on.
 
 
 COLUMNS = (
@@ -215,8 +214,6 @@ def examine(
 
 def missed_table(found: Sequence[Found], index: CorpusIndex | None, k: int) -> pd.DataFrame:
     """The columns of :func:`missed_documents` for autopsies that were made."""
-    import pandas as pd
-
     rows = [_row(item, index, k) for item in found]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     numbers = ("dense_rank", "bm25_rank", "gap", "percentile", "smallest_k")

@@ -29,28 +29,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.data.schema import NESTED_FIELDS, SAMPLE_FIELDS, judgements, none_if_missing
 from workbench.data.text.normalise import normalise
 from workbench.data.text.words import language
 from workbench.diagnosis.statistics import wilson
 from workbench.errors import InputError
-from workbench.evidence.frames import own_columns
+from workbench.evidence.frames import Evidence, own_columns
 from workbench.language import Language, has_text, languages
 from workbench.language import text as _t
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-
-    from workbench.evidence.frames import Evidence
+Ints = NDArray[np.int64]
 
 
 #: Types in the order of the columns.
@@ -134,8 +130,6 @@ def sample_frame(source: Any) -> pd.DataFrame:
     InputError
         When there are no questions in it.
     """
-    import pandas as pd
-
     frame: pd.DataFrame
     if isinstance(source, pd.DataFrame):
         frame = source
@@ -150,8 +144,6 @@ def sample_frame(source: Any) -> pd.DataFrame:
 
 def _recorded(evidence: Evidence) -> pd.DataFrame:
     """The recorded fields without contexts, which take long to unpack and are not asked for here."""
-    import pandas as pd
-
     names = [name for name in own_columns(evidence) if name != "contexts"]
     columns = {name: evidence.nested(name) if name in NESTED_FIELDS else evidence.plain(name) for name in names}
     return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}).set_axis(evidence.ids)
@@ -179,8 +171,6 @@ def query_types(source: Any) -> pd.DataFrame:
     InputError
         When there are no questions in it.
     """
-    import pandas as pd
-
     frame = sample_frame(source)
     return pd.DataFrame(type_matrix(questions_of(frame)), index=frame.index, columns=list(TYPES))
 
@@ -277,7 +267,6 @@ class Dimensions:
         self.frame: pd.DataFrame = sample_frame(source)
         self.n = len(self.frame)
         self._known: dict[str, Dimension] = {}
-        self._tags: dict[str, list[Any]] | None = None
 
     def names(self) -> list[str]:
         """Names of the dimensions in which some sample has a value, those made from the question first."""
@@ -288,12 +277,8 @@ class Dimensions:
 
     def informative(self) -> list[str]:
         """Those of :meth:`names` that part the samples: at least two values, and not nearly one value a sample."""
-        found = []
-        for name in self.names():
-            dimension = self[name]
-            if 2 <= len(dimension.values) <= max(20, self.n // 5):
-                found.append(name)
-        return found
+        most = max(20, self.n // 5)
+        return [name for name in self.names() if 2 <= len(self[name].values) <= most]
 
     def lacking(self) -> list[str]:
         """Fields that would give further dimensions and are not recorded."""
@@ -324,16 +309,12 @@ class Dimensions:
             return f"tags.{name.removeprefix('tags.')}"
         raise InputError(f"there is nothing to group by under {name!r}; choose among {', '.join(self.names())[:250]}")
 
-    @property
+    @cached_property
     def tags(self) -> dict[str, list[Any]]:
         """Tag → value of every sample (None without)."""
-        if self._tags is None:
-            column = self.frame["tags"].tolist() if "tags" in self.frame else []
-            keys = dict.fromkeys(str(key) for item in column if isinstance(item, Mapping) for key in item)
-            self._tags = {
-                key: [item.get(key) if isinstance(item, Mapping) else None for item in column] for key in keys
-            }
-        return self._tags
+        column = [item if isinstance(item, Mapping) else {} for item in self.frame.get("tags", ())]
+        keys = dict.fromkeys(key for item in column for key in item)
+        return {str(key): [item.get(key) for item in column] for key in keys}
 
     def _recorded(self, name: str) -> bool:
         field = "expected_docs" if name == "expected_documents" else name
@@ -341,38 +322,33 @@ class Dimensions:
 
     def _made(self, name: str) -> Dimension:
         if name == "query_type":
-            return _of_matrix(name, TYPES, type_matrix(questions_of(self.frame)))
+            matrix = type_matrix(questions_of(self.frame))
+            used = np.flatnonzero(matrix.any(axis=0))
+            rows, codes = np.nonzero(matrix[:, used])
+            return Dimension(name, tuple(TYPES[int(code)] for code in used), rows, codes, multiple=True)
         if name in TYPES:
             types = self["query_type"]
             held = types.mask(types.values.index(name), self.n) if name in types.values else np.zeros(self.n, bool)
             return of_values(name, ["yes" if item else "no" for item in held])
         if name.startswith("tags.") and name.removeprefix("tags.") in self.tags:
             return of_values(name, self.tags[name.removeprefix("tags.")])
-        maker = {
-            "language": self._language, "length": self._length, "numbers": self._numbers,
-            "expected_documents": self._expected,
-        }.get(name)  # fmt: skip
-        return maker() if maker else of_values(name, self._column(name))
+        questions = questions_of(self.frame)
+        if name == "language":
+            return of_values(name, _each(questions, lambda text: language(text[:_QUESTION_CUT])))
+        if name == "length":
+            sizes = np.array(_each(questions, question_size), dtype=float)
+            return _of_codes(name, LENGTHS, np.digitize(sizes, [MEDIUM_FROM, LONG_FROM]), ordered=True)
+        if name == "numbers":
+            return _counted(name, _each(questions, count_numbers))
+        column = self.frame[name if name != "expected_documents" else "expected_docs"] if self._there(name) else None
+        values = [None] * self.n if column is None else column.tolist()
+        if name == "expected_documents":
+            found = [judgements(none_or(item)) for item in values]
+            return _counted(name, [None if own is None else sum(entry.grade >= 1 for entry in own) for own in found])
+        return of_values(name, values)
 
-    def _column(self, name: str) -> list[Any]:
-        return self.frame[name].tolist() if name in self.frame else [None] * self.n
-
-    def _language(self) -> Dimension:
-        return of_values("language", _each(questions_of(self.frame), lambda text: language(text[:_QUESTION_CUT])))
-
-    def _length(self) -> Dimension:
-        sizes = np.array(_each(questions_of(self.frame), question_size), dtype=float)
-        codes = np.digitize(sizes, [MEDIUM_FROM, LONG_FROM]).astype(np.int64)
-        return _of_codes("length", LENGTHS, codes, ordered=True)
-
-    def _numbers(self) -> Dimension:
-        return _counted("numbers", _each(questions_of(self.frame), count_numbers))
-
-    def _expected(self) -> Dimension:
-        found = [judgements(none_or(item)) for item in self._column("expected_docs")]
-        return _counted("expected_documents", [
-            None if item is None else sum(entry.grade >= 1 for entry in item) for item in found
-        ])  # fmt: skip
+    def _there(self, name: str) -> bool:
+        return ("expected_docs" if name == "expected_documents" else name) in self.frame
 
 
 def none_or(value: Any) -> Any:
@@ -409,8 +385,6 @@ def _plain(column: pd.Series) -> bool:
 
 def of_values(name: str, values: Iterable[Any]) -> Dimension:
     """A dimension of one value a sample: text as it is, few numbers each for itself, many cut at their quartiles."""
-    import pandas as pd
-
     column = [_scalar(value) for value in values]
     known = [value for value in column if value is not None]
     if known and all(isinstance(value, float) for value in known):
@@ -458,16 +432,9 @@ def _of_codes(
     codes = np.where((codes < 0) | (codes >= len(labels)), len(labels), codes)
     counts = np.bincount(codes, minlength=len(labels) + 1)[: len(labels)]
     used = np.flatnonzero(counts)
-    place = np.full(len(labels) + 1, len(used), dtype=np.int64)
-    place[used] = np.arange(len(used))
     values = tuple(labels[int(code)] for code in used)
-    return Dimension(name, values, np.arange(len(codes)), place[codes], numbers, ordered)
-
-
-def _of_matrix(name: str, labels: Sequence[str], matrix: NDArray[np.bool_]) -> Dimension:
-    used = np.flatnonzero(matrix.any(axis=0))
-    rows, codes = np.nonzero(matrix[:, used])
-    return Dimension(name, tuple(labels[int(code)] for code in used), rows, codes, multiple=True)
+    # A code's place among those in use; that of "none" comes after all of them.
+    return Dimension(name, values, np.arange(len(codes)), np.searchsorted(used, codes), numbers, ordered)
 
 
 # ------------------------------------------------------------------------------
@@ -540,8 +507,6 @@ def groups(dimensions: Dimensions, by: Sequence[str], tested: NDArray[np.bool_],
 def _memberships(parts: Sequence[Dimension]) -> tuple[NDArray[Any], NDArray[Any]]:
     if len(parts) == 1:
         return parts[0].rows, parts[0].codes
-    import pandas as pd
-
     left, right = (pd.DataFrame({"row": part.rows, "code": part.codes}) for part in parts)
     both = left.merge(right, on="row", suffixes=("", "_other"))
     codes = both["code"].to_numpy() * (len(parts[1].values) + 1) + both["code_other"].to_numpy()
@@ -550,10 +515,7 @@ def _memberships(parts: Sequence[Dimension]) -> tuple[NDArray[Any], NDArray[Any]
 
 def _values(parts: Sequence[Dimension], code: int) -> tuple[str, ...]:
     codes = [code] if len(parts) == 1 else list(divmod(code, len(parts[1].values) + 1))
-    missing = _t("queries.missing")
-    return tuple(
-        part.values[at] if at < len(part.values) else missing for part, at in zip(parts, codes, strict=True)
-    )
+    return tuple((*part.values, _t("queries.missing"))[at] for part, at in zip(parts, codes, strict=True))
 
 
 def breakdown(evaluation: Any, by: str | Sequence[str], min_n: int = 5) -> pd.DataFrame:
@@ -587,8 +549,6 @@ def grouped(
     dimensions: Dimensions, found: SampleOutcomes, by: str | Sequence[str], min_n: int = 5
 ) -> tuple[pd.DataFrame, list[Group]]:
     """:func:`breakdown` over what is known already, and the groups row by row."""
-    import pandas as pd
-
     names = checked_names(dimensions, by)
     if min_n < 1:
         raise InputError(f"min_n is {min_n}; use a number from 1 on")

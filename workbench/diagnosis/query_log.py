@@ -17,19 +17,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.data.schema import none_if_missing
 from workbench.diagnosis.statistics import Z, mean_interval, wilson
 from workbench.errors import InputError
 from workbench.language import languages, words_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
 
 # ------------------------------------------------------------------------------
 # Values of a query log as numbers: flags, latencies, statuses and times, each as services write them.
@@ -120,16 +117,8 @@ def _seconds(value: Any) -> float:
     return float((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
 
 
-def looks_numeric(value: str) -> bool:
-    """Whether a text is a number or empty."""
-    try:
-        float(value)
-    except ValueError:
-        return not value.strip()
-    return True
-
-
 # ------------------------------------------------------------------------------
+# The log and its reader.
 
 
 LATENCY, REFUSED, ERROR, TIME = "latency_ms", "refused", "error", "time"
@@ -189,15 +178,11 @@ class QueryLog:
     @property
     def rejected(self) -> pd.DataFrame:
         """``row, field, reason, excerpt`` of the rows left out (the first 1,000)."""
-        import pandas as pd
-
         return pd.DataFrame(list(self.rejections), columns=["row", "field", "reason", "excerpt"])
 
     @property
     def frame(self) -> pd.DataFrame:
         """``time`` (UTC, where there is one), ``row`` and the columns, one row a request."""
-        import pandas as pd
-
         found: dict[str, Any] = {} if self.times is None else {TIME: pd.to_datetime(self.times, unit="s", utc=True)}
         return pd.DataFrame(found | {"row": self.rows, **self.columns})
 
@@ -248,9 +233,6 @@ def load_log(
     return reader.finish(label, where)
 
 
-# ---------------------------------------------------------------- records
-
-
 def _records(source: Any) -> Iterator[tuple[int, Any]]:
     """Row numbers from 1 and records; a line that is no JSON comes as the ``ValueError`` it raised."""
     if isinstance(source, (str, Path)):
@@ -295,9 +277,6 @@ def _table(file: Iterable[str], delimiter: str) -> Iterator[tuple[int, Any]]:
     for number, record in enumerate(csv.DictReader(file, delimiter=delimiter), 1):
         record.pop(None, None)
         yield number, record
-
-
-# ---------------------------------------------------------------- columns
 
 
 _READERS: dict[str, tuple[str, Any]] = {
@@ -384,8 +363,7 @@ class _LogReader:
             self._maybe_score(name, value, values)
 
     def _maybe_score(self, name: str, value: Any, values: dict[str, float]) -> None:
-        is_text = isinstance(value, str) and name not in self.columns and not looks_numeric(value)
-        if isinstance(value, bool) or is_text:
+        if isinstance(value, bool):
             return
         try:
             values[name] = number(value)
@@ -402,8 +380,6 @@ class _LogReader:
         for name, column in self.columns.items():
             column.append(values.get(name, math.nan))
 
-    # -- the end ----------------------------------------------------------------------------------------------------
-
     def finish(self, name: str, where: str) -> QueryLog:
         """The log: columns that are no scores left out, rows without a time rejected, in the order of time."""
         missing = [column for column in (*self.mapping.values(), *(self.metrics or ())) if column not in self.known]
@@ -412,46 +388,36 @@ class _LogReader:
         columns = {key: np.frombuffer(values, dtype=np.float64).copy() for key, values in self.columns.items()}
         times = columns.pop(TIME, None)
         keep = np.ones(len(self.numbers), dtype=bool)
-        ignored = [key for key, values in columns.items() if self._is_no_score(key, values)]
+        ignored = [key for key, values in columns.items() if not self._is_score(key, values)]
         columns = {key: values for key, values in columns.items() if key not in ignored}
-        self._reject_bad(keep, columns)
+        for key in columns:
+            self._reject_where(np.isin(np.arange(len(keep)), self.bad.get(key, [])), keep, key, "is no number")
         if times is not None and not np.isfinite(times).any():
             times = None
         if times is not None:
-            self._reject_where(keep & ~np.isfinite(times), keep, TIME, "has no time while other rows have one")
+            self._reject_where(~np.isfinite(times), keep, TIME, "has no time while other rows have one")
         if ERROR in columns:
             columns[ERROR] = np.nan_to_num(columns[ERROR], nan=0.0)
-        self._check_usable(where, keep, columns)
-        return self._ordered(name, times, keep, columns, ignored)
-
-    def _is_no_score(self, name: str, values: NDArray[np.float64]) -> bool:
-        if name in (LATENCY, REFUSED, ERROR) or (self.metrics is not None and name in self.metrics):
-            return False
-        finite = values[np.isfinite(values)]
-        unreadable = len(self.bad.get(name, ()))
-        return bool(not len(finite) or finite.min() < 0 or finite.max() > 1
-                    or unreadable > _NO_SCORE_ABOVE * (len(finite) + unreadable))  # fmt: skip
-
-    def _reject_bad(self, keep: NDArray[np.bool_], columns: Mapping[str, Any]) -> None:
-        for name in columns:
-            chosen = np.zeros(len(keep), dtype=bool)
-            chosen[self.bad.get(name, [])] = True
-            self._reject_where(chosen & keep, keep, name, "is no number")
-
-    def _reject_where(self, chosen: NDArray[np.bool_], keep: NDArray[np.bool_], name: str, reason: str) -> None:
-        for at in np.flatnonzero(chosen):
-            self.reject(self.numbers[at], name, reason)
-        keep &= ~chosen
-
-    def _check_usable(self, where: str, keep: NDArray[np.bool_], columns: Mapping[str, Any]) -> None:
         if not keep.any():
             first = "; row {}, {}: {}".format(*self.rejections[0][:3]) if self.rejections else ""
             raise InputError(f"{where}: no usable row among {self.n_read:,}{first}")
         if not columns:
-            raise InputError(
-                f"{where}: no latency, refusal, error or score among {', '.join(list(self.known)[:12])}; name the "
-                "columns with mapping= or metrics="
-            )
+            known = ", ".join(list(self.known)[:12])
+            raise InputError(f"{where}: no latency, refusal, error or score among {known}; name the columns with "
+                             "mapping= or metrics=")  # fmt: skip
+        return self._ordered(name, times, keep, columns, ignored)
+
+    def _is_score(self, name: str, values: NDArray[np.float64]) -> bool:
+        if name in (LATENCY, REFUSED, ERROR) or (self.metrics is not None and name in self.metrics):
+            return True
+        finite, unreadable = values[np.isfinite(values)], len(self.bad.get(name, ()))
+        few = unreadable <= _NO_SCORE_ABOVE * (len(finite) + unreadable)
+        return bool(len(finite) and few and finite.min() >= 0 and finite.max() <= 1)
+
+    def _reject_where(self, chosen: NDArray[np.bool_], keep: NDArray[np.bool_], name: str, reason: str) -> None:
+        for at in np.flatnonzero(chosen & keep):
+            self.reject(self.numbers[at], name, reason)
+        keep &= ~chosen
 
     def _ordered(self, name: str, times: Any, keep: Any, columns: dict[str, Any], ignored: list[str]) -> QueryLog:
         order = np.flatnonzero(keep)
@@ -553,9 +519,6 @@ def counted(values: NDArray[np.float64]) -> Counted:
     finite = np.isfinite(values)
     missing = int(np.isnan(values).sum())
     return Counted(values[finite], missing, int(len(values) - finite.sum() - missing))
-
-
-# ---------------------------------------------------------------- which rows
 
 
 def window_size(window: int | str) -> tuple[int, float]:

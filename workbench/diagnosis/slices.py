@@ -1,27 +1,22 @@
-"""The worst slices: conjunctions of up to three conditions under which samples fail more often than elsewhere.
-
-How they are counted, and corrected for how many were tried, is in ``candidates.py``.
-"""
+"""The worst slices: conjunctions of up to three conditions under which samples fail more often than elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.diagnosis.queries import Dimension, Dimensions, dimension_title, outcomes, value_title
 from workbench.errors import InputError
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Masks = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Masks = NDArray[np.bool_]
 
 
 # ------------------------------------------------------------------------------
@@ -46,9 +41,6 @@ MOST_COMPARED = 400
 #: What a slice must still show outside the slices listed before it.
 LEFT_OVER = 0.01
 SEED = 20240501
-
-
-# ---------------------------------------------------------------- counting
 
 
 class Totals(NamedTuple):
@@ -164,9 +156,6 @@ def _profiles(items: Masks) -> tuple[Masks, Ints]:
     return unpacked.astype(bool), profile.ravel().astype(np.int64)
 
 
-# ---------------------------------------------------------------- testing
-
-
 def strength(n: Ints, x: Any, totals: Totals) -> Floats:
     """Likelihood ratio (G²) of "fails more often inside than outside", 0 where it fails less often.
 
@@ -205,19 +194,12 @@ def corrected(candidates: Candidates, x: Ints, totals: Totals, p: Floats, seed: 
     """(c,) p-values corrected for all candidates, and the name of the correction."""
     if candidates.affordable:
         return _by_permutation(candidates, strength(candidates.n, x, totals), totals, seed), "Westfall–Young"
-    least = np.sort(_smallest_possible(candidates.n, totals))
+    # The p-value that each would have if as many of its samples failed as can fail.
+    least = np.sort(exact(candidates.n, np.minimum(candidates.n, totals.failing_all), totals))
     tried = np.arange(1, len(least) + 1)
     reachable = np.searchsorted(least, 0.05 / tried, side="right")
     k = int(tried[np.argmax(reachable <= tried)]) if (reachable <= tried).any() else len(least)
     return np.minimum(1.0, p * k), "Tarone–Bonferroni"
-
-
-def _smallest_possible(n: Ints, totals: Totals) -> Floats:
-    """(c,) the p-value that a candidate would have if as many of its samples failed as can fail."""
-    from scipy.stats import hypergeom
-
-    most = np.minimum(n, totals.failing_all)
-    return np.asarray(hypergeom.pmf(most, totals.n_all, totals.failing_all, n), dtype=float)
 
 
 def _by_permutation(candidates: Candidates, observed: Floats, totals: Totals, seed: int) -> Floats:
@@ -243,9 +225,6 @@ def _maxima(candidates: Candidates, drawn: NDArray[np.float32], totals: Totals) 
     return best
 
 
-# ---------------------------------------------------------------- choosing
-
-
 class Slice(NamedTuple):
     """A slice to report: the candidate, and others that hold nearly the same samples."""
 
@@ -267,7 +246,9 @@ def chosen(candidates: Candidates, x: Ints, totals: Totals, q: Floats, failed: M
     uncovered = np.ones(len(failing), dtype=bool)
     found: list[Slice] = []
     while len(left) and len(found) < top:
-        near = _overlaps(held, held[0], candidates.weights) >= NEARLY_THE_SAME
+        both = held @ (candidates.weights * held[0])
+        either = held @ candidates.weights + held[0] @ candidates.weights - both
+        near = both / either >= NEARLY_THE_SAME
         similar = left[near]
         pick = min((at for at in similar if power[at] >= 0.9 * power[left[0]]), key=lambda at: (depth[at], -power[at]))
         mine = held[near][int(np.flatnonzero(similar == pick)[0])] > 0
@@ -278,12 +259,6 @@ def chosen(candidates: Candidates, x: Ints, totals: Totals, q: Floats, failed: M
     return found
 
 
-def _overlaps(held: NDArray[np.float32], one: NDArray[np.float32], weights: NDArray[np.float32]) -> Floats:
-    """(k,) samples that each slice has in common with ``one``, of those in either."""
-    both = held @ (weights * one)
-    return np.asarray(both / (held @ weights + one @ weights - both), dtype=float)
-
-
 def _unusual_beyond(mine: Masks, uncovered: Masks, weights: NDArray[np.float32], failing: NDArray[np.float32]) -> bool:
     rest = mine & uncovered
     n, x = round(float(weights[rest].sum())), round(float(failing[rest].sum()))
@@ -292,6 +267,7 @@ def _unusual_beyond(mine: Masks, uncovered: Masks, weights: NDArray[np.float32],
 
 
 # ------------------------------------------------------------------------------
+# Conditions, and the slices that are reported.
 
 
 COLUMNS = ("rule", "n", "n_failing", "rate", "lift", "p_value", "q_value", "conditions", "same_samples", "sample_ids")
@@ -337,11 +313,8 @@ def _cuts(dimension: Dimension) -> list[Condition]:
     known = numbers[np.isfinite(numbers)]
     distinct = np.unique(known)
     cuts = distinct[1:] if len(distinct) <= 8 else np.unique(np.quantile(known, [0.25, 0.5, 0.75, 0.9]))
-    found = []
-    for cut in cuts:
-        found.append(Condition(dimension.name, "≥", f"{cut:.4g}", numbers >= cut))
-        found.append(Condition(dimension.name, "<", f"{cut:.4g}", numbers < cut))
-    return found
+    return [Condition(dimension.name, sign, f"{cut:.4g}", holds) for cut in cuts
+            for sign, holds in (("≥", numbers >= cut), ("<", numbers < cut))]  # fmt: skip
 
 
 def worst_slices(
@@ -399,8 +372,9 @@ def slices_of(
     totals = Totals(len(failed), int(failed.sum()))
     least = max(min_n, int(np.ceil(0.005 * len(failed))))
     known = _useful(conditions(dimensions, names), tested, least)
+    attrs = {"n_tested": totals.n_all, "n_failing": totals.failing_all}
     if not known or not 0 < totals.failing_all < totals.n_all:
-        return _frame([], dimensions, tested, {**_attrs(totals), "n_tried": 0, "method": ""})
+        return _frame([], dimensions, tested, {**attrs, "n_tried": 0, "method": ""})
     items = np.stack([item.holds[tested] for item in known], axis=1)
     candidates = Candidates(items, _exclusive(known, dimensions), least)
     x = candidates.failing(failed)
@@ -415,20 +389,16 @@ def slices_of(
         parts = _parts(candidates, known, at)
         rows.append((rule_words(parts), n, bad, bad / n, lift, float(p[at]), float(q[at]), parts,
                      [rule_words(_parts(candidates, known, other)) for other in same], candidates.holds(at)))  # fmt: skip
-    return _frame(rows, dimensions, tested, {**_attrs(totals), "n_tried": len(candidates), "method": method})
+    return _frame(rows, dimensions, tested, {**attrs, "n_tried": len(candidates), "method": method})
 
 
 def rule_words(parts: Sequence[Condition]) -> str:
-    """A rule for a reader: "type = policy ∧ language = zh ∧ expected documents ≥ 2"."""
+    """A rule for a reader: "type = policy ∧ tenant = north ∧ expected documents ≥ 2"."""
     return " ∧ ".join(part.words for part in parts)
 
 
 def _parts(candidates: Candidates, known: Sequence[Condition], at: int) -> list[Condition]:
     return [known[int(item)] for item in candidates.members[at] if item >= 0]
-
-
-def _attrs(totals: Totals) -> dict[str, Any]:
-    return {"n_tested": totals.n_all, "n_failing": totals.failing_all}
 
 
 def _useful(known: Sequence[Condition], tested: Masks, least: int) -> list[Condition]:
@@ -447,16 +417,12 @@ def _useful(known: Sequence[Condition], tested: Masks, least: int) -> list[Condi
 
 def _exclusive(known: Sequence[Condition], dimensions: Dimensions) -> Ints:
     """Group of each condition: those of a dimension together, but each question type for itself."""
-    names: dict[Any, int] = {}
-    keys = [
-        (item.dimension, item.value if dimensions[item.dimension].multiple else "") for item in known
-    ]
-    return np.array([names.setdefault(key, len(names)) for key in keys], dtype=np.int64)
+    keys = [(item.dimension, item.value if dimensions[item.dimension].multiple else "") for item in known]
+    places = {key: at for at, key in enumerate(dict.fromkeys(keys))}
+    return np.array([places[key] for key in keys], dtype=np.int64)
 
 
 def _frame(rows: Sequence[tuple[Any, ...]], dimensions: Dimensions, tested: Masks, attrs: dict[str, Any]) -> pd.DataFrame:
-    import pandas as pd
-
     ids = dimensions.frame.index[tested]
     plain = [
         (*row[:7], [(part.dimension, part.sign, part.value) for part in row[7]], row[8], ids[row[9]].tolist())

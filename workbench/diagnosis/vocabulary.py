@@ -1,35 +1,34 @@
 """Words that never meet: which terms of a question stand in the missed document, and what that document says instead.
 
 A question's *content terms* are its words without function words, normalised (width, case, traditional or simplified).
-A term stands in a document when it is one of its words, or, for Chinese, a stretch of its text: the segmenter cuts the
-same characters differently in different sentences. Its weight is BM25's inverse document frequency; a term that stands
-in no document of the corpus has the highest.
+A term stands in a document when it is one of its words, or, in a script that does not part words, a stretch of its text:
+the segmenter cuts the same characters differently in different sentences. Its weight is BM25's inverse document
+frequency; a term that stands in no document of the corpus has the highest.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
-from workbench.data.text.normalise import HAN_CHARACTER, HAN_RUN, normalise
+from workbench.data.text.normalise import normalise
 from workbench.data.text.words import char_ngrams, content_words, stem, words
 from workbench.diagnosis.queries import outcomes, questions_of, sample_frame
 from workbench.diagnosis.statistics import Z
-from workbench.evidence.corpus_index import CorpusIndex, Floats
+from workbench.evidence.corpus_index import CorpusIndex, Floats, dice
 from workbench.evidence.corpus_ranks import Miss, as_corpus, find_misses, with_ids
 from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.encoders.resolve import percentile
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
-
+from workbench.language import languages
 
 # ------------------------------------------------------------------------------
 # Words that one group of questions has more often than the others, against their base rates.
@@ -107,7 +106,6 @@ def failing_terms(evaluation: Any, *, min_n: int = 3, top: int = 30) -> pd.DataF
 
 def terms_of(questions: Iterable[str], chosen: ArrayLike, *, min_n: int = 3, top: int = 30) -> pd.DataFrame:
     """:func:`failing_terms` of questions some of which are ``chosen``: those that fail, or those with a miss."""
-    import pandas as pd
     from scipy.stats import false_discovery_control, norm
 
     own = np.asarray(chosen, dtype=bool)
@@ -135,7 +133,7 @@ def terms_of(questions: Iterable[str], chosen: ArrayLike, *, min_n: int = 3, top
 
 
 _IDENTIFIER_PART = re.compile(r"[a-z]+|\d+")
-#: Smallest Dice coefficient of character pairs (single characters for Chinese) that makes a candidate.
+#: Smallest Dice coefficient of character pairs (single characters in an unspaced script) that makes a candidate.
 SHARED = 0.5
 #: Content words in one phrase of a document at most.
 PHRASE = 2
@@ -158,12 +156,24 @@ def phrases(text: str) -> list[str]:
 
 
 def _join(run: Sequence[str]) -> str:
-    """Chinese words without, others with a space between."""
+    """Words of an unspaced script without, others with a space between."""
     joined = run[0]
     for before, word in pairwise(run):
-        space = "" if HAN_RUN.fullmatch(before[-1]) and HAN_RUN.fullmatch(word[0]) else " "
+        space = "" if _unspaced(before[-1]) and _unspaced(word[0]) else " "
         joined += space + word
     return joined
+
+
+@lru_cache(maxsize=65536)
+def _unspaced(text: str) -> bool:
+    """Whether a text stands wholly in a script that does not part words by spaces."""
+    scripts = [item.script for item in languages() if item.script and not item.facts["spaced"]]
+    return bool(text) and any(not script.sub("", text) for script in scripts)
+
+
+def _script(text: str) -> str:
+    """The language whose own script a text shows; empty for Latin."""
+    return next((item.code for item in languages() if item.script and item.script.search(text)), "")
 
 
 def by_form(term: str, options: Iterable[str]) -> list[Candidate]:
@@ -178,7 +188,8 @@ def _related(term: str, option: str) -> Candidate | None:
     single = " " not in option
     if single and stem(term) == stem(option):
         return Candidate(option, 0.98, "form")
-    if _parts(term) == _parts(option) and len(_parts(term)) > 1:
+    parts = _IDENTIFIER_PART.findall(term)
+    if len(parts) > 1 and parts == _IDENTIFIER_PART.findall(option):
         return Candidate(option, 0.97, "identifier")
     if _abbreviates(term, option) or _abbreviates(option, term):
         return Candidate(option, 0.9, "abbreviation")
@@ -186,35 +197,24 @@ def _related(term: str, option: str) -> Candidate | None:
     return Candidate(option, round(shared, 3), "characters") if shared >= SHARED else None
 
 
-def _parts(term: str) -> list[str]:
-    """Letters and digits of an identifier apart: ``e-3304`` and ``e3304`` → ``["e", "3304"]``."""
-    return _IDENTIFIER_PART.findall(term)
-
-
 def _abbreviates(short: str, long: str) -> bool:
-    """Initials of the words of ``long``; or, for Chinese, its first character and others of it in order."""
-    if HAN_RUN.fullmatch(short) and HAN_RUN.fullmatch(long):
-        return 2 <= len(short) <= 4 and len(long) >= 2 * len(short) - 1 and _in_order(short, long)
+    """Initials of the words of ``long``; or, in an unspaced script, its first character and others of it in order."""
+    if _unspaced(short) and _unspaced(long):
+        rest = iter(long)
+        in_order = short[0] == long[0] and not long.startswith(short) and all(character in rest for character in short)
+        return 2 <= len(short) <= 4 and len(long) >= 2 * len(short) - 1 and in_order
     words = re.split(r"[\s-]+", long)
     return len(words) > 1 and short.isascii() and short == "".join(word[:1] for word in words)
 
 
-def _in_order(short: str, long: str) -> bool:
-    if short[0] != long[0] or long.startswith(short):
-        return False
-    rest = iter(long)
-    return all(character in rest for character in short)
-
-
 def _shared(term: str, option: str) -> float:
-    """Dice coefficient of character pairs, of single characters where a term is Chinese."""
-    if bool(HAN_RUN.fullmatch(term)) != bool(HAN_RUN.fullmatch(option)):
+    """Dice coefficient of character pairs, of single characters in an unspaced script."""
+    if _unspaced(term) != _unspaced(option):
         return 0.0
     if any(character.isdigit() for character in term + option):
         return 0.0
-    size = 1 if HAN_RUN.fullmatch(term) else 2
-    mine, other = set(char_ngrams(term, size)), set(char_ngrams(option, size))
-    return 2 * len(mine & other) / max(len(mine) + len(other), 1)
+    size = 1 if _unspaced(term) else 2
+    return dice(frozenset(char_ngrams(term, size)), frozenset(char_ngrams(option, size)))
 
 
 # ------------------------------------------------------------------------------
@@ -239,13 +239,13 @@ class TermVectors:
     def __init__(self, names: Sequence[str], rows: Floats) -> None:
         self._at = {name: row for row, name in enumerate(names)}
         self._rows = rows
-        self._chinese = np.array([HAN_CHARACTER.search(name) is not None for name in names], dtype=bool)
+        self._scripts = np.array([_script(name) for name in names], dtype=object)
 
     @cached_property
-    def _backgrounds(self) -> dict[tuple[bool, bool], np.ndarray]:
-        """Similarities of random pairs within and across the two scripts, ascending."""
+    def _backgrounds(self) -> dict[tuple[str, str], np.ndarray]:
+        """Similarities of random pairs within and across scripts, ascending."""
         random = np.random.default_rng(0)
-        sides = {chinese: np.flatnonzero(self._chinese == chinese) for chinese in (False, True)}
+        sides = {script: np.flatnonzero(self._scripts == script) for script in sorted(set(self._scripts))}
         found = {}
         for one in sides:
             for other in sides:
@@ -268,12 +268,13 @@ class TermVectors:
         return [candidate for candidate in found if candidate.score >= NEAR / 100]
 
     def _score(self, term: str, other: int, cosine: float) -> float:
-        pair = bool(self._chinese[self._at[term]]), bool(self._chinese[other])
+        pair = self._scripts[self._at[term]], self._scripts[other]
         background = self._backgrounds.get(pair)
         return 0.0 if background is None else round(percentile(cosine, background) / 100, 4)
 
 
 # ------------------------------------------------------------------------------
+# What each question shares with the document that was missed.
 
 
 COLUMNS = ("sample_id", "doc_id", "coverage", "coverage_retrieved", "missing_terms", "candidates")
@@ -350,8 +351,6 @@ class Vocabulary:
 
     @cached_property
     def _by_word(self) -> Mapping[str, int]:
-        from collections import Counter
-
         return Counter(word for mine in self._words for word in mine)
 
     def stands_in(self, term: str, place: int) -> bool:
@@ -361,8 +360,7 @@ class Vocabulary:
     def count(self, term: str) -> int:
         """In how many documents a term stands."""
         if term not in self._counts:
-            chinese = HAN_RUN.fullmatch(term) is not None
-            found = sum(term in text for text in self._texts) if chinese else self._by_word.get(term, 0)
+            found = sum(term in text for text in self._texts) if _unspaced(term) else self._by_word.get(term, 0)
             self._counts[term] = found
         return self._counts[term]
 
@@ -373,8 +371,8 @@ class Vocabulary:
 
 
 def stands(term: str, found: frozenset[str], text: str) -> bool:
-    """Whether ``term`` is one of the words ``found`` of a document, or a stretch of its normalised Chinese ``text``."""
-    return term in found or (HAN_RUN.fullmatch(term) is not None and term in text)
+    """Whether ``term`` is one of the words ``found`` of a document, or a stretch of its normalised, unspaced ``text``."""
+    return term in found or (_unspaced(term) and term in text)
 
 
 def find_gaps(misses: Sequence[Miss], vocabulary: Vocabulary, k: int, match: str = "chunk") -> list[Gap]:
@@ -390,13 +388,12 @@ def _gap(miss: Miss, vocabulary: Vocabulary, k: int, match: str) -> Gap:
     ]
     weights = tuple(vocabulary.idf(term) for term in terms)
     place, has = max(flags, key=lambda item: covered(weights, item[1]), default=(-1, (False,) * len(terms)))
-    came = tuple((rank, doc_id, _flags(terms, text)) for rank, doc_id, text in miss.came if rank <= k)
-    return Gap(miss, place, tuple(terms), weights, has, came)
-
-
-def _flags(terms: Sequence[str], text: str) -> tuple[bool, ...]:
-    found, plain = frozenset(words(text)), normalise(text)
-    return tuple(stands(term, found, plain) for term in terms)
+    came = []
+    for rank, doc_id, text in miss.came:
+        if rank <= k:
+            found, plain = frozenset(words(text)), normalise(text)
+            came.append((rank, doc_id, tuple(stands(term, found, plain) for term in terms)))
+    return Gap(miss, place, tuple(terms), weights, has, tuple(came))
 
 
 def candidates(gap: Gap, index: CorpusIndex, vectors: TermVectors | None = None) -> dict[str, list[Candidate]]:
@@ -414,17 +411,13 @@ def candidates(gap: Gap, index: CorpusIndex, vectors: TermVectors | None = None)
         if vectors is not None:
             known = {candidate.text for candidate in mine}
             mine += [item for item in vectors.nearest(term, options) if item.text not in known]
-        found[term] = _distinct(mine)[:CANDIDATES]
+        kept: list[Candidate] = []
+        for candidate in mine:
+            # One that only adds words to a better one says nothing new.
+            if not any(better.text in candidate.text for better in kept):
+                kept.append(candidate)
+        found[term] = kept[:CANDIDATES]
     return found
-
-
-def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
-    """Without candidates that only add words to a better one."""
-    kept: list[Candidate] = []
-    for candidate in found:
-        if not any(better.text in candidate.text for better in kept):
-            kept.append(candidate)
-    return kept
 
 
 def vocabulary_gaps(
@@ -454,8 +447,6 @@ def vocabulary_gaps(
     EncoderError, InputError
         As for ``missed_documents``.
     """
-    import pandas as pd
-
     index = CorpusIndex(as_corpus(corpus), "auto" if encoder is None else encoder)
     k, match = evaluation.thresholds.k, evaluation.thresholds.match
     misses = find_misses(with_ids(evaluation.evidence, index), k, match)
@@ -491,8 +482,6 @@ def term_vectors(gaps: Sequence[Gap], index: CorpusIndex, max_words: int) -> Ter
 
 def absent_terms(questions: Sequence[str], failing: Sequence[bool], vocabulary: Vocabulary) -> pd.DataFrame:
     """Content terms of questions that stand in no document of the corpus: index ``term``; ``n, n_failing``."""
-    import pandas as pd
-
     own = pd.DataFrame({"term": [content_terms(question) for question in questions], "n_failing": list(failing)})
     own = own.explode("term").dropna(subset="term")
     own = own[[vocabulary.count(term) == 0 for term in own["term"]]]
@@ -507,8 +496,6 @@ def lures(gaps: Sequence[Gap]) -> pd.DataFrame:
     -------
     DataFrame, one row a context: ``sample_id, doc_id, rank, coverage, missed, coverage_missed, shared`` (terms).
     """
-    import pandas as pd
-
     rows = [
         (gap.miss.sample_id, doc_id, rank, covered(gap.weights, flags), gap.miss.doc_id, gap.coverage,
          [term for term, there in zip(gap.terms, flags, strict=True) if there])

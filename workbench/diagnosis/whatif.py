@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.data.schema import judgements
 from workbench.diagnosis.missed import ExaminedMisses, entry_of
 from workbench.evidence.corpus_index import CorpusIndex, Floats, Lexical, terms
 from workbench.evidence.corpus_ranks import AHEAD, Found, as_corpus, with_ids
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # ------------------------------------------------------------------------------
 # The corpus as the recordings used it: documents that come far too often, and documents that never come.
@@ -37,7 +35,6 @@ def hubs(evaluation: Any, corpus: Any = None) -> pd.DataFrame:
         samples with contexts; ``p_value``: Poisson probability of coming at least so often if all documents that came
         (of the corpus, where one is given) came equally often; ``hub``.
     """
-    import pandas as pd
     from scipy.stats import poisson
 
     evidence = evaluation.evidence if corpus is None else with_ids(evaluation.evidence, CorpusIndex(as_corpus(corpus), None))
@@ -63,22 +60,17 @@ def never_retrieved(evaluation: Any, corpus: Any) -> pd.DataFrame:
     -------
     DataFrame, index ``doc_id``; ``title, source, n_expected``: samples that expect it.
     """
-    import pandas as pd
-
     loaded = as_corpus(corpus)
     evidence = with_ids(evaluation.evidence, CorpusIndex(loaded, None))
     seen = set(evidence.contexts["doc_id"].dropna().astype(str))
     frame = loaded.frame
     names = frame.index.astype(str)
     keep = ~np.isin(names, list(seen))
-    wanted: dict[str, int] = {}
-    for ids in _expected(evidence).values():
-        for doc_id in ids:
-            wanted[doc_id] = wanted.get(doc_id, 0) + 1
+    wanted = Counter(doc_id for ids in _expected(evidence).values() for doc_id in ids)
     columns = {
         "title": frame["title"][keep].to_numpy(dtype=object),
         "source": frame["source"][keep].to_numpy(dtype=object),
-        "n_expected": [wanted.get(name, 0) for name in names[keep]],
+        "n_expected": [wanted[name] for name in names[keep]],
     }
     return pd.DataFrame(columns, index=pd.Index(names[keep], name="doc_id"))
 
@@ -92,6 +84,7 @@ def _expected(evidence: Any) -> dict[int, set[str]]:
 
 
 # ------------------------------------------------------------------------------
+# Other depths, fusion and weights.
 
 
 #: The constant of reciprocal rank fusion (Cormack, Clarke & Büttcher 2009).
@@ -121,8 +114,6 @@ def rescue_curve(examined: ExaminedMisses, k: int, deepest: int = 50) -> pd.Data
     DataFrame, index ``depth`` 1 … ``deepest``; ``dense, bm25, hybrid``: counts of rescued judgements (of alternatives
     one is enough); ``n``: how many are missed and indexed. ``dense`` and ``hybrid`` are 0 without an encoder.
     """
-    import pandas as pd
-
     best: dict[tuple[int, int], list[float]] = {}
     for item in examined.at(k):
         if item.autopsy.indexed:

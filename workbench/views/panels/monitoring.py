@@ -271,14 +271,14 @@ class MonitoringPanel(Panel):
     def _rule_rows(self) -> pd.DataFrame:
         import pandas as pd
 
-        state = self._found().rule_states
+        states = self._found().rule_states
         return pd.DataFrame({
-            "rule": [rule_title(item) for item in state],
-            "baseline": [value_text(item.rule.statistic, item.level.value) for item in state],
-            "baseline_n": [item.level.n for item in state],
-            "limit": [value_text(item.rule.statistic, item.limit) for item in state],
-            "clear_level": [value_text(item.rule.statistic, item.clear_level) for item in state],
-            "problem": [problem_words(item) or _t("monitoring.columns.ready") for item in state],
+            "rule": [rule_title(item) for item in states],
+            "baseline": [value_text(item.rule.statistic, item.level.value) for item in states],
+            "baseline_n": [item.level.n for item in states],
+            "limit": [value_text(item.rule.statistic, item.limit) for item in states],
+            "clear_level": [value_text(item.rule.statistic, item.clear_level) for item in states],
+            "problem": [problem_words(item) or _t("monitoring.columns.ready") for item in states],
         })  # fmt: skip
 
     def _window_rows(self) -> pd.DataFrame:
