@@ -15,10 +15,11 @@ import numpy as np
 from workbench.data.corpus import chunk_order, chunk_place, document_of
 from workbench.data.schema import Context, Corpus, Sample, none_if_missing
 from workbench.data.text.citations import Citation, cited_documents, find_citations
-from workbench.data.text.markers import absolutes, hedges, refusal
+from workbench.data.text.markers import absolutes, hedges
 from workbench.data.text.points import Matcher, find_across, matcher, stitch
 from workbench.data.text.quantities import contains_quantity, entities, quantities
-from workbench.data.text.sentences import CITATION_MARK, PROMPT_LINE, calls, json_body, sentences
+from workbench.data.text.refusals import refusal
+from workbench.data.text.sentences import CITATION_MARK, calls, json_body, prompt_lines, sentences
 from workbench.data.text.words import language, normalise, tokens
 from workbench.evidence.offline.words import Numbers
 
@@ -104,7 +105,7 @@ def format_sign(sample: Sample, row: Mapping[str, Any]) -> str | None:
         return "tool_call"
     if json_body(answer) is not None and not _asks_for_json(sample.question):
         return "raw_json"
-    if PROMPT_LINE.search(answer) and not PROMPT_LINE.search(sample.question):
+    if prompt_lines().search(answer) and not prompt_lines().search(sample.question):
         return "prompt_echo"
     if _cut_off(answer, row):
         return "cut_off"
@@ -334,7 +335,7 @@ def _answer_facts(sample: Sample, row: Mapping[str, Any]) -> dict[str, Any]:
     new = [q for q in stated if not contains_quantity(asked.near(q), q)]
     shown = Numbers((q, 0) for c in contexts if c.prompted for q in quantities(c.text))
     return {
-        "text_declines": declined.declining,
+        "text_declines": declined.refusing,
         "text_residual": declined.left,
         "text_tokens": len(tokens(answer)),
         "text_hedges": len(hedges(answer)),

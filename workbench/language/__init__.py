@@ -14,7 +14,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -134,6 +134,24 @@ def add_language(code: str, folder: str | Path) -> Language:
     _known[code] = Language(code, Path(folder))
     words_of.cache_clear()
     return _known[code]
+
+
+def pattern(table: str, template: str, flags: int = 0) -> re.Pattern[str]:
+    """``template`` as a regular expression in which ``«name»`` stands for the patterns of that name in any language's table.
+
+    A name that no language has stands for what never matches.
+    """
+    return _pattern(languages(), table, template, flags)
+
+
+@lru_cache(maxsize=256)
+def _pattern(known: tuple[Language, ...], table: str, template: str, flags: int) -> re.Pattern[str]:
+    def either(match: re.Match[str]) -> str:
+        entries = [language.table(table).get(match[1]) for language in known]
+        found = [entry for entry in entries if entry]
+        return "|".join(one for entry in found for one in ([entry] if isinstance(entry, str) else entry)) or "(?!)"
+
+    return re.compile(re.sub("«(\\w+)»", either, template), flags)
 
 
 # ------------------------------------------------------------------------------
