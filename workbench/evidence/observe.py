@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from workbench.data.corpus import chunk_order, chunk_place, document_of
 from workbench.data.schema import Context, Corpus, Sample, none_if_missing
 from workbench.data.text.citations import Citation, cited_documents, find_citations
-from workbench.data.text.markers import absolutes, hedges, refusal
+from workbench.data.text.markers import absolutes, hedges
 from workbench.data.text.points import Matcher, find_across, matcher, stitch
 from workbench.data.text.quantities import contains_quantity, entities, quantities
-from workbench.data.text.sentences import CITATION_MARK, PROMPT_LINE, calls, json_body, sentences
+from workbench.data.text.refusals import refusal
+from workbench.data.text.sentences import CITATION_MARK, calls, json_body, prompt_lines, sentences
 from workbench.data.text.words import language, normalise, tokens
 from workbench.evidence.offline.words import Numbers
 from workbench.language import Language, languages
@@ -93,7 +95,7 @@ def format_sign(sample: Sample, row: Mapping[str, Any]) -> str | None:
         return "tool_call"
     if json_body(answer) is not None and "json" not in normalise(sample.question):
         return "raw_json"
-    if PROMPT_LINE.search(answer) and not PROMPT_LINE.search(sample.question):
+    if prompt_lines().search(answer) and not prompt_lines().search(sample.question):
         return "prompt_echo"
     if _cut_off(answer, row):
         return "cut_off"
@@ -215,9 +217,10 @@ class Library:
         self._places: dict[str, tuple[str, int]] = {}
         self._at: dict[tuple[str, int], str] = {}
         for doc_id, source, position in zip(frame.index.astype(str), frame["source"], frame["position"], strict=True):
-            if isinstance(source, str) and none_if_missing(position) is not None:
-                self._places[doc_id] = (source, int(position))
-                self._at[source, int(position)] = doc_id
+            place = chunk_place(doc_id, none_if_missing(source), none_if_missing(position))
+            if place is not None:
+                self._places[doc_id] = place
+                self._at.setdefault(place, doc_id)
         shared = (text for doc_id, text in self.texts.items() if doc_id not in self.tenants)
         self.copies = Copies({doc_id: self.texts[doc_id] for doc_id in self.tenants}, shared)
 
@@ -254,21 +257,10 @@ def _first(entry: Iterable[str], text: Matcher) -> tuple[int, int] | None:
     return None if span is None else (span.start, span.end)
 
 
-def successors(contexts: Sequence[Context]) -> list[int]:
-    """For each context the index of the next chunk of the same document among the prompted contexts, −1 without."""
-    places = {place(c): i for i, c in enumerate(contexts) if c.prompted and place(c) is not None}
-    return [-1 if (at := place(c)) is None or not c.prompted else places.get((at[0], at[1] + 1), -1) for c in contexts]
-
-
-def place(context: Context) -> tuple[str, int] | None:
-    """Document and position of a chunk, None when they were not recorded."""
-    return None if context.source is None or context.position is None else (context.source, context.position)
-
-
 def _across(entry: Sequence[str], contexts: Sequence[Context]) -> list[bool]:
     return [
         after >= 0 and any(find_across(option, c.text, contexts[after].text) is not None for option in entry)
-        for c, after in zip(contexts, successors(contexts), strict=True)
+        for c, after in zip(contexts, chunk_order(contexts), strict=True)
     ]
 
 
@@ -306,12 +298,8 @@ def _resolved(mark: Citation, contexts: Sequence[Context]) -> tuple[int, str]:
             return rank, mark.doc_id
     if mark.number is not None and 1 <= mark.number <= len(contexts):
         return mark.number, contexts[mark.number - 1].doc_id or ""
-    documents = [rank for rank, c in enumerate(contexts, 1) if mark.doc_id and mark.doc_id == (c.source or _stem(c))]
-    return (documents[0] if documents else 0), mark.doc_id or ""
-
-
-def _stem(context: Context) -> str | None:
-    return context.doc_id.rsplit("#", 1)[0] if context.doc_id else None
+    named = (rank for rank, c in enumerate(contexts, 1) if mark.doc_id == (c.source or document_of(c.doc_id or "")))
+    return (next(named, 0) if mark.doc_id else 0), mark.doc_id or ""
 
 
 def _leaks(found: Observation, sample: Sample, library: Library | None) -> None:
@@ -352,7 +340,7 @@ def _answer_facts(sample: Sample, row: Mapping[str, Any], read_refusal: bool) ->
     new = [q for q in stated if not contains_quantity(asked.near(q), q)]
     shown = Numbers((q, 0) for c in contexts if c.prompted for q in quantities(c.text))
     return {
-        **({"text_declines": declined.declining, "text_residual": declined.left} if declined else {}),
+        **({"text_declines": declined.refusing, "text_residual": declined.left} if declined else {}),
         "text_tokens": len(tokens(answer)),
         "text_hedges": len(hedges(answer)),
         "text_absolutes": len(absolutes(answer)),
@@ -397,7 +385,7 @@ def _entity_facts(name: str, text: str, contexts: Sequence[Context]) -> dict[str
 
 def stitched(contexts: Sequence[Context]) -> dict[int, str]:
     """Text of each context joined with the next chunk of its document, where that is among the contexts."""
-    after = successors(contexts)
+    after = chunk_order(contexts)
     return {i: stitch(c.text, contexts[after[i]].text) for i, c in enumerate(contexts) if after[i] >= 0}
 
 
