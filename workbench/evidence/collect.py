@@ -47,12 +47,8 @@ def collect(
     ``sampled_by_llm``: a language model judges ``sampled_consistency`` too, one more call for each sample that has
     ``sampled_answers``.
 
-    Raises
-    ------
-    CancelledError
-        When ``cancelled()`` turned true; judgements made until then are in the cache.
-    JudgeError
-        When the judge cannot go on at all.
+    Raises ``CancelledError`` when ``cancelled()`` turned true; judgements made until then are in the cache;
+    ``JudgeError`` when the judge cannot go on at all.
     """
     rows = _rows(samples.frame)
     parsed = [to_sample(sample_id, row) for sample_id, row in rows]

@@ -57,10 +57,7 @@ def price_of(model: str, table: str | Path | None = None) -> Price | None:
 
     A date at the end of the name (``-2024-07-18``) and a vendor before a slash are left out when the whole is absent.
 
-    Raises
-    ------
-    InputError
-        When the table cannot be read.
+    Raises ``InputError`` when the table cannot be read.
     """
     prices = _table(table)
     name = model.lower()
@@ -96,10 +93,7 @@ class Budget:
     def of(cls, value: Budget | Mapping[str, Any] | float | None) -> Budget:
         """From a number of dollars, a mapping with ``calls, tokens, cost``, or nothing.
 
-        Raises
-        ------
-        InputError
-            For another name, or a bound that is no number ≥ 0.
+        Raises ``InputError`` for another name, or a bound that is no number ≥ 0.
         """
         if value is None or isinstance(value, Budget):
             return value or cls()

@@ -290,10 +290,7 @@ class EndpointOptions:
 def check_ready(options: EndpointOptions) -> None:
     """Raise what would stop every call, without making any.
 
-    Raises
-    ------
-    JudgeError
-        When the package ``openai`` is not installed, or OpenAI itself would be asked without a key.
+    Raises ``JudgeError`` when the package ``openai`` is not installed, or OpenAI itself would be asked without a key.
     """
     try:
         import openai  # noqa: F401 - only whether it is there
@@ -353,10 +350,7 @@ class Endpoint:
     async def complete(self, call: Call) -> Completion:
         """The model's reply to ``call``, asked to follow its schema.
 
-        Raises
-        ------
-        CallError
-            When there is no reply after all retries, or the endpoint refuses.
+        Raises ``CallError`` when there is no reply after all retries, or the endpoint refuses.
         """
         if self._known is None and self._first is None:
             self._first = asyncio.Event()

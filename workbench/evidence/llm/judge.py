@@ -139,12 +139,8 @@ class Asker:
 
         A reply with problems is repaired once while ``repairs`` lasts; the better of the two counts.
 
-        Raises
-        ------
-        CallError
-            No reply, or none that can be used; ``code`` tells which.
-        BudgetSpent
-            Before anything is sent that the budget does not cover.
+        Raises ``CallError`` without a reply, or with none that can be used (``code`` tells which); ``BudgetSpent`` before
+        anything is sent that the budget does not cover.
         """
         kept = self._kept.reply(call, read)
         if kept is not None:
@@ -359,10 +355,7 @@ class Settings(EndpointOptions):
     def of(cls, model: str, options: Mapping[str, Any]) -> Settings:
         """Settings from arguments and, for what they leave out, the ``[llm]`` table of ``options_file``.
 
-        Raises
-        ------
-        InputError
-            For an unknown name, a value out of range, or a file that cannot be read.
+        Raises ``InputError`` for an unknown name, a value out of range, or a file that cannot be read.
         """
         given = dict(options)
         path = given.pop("options_file", None)
@@ -383,10 +376,7 @@ class Settings(EndpointOptions):
 def read_options(path: str | Path) -> dict[str, Any]:
     """The ``[llm]`` table of a TOML file.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be read, has no such table, or holds a key.
+    Raises ``InputError`` when the file cannot be read, has no such table, or holds a key.
     """
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
@@ -520,10 +510,8 @@ class Batch:
     async def run(self, samples: Sequence[Sample], put: Put) -> None:
         """Put the evidence of every sample as it completes.
 
-        Raises
-        ------
-        JudgeError
-            After :data:`FATAL_IN_A_ROW` errors that every call would meet; what was judged is in the cache.
+        Raises ``JudgeError`` after :data:`FATAL_IN_A_ROW` errors that every call would meet; what was judged is in the
+        cache.
         """
         await self.work(samples, self._one, put, lambda sample, *why: failed(sample.sample_id, *why))
 
@@ -741,10 +729,7 @@ class LLMJudge:
     def from_spec(cls, spec: str, options: Mapping[str, Any] | str | Path | None = None, **more: Any) -> LLMJudge:
         """A judge from ``"llm:MODEL"`` and options: a mapping, a TOML file with a ``[llm]`` table, or nothing.
 
-        Raises
-        ------
-        InputError
-            When ``spec`` names no model, and for what the constructor refuses.
+        Raises ``InputError`` when ``spec`` names no model, and for what the constructor refuses.
         """
         kind, _, model = spec.partition(":")
         if kind != "llm" or not model.strip():
@@ -799,11 +784,8 @@ class LLMJudge:
     def examine(self, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
         """Yield evidence as it completes, one item a sample; see :class:`~workbench.evidence.judge.Judge`.
 
-        Raises
-        ------
-        JudgeError
-            After repeated rejection of the key, an exhausted quota, an unknown model or an unreachable endpoint, and
-            when the package ``openai`` is missing. Replies that came before are kept.
+        Raises ``JudgeError`` after repeated rejection of the key, an exhausted quota, an unknown model or an
+        unreachable endpoint, and when the package ``openai`` is missing. Replies that came before are kept.
         """
         if not samples:
             return

@@ -115,10 +115,7 @@ def _hash(known: tuple[Language, ...]) -> str:
 def render(name: str, language: str, flags: Collection[str], values: Mapping[str, str]) -> list[Message]:
     """The chat messages of prompt ``name``: conditions decided by ``flags``, slots filled from ``values``.
 
-    Raises
-    ------
-    KeyError
-        When the prompt has a slot that ``values`` lacks.
+    Raises ``KeyError`` when the prompt has a slot that ``values`` lacks.
     """
     parts: dict[str, list[str]] = {}
     role = "user"
