@@ -33,7 +33,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from workbench.data.fields import Unreadable
 from workbench.data.fields import contexts as read_contexts
-from workbench.data.files import HIDDEN, public_url, redacted
+from workbench.data.files import HIDDEN, JsonLines, public_url, redacted, write_bytes, write_text
 from workbench.data.schema import SAMPLE_FIELDS, SampleSet, none_if_missing
 from workbench.errors import CancelledError, InputError
 
@@ -45,79 +45,58 @@ class RunFile:
     """``out``: JSON lines, one a case, each on disk before the next is asked.
 
     Opening repairs a last line that was torn by a kill, and reads which samples are recorded. The file belongs to one
-    recording at a time.
+    recording at a time. ``forget_errors``: rows with an error are taken out, so that they are asked again.
+
+    Attributes
+    ----------
+    recorded
+        Sample id → whether it was recorded without an error.
+
+    Raises
+    ------
+    InputError
+        When the place cannot be written, or the file holds something else than recorded rows.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Path, *, forget_errors: bool = False) -> None:
         self.recorded: dict[str, bool] = {}
-        self._handle: int | None = None
-
-    def open(self, *, forget_errors: bool = False) -> RunFile:
-        """Read what is there, repair the end, open for appending.
-
-        ``recorded`` then holds sample id → whether it was recorded without an error. With ``forget_errors`` rows with
-        an error are taken out of the file, so that they are asked again.
-
-        Raises
-        ------
-        InputError
-            When the place cannot be written, or the file holds something else than recorded rows.
-        """
+        self._lines = JsonLines(path, ascii=False)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            content = self.path.read_bytes() if self.path.exists() else b""
-            lines = self._read(content, forget_errors)
-            whole = b"".join(line + b"\n" for line in lines)
+            content = path.read_bytes() if path.exists() else b""
+            whole = b"".join(line + b"\n" for line in self._kept(content.split(b"\n"), forget_errors))
             if whole != content:
-                from workbench.data.files import write_bytes
-
-                write_bytes(self.path, whole)
-            self._handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+                write_bytes(path, whole)
+            self._lines.append()
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({error.strerror}); choose another place") from error
-        return self
+            raise InputError(f"{path}: cannot be written ({error.strerror}); choose another place") from error
 
-    def _read(self, content: bytes, forget_errors: bool) -> list[bytes]:
-        raw = content.split(b"\n")
-        kept = []
-        for number, line in enumerate(raw, start=1):
+    def _kept(self, lines: list[bytes], forget_errors: bool) -> Iterator[bytes]:
+        """The lines that stay; a torn last one does not."""
+        for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
-            row = self._row(line, number, last=number == len(raw))
-            if row is None or (forget_errors and row.get("error") is not None):
-                continue
-            self.recorded[str(row["sample_id"])] = row.get("error") is None
-            kept.append(line)
-        return kept
-
-    def _row(self, line: bytes, number: int, last: bool) -> dict[str, Any] | None:
-        """A recorded row; None for a torn last line."""
-        try:
-            row = json.loads(line)
-        except ValueError:
-            if last:
-                return None
-            row = None
-        if not isinstance(row, dict) or "sample_id" not in row:
-            raise InputError(f"{self.path}: line {number} is no recorded row; choose another file for the recording")
-        return row
+            try:
+                row = json.loads(line)
+            except ValueError:
+                if number == len(lines):
+                    continue
+                row = None
+            if not isinstance(row, dict) or "sample_id" not in row:
+                what = f"line {number} is no recorded row; choose another file for the recording"
+                raise InputError(f"{self._lines.path}: {what}")
+            if not forget_errors or row.get("error") is None:
+                self.recorded[str(row["sample_id"])] = row.get("error") is None
+                yield line
 
     def append(self, row: Mapping[str, Any]) -> None:
         """Write one row and wait until it is on disk."""
-        assert self._handle is not None, "open() comes first"
-        line = json.dumps(row, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
-        written = os.write(self._handle, line)
-        while written < len(line):
-            written += os.write(self._handle, line[written:])
-        os.fsync(self._handle)
+        self._lines.append(row)
         self.recorded[str(row["sample_id"])] = row.get("error") is None
 
-    def close(self) -> None:
-        """Close the file."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+    @property
+    def n_errors(self) -> int:
+        """Rows with an error."""
+        return sum(not fine for fine in self.recorded.values())
 
 
 # ------------------------------------------------------------------------------
@@ -655,16 +634,14 @@ def record(
     path = Path(out)
     manifest = _Manifest(path, plan, len(rows), {"concurrency": concurrency, "timeout": timeout, "retries": retries})
     manifest.check()
-    file = RunFile(path).open(forget_errors=retry_errors)
+    file = RunFile(path, forget_errors=retry_errors)
+    waiting = [row for row in rows if row["sample_id"] not in file.recorded]
+    manifest.write(file, finished=False)
     try:
-        waiting = [row for row in rows if row["sample_id"] not in file.recorded]
-        manifest.write(file, finished=False)
         _ask_all(waiting, plan, file, (concurrency, retries), len(rows), progress, cancelled)
     finally:
-        file.close()
         manifest.write(file, finished=True)
-    n_errors = sum(not fine for fine in file.recorded.values())
-    return Recording(path, manifest.path, len(rows), len(waiting), len(rows) - len(waiting), n_errors)
+    return Recording(path, manifest.path, len(rows), len(waiting), len(rows) - len(waiting), file.n_errors)
 
 
 # ---------------------------------------------------------------- what is asked
@@ -746,19 +723,15 @@ def _ask_all(
     report = progress or (lambda done, total, errors: None)
     concurrency, retries = int(limits[0]), int(limits[1])
     done = n_cases - len(waiting)
-    report(done, n_cases, _errors(file))
+    report(done, n_cases, file.n_errors)
     replies = iterate(lambda put: _workers(waiting, plan, concurrency, retries, put))
     for row in replies:
         file.append(row)
         done += 1
-        report(done, n_cases, _errors(file))
+        report(done, n_cases, file.n_errors)
         if cancelled is not None and cancelled():
             replies.close()  # type: ignore[attr-defined]
             raise CancelledError(f"cancelled after {done} of {n_cases} cases; run it again to go on")
-
-
-def _errors(file: RunFile) -> int:
-    return sum(not fine for fine in file.recorded.values())
 
 
 async def _workers(waiting: Sequence[Mapping[str, Any]], plan: _Plan, concurrency: int, retries: int, put: Put) -> None:
@@ -834,12 +807,11 @@ class _Manifest:
     def write(self, file: RunFile, *, finished: bool) -> None:
         """Write it, replacing the one before."""
         import workbench
-        from workbench.data.files import write_text
 
         now = datetime.now(UTC).isoformat(timespec="seconds")
         content = {
             "format": 1, "run": self._out.name, "started": self._started, "updated": now, **self._described,
-            **self._limits, "n_cases": self._n_cases, "n_rows": len(file.recorded), "n_errors": _errors(file),
+            **self._limits, "n_cases": self._n_cases, "n_rows": len(file.recorded), "n_errors": file.n_errors,
             "complete": finished and len(file.recorded) >= self._n_cases,
             "workbench": workbench.__version__, "python": platform.python_version(),
         }  # fmt: skip

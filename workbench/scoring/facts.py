@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.data.corpus import document_of
 from workbench.data.schema import judgements
 from workbench.evidence.frames import Evidence
 from workbench.scoring.scored import INPUT_ERROR, JUDGE_ERROR, OK, SKIPPED
@@ -261,7 +262,7 @@ class Facts:
         left = pd.concat([places.assign(doc_id=name.to_numpy(dtype=object)) for name in names])
         right = self.entries.copy()
         if match == "document":
-            right["doc_id"] = right["doc_id"].astype("str").str.rsplit("#", n=1).str[0]
+            right["doc_id"] = right["doc_id"].astype("str").map(document_of, na_action="ignore")
         found = left.dropna(subset=["doc_id"]).merge(right.astype({"doc_id": object}), on=["code", "doc_id"])
         found = found.sort_values(["context", "grade", "entry"], ascending=[True, False, True], kind="stable")
         return found.drop_duplicates(["context", "entry"], ignore_index=True)
@@ -408,7 +409,7 @@ def _claims(frame: pd.DataFrame, rows: Ints, code: Ints, support: Support) -> Cl
 
 def _documents(contexts: pd.DataFrame) -> list[pd.Series]:
     """The names of each context's document: its id up to the last ``#``, and its ``source``."""
-    stem = contexts["doc_id"].astype("str").str.rsplit("#", n=1).str[0]
+    stem = contexts["doc_id"].astype("str").map(document_of, na_action="ignore")
     return [stem.where(contexts["doc_id"].notna()), contexts["source"]]
 
 
