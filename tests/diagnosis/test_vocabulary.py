@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.diagnosis.corpus_index import Shelf
-from workbench.diagnosis.missed import find_misses
 from workbench.diagnosis.synonyms import (
     SynonymTable,
     expanded,
@@ -36,6 +34,8 @@ from workbench.diagnosis.vocabulary import (
     vocabulary_gaps,
 )
 from workbench.errors import InputError
+from workbench.evidence.corpus_index import Shelf
+from workbench.evidence.corpus_ranks import find_misses
 
 XQUAD = Path(__file__).resolve().parents[3] / "shared" / "data" / "xquad"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from workbench.scoring.groups.answer import cited_support
+from workbench.scoring.groups.joint import RISK_PARTS
 from workbench.scoring.metrics import score
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ VERDICTS = ("contradicted", "not_mentioned", "unsure")
 SEVERITIES = ("high", "medium", "low")
 
 #: Reference-free signs, one column each.
-SIGNS = ("self_consistency", "numeric_consistency", "hedging", "overconfidence", "reference_free_risk")
+SIGNS = (*RISK_PARTS, "reference_free_risk")
 
 
 def hallucinated_claims(evaluation: Any) -> pd.DataFrame:
@@ -76,7 +76,7 @@ def citation_rows(evaluation: Any) -> pd.DataFrame:
     import pandas as pd
 
     view = evaluation.view
-    cited, (pair, _) = view.facts.citations, cited_support(view)
+    cited, (pair, _) = view.facts.citations, view.cited
     frame = view.facts.evidence.claims
     marks = frame[(frame["side"] == "citation").to_numpy()]
     judged = ~(view.facts.skipped("support") | view.facts.failed("support"))[cited["code"].to_numpy(dtype=int)]

@@ -39,6 +39,7 @@ import numpy as np
 from workbench.data.schema import NESTED_FIELDS, SAMPLE_FIELDS, judgements, none_if_missing
 from workbench.data.text.normalise import HAN_CHARACTER, normalise
 from workbench.data.text.words import language
+from workbench.diagnosis.causes import NOT_CHECKED, NOT_FAILING
 from workbench.diagnosis.statistics import wilson
 from workbench.errors import InputError
 from workbench.evidence.frames import own_columns
@@ -532,7 +533,7 @@ def outcomes(evaluation: Any) -> Outcomes:
         return Outcomes(causes.primary >= 0, causes.primary >= -1, causes.names())
     failures = evaluation.failures()
     names = failures["primary_cause"].to_numpy(dtype=object)
-    return Outcomes(~np.isin(names, ("pass", "not_checked")), names != "not_checked", names)
+    return Outcomes(~np.isin(names, NOT_FAILING), names != NOT_CHECKED, names)
 
 
 @dataclass(frozen=True)

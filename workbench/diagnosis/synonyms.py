@@ -13,9 +13,9 @@ from typing import Any
 
 from workbench.data.files import write_text
 from workbench.data.text.normalise import normalise
-from workbench.diagnosis.corpus_index import Shelf, terms
-from workbench.diagnosis.missed import Miss
 from workbench.errors import InputError
+from workbench.evidence.corpus_index import Shelf, terms
+from workbench.evidence.corpus_ranks import Miss
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ import numpy as np
 
 from workbench.data.text.normalise import HAN_CHARACTER, HAN_RUN, normalise
 from workbench.data.text.words import char_ngrams, content_words, stem, words
-from workbench.diagnosis.corpus_index import Floats, Shelf
-from workbench.diagnosis.missed import Miss, as_corpus, find_misses, with_ids
 from workbench.diagnosis.queries import outcomes, questions_of, sample_frame
 from workbench.diagnosis.statistics import Z
+from workbench.evidence.corpus_index import Floats, Shelf
+from workbench.evidence.corpus_ranks import Miss, as_corpus, find_misses, with_ids
 from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.encoders.resolve import percentile
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.data.schema import judgements
-from workbench.diagnosis.corpus_index import Floats, Lexical, Shelf, terms
-from workbench.diagnosis.missed import AHEAD, Examined, Found, as_corpus, entry_of, with_ids
+from workbench.diagnosis.missed import Examined, entry_of
+from workbench.evidence.corpus_index import Floats, Lexical, Shelf, terms
+from workbench.evidence.corpus_ranks import AHEAD, Found, as_corpus, with_ids
 
 if TYPE_CHECKING:
     import pandas as pd

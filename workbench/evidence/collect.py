@@ -15,6 +15,7 @@ from workbench.data.text.sentences import sentences
 from workbench.errors import CancelledError
 from workbench.evidence.cache import Cache
 from workbench.evidence.consistency import METRIC, Consistency, facts_of, sampled_consistencies
+from workbench.evidence.corpus_ranks import missed_column
 from workbench.evidence.frames import Evidence, encode, frame_of
 from workbench.evidence.judge import Judge, SampleEvidence
 from workbench.evidence.observe import Library, Observation, observe, support_of
@@ -36,8 +37,12 @@ def collect(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
     sampled_by_llm: bool = False,
+    rank_encoder: Any = None,
 ) -> Evidence:
     """The evidence of every sample. ``judge=None`` collects only what the texts show.
+
+    With a corpus, the column ``missed`` says where each expected document that was not retrieved stands in it, by words and
+    by ``rank_encoder`` (a name, an object, or None for words alone).
 
     ``sampled_by_llm``: a language model judges ``sampled_consistency`` too, one more call for each sample that has
     ``sampled_answers``.
@@ -68,7 +73,7 @@ def collect(
         _Item(sample, examined.evidence[sample.sample_id], seen[i], _metadata(rows[i][1]))
         for i, sample in enumerate(parsed)
     ]
-    return Evidence(
+    evidence = Evidence(
         samples=_samples(samples, items, corpus),
         contexts=_contexts(items),
         claims=_claims(items),
@@ -79,6 +84,9 @@ def collect(
         ),
         manifest={"judged": {"asked": examined.n_asked, "from_cache": examined.n_cached}},
     )
+    if corpus is not None:
+        evidence.samples["missed"] = missed_column(evidence, corpus, rank_encoder)
+    return evidence
 
 
 def _add_agreement(seen: Observation, judged: SampleEvidence, found: Consistency | None) -> None:

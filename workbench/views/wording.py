@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from workbench.diagnosis import causes
 from workbench.language import get_language, has_text
 from workbench.language import text as _t
+from workbench.scoring import metrics
 
 # ------------------------------------------------------------------------------
 # Numbers as a report shows them, in the language in force.
@@ -93,12 +95,7 @@ def _unit() -> str:
 
 def metric_title(name: str) -> str:
     """The readable name of a metric: ``recall@5`` → "recall@5" / "召回率@5"; a user's own metric keeps its name."""
-    base, _, depth = name.partition("@")
-    key = f"metrics.{base}.name"
-    if not has_text(key):
-        return name
-    title = _t(key)
-    return f"{title}@{depth}" if depth else title
+    return metrics.title(name)
 
 
 def metric_reading(name: str) -> str:
@@ -109,7 +106,7 @@ def metric_reading(name: str) -> str:
 
 def cause_title(name: Any) -> str:
     """The readable name of a cause or sub-cause."""
-    return _t(f"causes.sub.{name}") if has_text(f"causes.sub.{name}") else named("causes", name)
+    return _t(f"causes.sub.{name}") if has_text(f"causes.sub.{name}") else causes.title(str(name))
 
 
 def state_title(name: Any) -> str:

@@ -13,12 +13,9 @@ from workbench.data.text.normalise import normalise
 from workbench.diagnosis.missed import (
     SUB_CAUSES,
     Examined,
-    Found,
-    as_corpus,
     examine,
     from_stored,
     missed_table,
-    near_duplicates,
     ranks,
     rivals,
     sub_cause,
@@ -26,6 +23,7 @@ from workbench.diagnosis.missed import (
 from workbench.diagnosis.vocabulary import content_terms
 from workbench.diagnosis.whatif import Weighted, fused_rank, hubs, never_retrieved, rescue_curve
 from workbench.errors import CancelledError, WorkbenchError
+from workbench.evidence.corpus_ranks import Found, as_corpus, near_duplicates
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.card import ANY, Card, FilterNote, card_html, term_marks

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
 
-from workbench.diagnosis.corpus_index import Shelf
-from workbench.diagnosis.missed import as_corpus, find_misses, questions_of, with_ids
 from workbench.diagnosis.synonyms import FORMATS, SynonymTable, rescued, save_synonyms
 from workbench.diagnosis.vocabulary import (
     GAP,
@@ -26,6 +24,8 @@ from workbench.diagnosis.vocabulary import (
     term_vectors,
 )
 from workbench.errors import CancelledError, WorkbenchError
+from workbench.evidence.corpus_index import Shelf
+from workbench.evidence.corpus_ranks import as_corpus, find_misses, questions_of, with_ids
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.card import ANY, Card, FilterNote, card_html, term_marks
