@@ -378,7 +378,7 @@ def test_weights_for_titles_and_sections_change_bm25_without_an_index_anew():
     samples = [{"question": "audit logs", "expected_docs": [name], "contexts": []} for name in ("p#1", "p#2")]
     samples += [{"question": "ninety days", "expected_docs": ["p#2"], "contexts": []}]
     examined = examine(evaluated(samples, corpus, k=1), corpus, "none")
-    weighted = Weighted(examined.shelf)
+    weighted = Weighted(examined.index)
     assert weighted.ranks(examined.found) == [3, 3, 3]
     assert weighted.ranks(examined.found, title=4)[0] == 1
     assert weighted.ranks(examined.found, section=0.5)[2] == 2

@@ -333,7 +333,7 @@ def test_relative_and_absolute_are_two_things_and_are_named():
     assert change_text("refusal_rate", "absolute", 0.04) == "+4.0 percentage points (absolute)"
     assert change_text("latency_p95", "absolute", 300) == "+300 ms (absolute)"
     with speaking("zh"):
-        assert "相对基线 +40 %" in event.message
+        assert "相对基线 +40%" in event.message
 
 
 def test_too_few_values_say_nothing():

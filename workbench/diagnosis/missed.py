@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from workbench.evidence.corpus_index import Progress, Shelf
+from workbench.evidence.corpus_index import CorpusIndex, Progress
 from workbench.evidence.corpus_ranks import (
     Autopsy,
     Found,
@@ -25,9 +26,6 @@ from workbench.evidence.corpus_ranks import (
 )
 from workbench.evidence.encoders.base import Encoder
 from workbench.scoring.view import View
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # ------------------------------------------------------------------------------
 # Why a document that is in the corpus was missed: one of seven sub-causes, from its autopsy and the depth k.
@@ -115,6 +113,7 @@ def _by_ranks(found: Autopsy, k: int) -> str:
 
 
 # ------------------------------------------------------------------------------
+# The table of missed documents, and everything it rests on.
 
 
 COLUMNS = (
@@ -128,15 +127,15 @@ RIVALS = 10
 
 
 @dataclass(frozen=True)
-class Examined:
+class ExaminedMisses:
     """An autopsy of every relevant expected document of an evaluation, retrieved ones included.
 
-    ``found`` in the order of samples and judgements. Depth k only chooses among them, see :meth:`at`. ``shelf`` is None
+    ``found`` in the order of samples and judgements. Depth k only chooses among them, see :meth:`at`. ``index`` is None
     when there is no corpus at hand, see :func:`from_stored`.
     """
 
     found: tuple[Found, ...]
-    shelf: Shelf | None
+    index: CorpusIndex | None
 
     def at(self, k: int) -> list[Found]:
         """Those that are missed at depth ``k``: outside the first k contexts, like all alternatives of their entry."""
@@ -183,11 +182,11 @@ def missed_documents(evaluation: Any, corpus: Any, encoder: str | Encoder | None
         When the corpus cannot be read.
     """
     k = evaluation.thresholds.k
-    shelf = Shelf(as_corpus(corpus), "auto" if encoder is None else encoder)
-    evidence = with_ids(evaluation.evidence, shelf)
+    index = CorpusIndex(as_corpus(corpus), "auto" if encoder is None else encoder)
+    evidence = with_ids(evaluation.evidence, index)
     misses = find_misses(evidence, k, evaluation.thresholds.match)
-    found = examine_misses(misses, shelf, questions_of(evidence), match=evaluation.thresholds.match)
-    return missed_table(found, shelf, k)
+    found = examine_misses(misses, index, questions_of(evidence), match=evaluation.thresholds.match)
+    return missed_table(found, index, k)
 
 
 def examine(
@@ -197,7 +196,7 @@ def examine(
     *,
     progress: Progress | None = None,
     cancel: Callable[[], bool] | None = None,
-) -> Examined:
+) -> ExaminedMisses:
     """What :func:`missed_documents` rests on, for any k. ``progress(done, total)`` while texts are encoded.
 
     Raises
@@ -207,17 +206,15 @@ def examine(
     EncoderError
         When the encoder cannot be loaded or lacks vectors.
     """
-    shelf = Shelf(as_corpus(corpus), "auto" if encoder is None else encoder, progress=progress, cancel=cancel)
-    evidence, match = with_ids(evaluation.evidence, shelf), evaluation.thresholds.match
+    index = CorpusIndex(as_corpus(corpus), "auto" if encoder is None else encoder, progress=progress, cancel=cancel)
+    evidence, match = with_ids(evaluation.evidence, index), evaluation.thresholds.match
     misses = find_misses(evidence, 0, match)
-    return Examined(tuple(examine_misses(misses, shelf, questions_of(evidence), match=match, cancel=cancel)), shelf)
+    return ExaminedMisses(tuple(examine_misses(misses, index, questions_of(evidence), match=match, cancel=cancel)), index)
 
 
-def missed_table(found: Sequence[Found], shelf: Shelf | None, k: int) -> pd.DataFrame:
+def missed_table(found: Sequence[Found], index: CorpusIndex | None, k: int) -> pd.DataFrame:
     """The columns of :func:`missed_documents` for autopsies that were made."""
-    import pandas as pd
-
-    rows = [_row(item, shelf, k) for item in found]
+    rows = [_row(item, index, k) for item in found]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     numbers = ("dense_rank", "bm25_rank", "gap", "percentile", "smallest_k")
     for name in numbers:
@@ -225,34 +222,34 @@ def missed_table(found: Sequence[Found], shelf: Shelf | None, k: int) -> pd.Data
     return frame.astype({"sample_id": "str", "doc_id": "str", "n_documents": "int64"})
 
 
-def _row(item: Found, shelf: Shelf | None, k: int) -> tuple[Any, ...]:
+def _row(item: Found, index: CorpusIndex | None, k: int) -> tuple[Any, ...]:
     known = item.autopsy
     return (
         item.miss.sample_id, item.miss.doc_id, known.dense_rank, known.bm25_rank, known.n_documents,
-        known.gap(k), known.percentile, next(iter(ranks(known)), None), rivals(item, shelf, k),
-        near_duplicates(item.place, shelf) if shelf is not None and item.place >= 0 else [], sub_cause(known, k),
+        known.gap(k), known.percentile, next(iter(ranks(known)), None), rivals(item, index, k),
+        near_duplicates(item.place, index) if index is not None and item.place >= 0 else [], sub_cause(known, k),
     )  # fmt: skip
 
 
-def rivals(item: Found, shelf: Shelf | None, k: int) -> list[str]:
+def rivals(item: Found, index: CorpusIndex | None, k: int) -> list[str]:
     """Ids of what came instead, then of what stands before the document by BM25 and by the encoder, 10 in all."""
     came = [doc_id for rank, doc_id, _ in item.miss.came if rank <= k and doc_id is not None]
-    if shelf is None:
+    if index is None:
         return list(dict.fromkeys(came))[:RIVALS]
     bm25, dense = item.before_bm25.tolist(), item.before_dense.tolist()
     turns = [places[at] for at in range(max(len(bm25), len(dense))) for places in (bm25, dense) if at < len(places)]
-    before = [shelf.ids[place] for place in turns if shelf.ids[place] not in item.miss.expected]
+    before = [index.ids[place] for place in turns if index.ids[place] not in item.miss.expected]
     return list(dict.fromkeys([*came, *before]))[:RIVALS]
 
 
-def from_stored(evaluation: Any) -> Examined:
+def from_stored(evaluation: Any) -> ExaminedMisses:
     """What was kept with an evaluation, without its corpus: ranks and sub-causes of what the prompt lacked."""
     none = np.empty(0, np.int64)
     stored = stored_autopsies(evaluation.evidence)
     known = {(code, item.doc_id): item for code, items in stored.items() for item in items}
     misses = find_misses(evaluation.evidence, None)
     pairs = [(miss, known[miss.code, miss.doc_id]) for miss in misses if (miss.code, miss.doc_id) in known]
-    return Examined(tuple(Found(miss, item, -1, none, none, none, none) for miss, item in pairs), None)
+    return ExaminedMisses(tuple(Found(miss, item, -1, none, none, none, none) for miss, item in pairs), None)
 
 
 def first_sub_causes(view: View) -> Mapping[int, str]:

@@ -172,7 +172,7 @@ ROWS = 4096
 
 
 @dataclass(frozen=True)
-class Ranked:
+class Neighbours:
     """What a search found.
 
     Attributes
@@ -210,7 +210,7 @@ def search(
     k: int = 0,
     pairs: tuple[Ints, Ints] | None = None,
     stop: Callable[[], bool] | None = None,
-) -> Ranked:
+) -> Neighbours:
     """Ranks of chosen documents and the ``k`` nearest documents of each query.
 
     Parameters
@@ -241,7 +241,7 @@ def search(
     for mine, part in parts:
         ranks[mine], cosines[mine] = part.ranks, part.similarities
     nearest = np.concatenate([part.nearest for _, part in parts])
-    return Ranked(ranks, cosines, nearest, np.concatenate([part.scores for _, part in parts]))
+    return Neighbours(ranks, cosines, nearest, np.concatenate([part.scores for _, part in parts]))
 
 
 def _search(
@@ -252,14 +252,14 @@ def _search(
     query: Ints,
     document: Ints,
     stop: Callable[[], bool] | None,
-) -> Ranked:
+) -> Neighbours:
     """One group of queries against all documents, a block at a time."""
     counter = _Counter(queries, documents, order, query, document)
     best = _Best(queries, documents, order, min(k, len(documents)))
     for start, scores in _blocks(queries, documents, stop):
         counter.add(start, scores)
         best.add(start, scores)
-    return Ranked(counter.ranks, counter.exact, *best.result())
+    return Neighbours(counter.ranks, counter.exact, *best.result())
 
 
 def _blocks(queries: Floats, documents: Floats, stop: Callable[[], bool] | None) -> Iterator[tuple[int, Floats]]:
@@ -304,9 +304,9 @@ class _Counter:
         close = np.flatnonzero(np.logical_xor(mine >= self._low, surely, out=surely))
         for at in range(0, len(close), ROWS):
             pair, column = np.divmod(close[at : at + ROWS], mine.shape[1])
-            self._settle(pair, column + start)
+            self._compare_exactly(pair, column + start)
 
-    def _settle(self, pair: Ints, document: Ints) -> None:
+    def _compare_exactly(self, pair: Ints, document: Ints) -> None:
         """Compare again, in float64, what float32 cannot tell apart."""
         exact = similarities(self._queries[self._query[pair]], self._documents[document])
         mine = self.exact[pair]
@@ -378,7 +378,7 @@ _BY_SCRIPT = frozenset(("zh", "ja", "ko", "ru", "ar", "he", "th", "hi", "el", "o
 Progress = Callable[[int, int], None]
 
 
-class Shelf:
+class CorpusIndex:
     """One corpus under one encoder.
 
     Parameters

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.data.corpus import document_of
+from workbench.data.corpus import TextIndex, document_of
 from workbench.data.schema import Corpus, alternatives, judgements
 from workbench.data.text.points import matcher
 from workbench.errors import EncoderError
 from workbench.evidence.corpus_index import (
+    CorpusIndex,
     Floats,
     Ints,
-    Shelf,
     copies,
     near,
     search,
@@ -252,7 +252,7 @@ class Found:
 
 def examine_misses(
     misses: Sequence[Miss],
-    shelf: Shelf,
+    index: CorpusIndex,
     questions: Sequence[str],
     *,
     match: str = "chunk",
@@ -263,14 +263,14 @@ def examine_misses(
         return []
     asked = list(dict.fromkeys(miss.question for miss in misses))
     row = {question: at for at, question in enumerate(asked)}
-    places = [shelf.places(miss.doc_id, match) for miss in misses]
-    dense = _dense(asked, [(row[m.question], p) for m, p in zip(misses, places, strict=True)], shelf, cancel)
-    lexical = [_Lexical(question, shelf) for question in asked]
+    places = [index.places(miss.doc_id, match) for miss in misses]
+    dense = _dense(asked, [(row[m.question], p) for m, p in zip(misses, places, strict=True)], index, cancel)
+    lexical = [_Lexical(question, index) for question in asked]
     found = [
-        _one(miss, mine, lexical[row[miss.question]], near_by, shelf)
+        _one(miss, mine, lexical[row[miss.question]], near_by, index)
         for miss, mine, near_by in zip(misses, places, dense, strict=True)
     ]
-    return _with_percentiles(found, shelf, questions)
+    return _with_percentiles(found, index, questions)
 
 
 @dataclass(frozen=True)
@@ -285,15 +285,15 @@ class _Dense:
 
 
 def _dense(
-    asked: list[str], wanted: list[tuple[int, list[int]]], shelf: Shelf, cancel: Callable[[], bool] | None
+    asked: list[str], wanted: list[tuple[int, list[int]]], index: CorpusIndex, cancel: Callable[[], bool] | None
 ) -> list[_Dense]:
     nothing = np.empty(0, np.int64)
-    if shelf.encoder is None or not any(places for _, places in wanted):
+    if index.encoder is None or not any(places for _, places in wanted):
         return [_Dense(places[0] if places else -1, None, None, nothing, ()) for _, places in wanted]
     pairs = [(query, place) for query, places in wanted for place in places]
     columns = (np.array([q for q, _ in pairs], dtype=np.int64), np.array([p for _, p in pairs], dtype=np.int64))
-    questions = shelf.encode(asked, "query")
-    ranked = search(questions, shelf.vectors, shelf.order, k=max(KEPT, AHEAD), pairs=columns, stop=cancel)
+    questions = index.encode(asked, "query")
+    ranked = search(questions, index.vectors, index.order, k=max(KEPT, AHEAD), pairs=columns, stop=cancel)
     found, at = [], 0
     for query, places in wanted:
         mine = slice(at, at + len(places))
@@ -311,16 +311,16 @@ def _dense(
 class _Lexical:
     """The words of one question against the corpus."""
 
-    def __init__(self, question: str, shelf: Shelf) -> None:
+    def __init__(self, question: str, index: CorpusIndex) -> None:
         self.terms = terms(question)
-        self.scores: Floats = shelf.lexical.scores(self.terms)
-        self.best = shelf.lexical.best(self.scores, AHEAD)
-        weights = {term: shelf.lexical.idf(term) for term in self.terms}
+        self.scores: Floats = index.lexical.scores(self.terms)
+        self.best = index.lexical.best(self.scores, AHEAD)
+        weights = {term: index.lexical.idf(term) for term in self.terms}
         self._weights, self._total = weights, sum(weights.values())
 
-    def rank(self, place: int, shelf: Shelf) -> int:
+    def rank(self, place: int, index: CorpusIndex) -> int:
         """BM25 rank of a document."""
-        return shelf.lexical.rank(self.scores, place)
+        return index.lexical.rank(self.scores, place)
 
     def coverage(self, have: frozenset[str]) -> float | None:
         """IDF-weighted share of the question's terms among ``have``."""
@@ -329,28 +329,28 @@ class _Lexical:
         return sum(weight for term, weight in self._weights.items() if term in have) / self._total
 
 
-def _one(miss: Miss, places: list[int], words: _Lexical, dense: _Dense, shelf: Shelf) -> Found:
-    n = len(shelf)
+def _one(miss: Miss, places: list[int], words: _Lexical, dense: _Dense, index: CorpusIndex) -> Found:
+    n = len(index)
     if not places:
         none = np.empty(0, np.int64)
         gone = Autopsy(miss.doc_id, miss.entry, miss.rank, indexed=False, n_documents=n)
         return Found(miss, gone, -1, dense.nearest, words.best, none, none)
-    ranks = [words.rank(place, shelf) for place in places]
+    ranks = [words.rank(place, index) for place in places]
     place = dense.place if dense.rank is not None else places[int(np.argmin(ranks))]
     bm25_rank = min(ranks)
     before_bm25 = words.best[: min(bm25_rank - 1, AHEAD)]
     before_dense = dense.nearest[: min((dense.rank or 1) - 1, AHEAD)]
-    mine, came = shelf.term_sets[place], [text for _, _, text in miss.came]
-    cut = shelf.is_cut([place])[0]
+    mine, came = index.term_sets[place], [text for _, _, text in miss.came]
+    cut = index.is_cut([place])[0]
     autopsy = Autopsy(
         miss.doc_id, miss.entry, miss.rank, True, n, dense.rank, bm25_rank,
         None if dense.similarity is None else round(dense.similarity, 6), dense.scores, None,
-        _rounded(words.coverage(mine)), (spoken(miss.question), shelf.languages[place]), _foreign(miss, place, shelf),
-        cut, _beyond(miss, place, dense, shelf) if cut else None, _at_edge(miss, place, shelf),
-        _flags([shelf.term_sets[p] for p in before_dense], mine),
-        _flags([shelf.term_sets[p] for p in before_bm25], mine),
-        _flags([frozenset(terms(text)) for text in came], mine), _agree(miss, dense.nearest, shelf),
-        _agree(miss, words.best, shelf),
+        _rounded(words.coverage(mine)), (spoken(miss.question), index.languages[place]), _foreign(miss, place, index),
+        cut, _beyond(miss, place, dense, index) if cut else None, _at_edge(miss, place, index),
+        _flags([index.term_sets[p] for p in before_dense], mine),
+        _flags([index.term_sets[p] for p in before_bm25], mine),
+        _flags([frozenset(terms(text)) for text in came], mine), _agree(miss, dense.nearest, index),
+        _agree(miss, words.best, index),
     )  # fmt: skip
     return Found(miss, autopsy, place, dense.nearest, words.best, before_dense, before_bm25)
 
@@ -363,61 +363,61 @@ def _flags(ahead: list[frozenset[str]], mine: frozenset[str]) -> str:
     return "".join("1" if copy else "0" for copy in copies(ahead, mine))
 
 
-def _foreign(miss: Miss, place: int, shelf: Shelf) -> bool:
+def _foreign(miss: Miss, place: int, index: CorpusIndex) -> bool:
     """The expected document belongs to another tenant than the one who asks."""
-    tenant = shelf.tenants[place]
+    tenant = index.tenants[place]
     return tenant is not None and miss.tenant is not None and tenant != miss.tenant
 
 
-def _agree(miss: Miss, ranking: Ints, shelf: Shelf) -> int:
+def _agree(miss: Miss, ranking: Ints, index: CorpusIndex) -> int:
     """How many of the contexts that came are among as many first documents of ``ranking``."""
     came = {doc_id for _, doc_id, _ in miss.came if doc_id is not None}
-    return len(came & {shelf.ids[place] for place in ranking[: len(miss.came)]})
+    return len(came & {index.ids[place] for place in ranking[: len(miss.came)]})
 
 
-def _beyond(miss: Miss, place: int, dense: _Dense, shelf: Shelf) -> bool | None:
+def _beyond(miss: Miss, place: int, dense: _Dense, index: CorpusIndex) -> bool | None:
     """Whether what is needed stands beyond the encoder's window: the key points, else what is like the question."""
-    end = shelf.window_end(place)
+    end = index.window_end(place)
     if end is None:
         return None
-    text = matcher(shelf.texts[place])
+    text = matcher(index.texts[place])
     spans = [span for entry in miss.points for option in entry if (span := text.find(option)) is not None]
     if spans:
         return all(span.end > end for span in spans)
-    rest = shelf.texts[place][end:].strip()
+    rest = index.texts[place][end:].strip()
     if not rest or dense.similarity is None:
         return None
-    question, passage = shelf.encode([miss.question], "query"), shelf.encode([rest], "passage")
+    question, passage = index.encode([miss.question], "query"), index.encode([rest], "passage")
     return bool(float(question[0] @ passage[0]) > dense.similarity)
 
 
-def _at_edge(miss: Miss, place: int, shelf: Shelf) -> bool:
+def _at_edge(miss: Miss, place: int, index: CorpusIndex) -> bool:
     """Whether a neighbouring chunk of the document came: the cut between the two parted what belongs together."""
-    source, position = shelf.sources[place], shelf.positions[place]
+    source, position = index.sources[place], index.positions[place]
     if source is None or position is None:
         return False
     came = {doc_id for _, doc_id, _ in miss.came}
     neighbours = {
-        shelf.ids[p] for p in shelf.places(str(source), "document")
-        if shelf.positions[p] is not None and abs(int(shelf.positions[p]) - int(position)) == 1
+        index.ids[p] for p in index.places(str(source), "document")
+        if index.positions[p] is not None and abs(int(index.positions[p]) - int(position)) == 1
     }  # fmt: skip
     return bool(neighbours & came)
 
 
-def near_duplicates(place: int, shelf: Shelf, most: int = 20) -> list[str]:
+def near_duplicates(place: int, index: CorpusIndex, most: int = 20) -> list[str]:
     """Ids of the near-duplicates of a document, most similar words first."""
-    mine = shelf.term_sets[place]
-    scores = shelf.lexical.scores(sorted(mine))
-    close = shelf.lexical.best(scores, most + 1)
-    return [shelf.ids[p] for p in close.tolist() if p != place and near(shelf.term_sets[p], mine)]
+    mine = index.term_sets[place]
+    scores = index.lexical.scores(sorted(mine))
+    close = index.lexical.best(scores, most + 1)
+    return [index.ids[p] for p in close.tolist() if p != place and near(index.term_sets[p], mine)]
 
 
-def _with_percentiles(found: list[Found], shelf: Shelf, questions: Sequence[str]) -> list[Found]:
+def _with_percentiles(found: list[Found], index: CorpusIndex, questions: Sequence[str]) -> list[Found]:
     """Add the percentile of each similarity among random pairs of the same languages."""
     wanted = {item.autopsy.languages for item in found if item.autopsy.similarity is not None}
     if not wanted:
         return found
-    backgrounds = shelf.backgrounds(questions, wanted)
+    backgrounds = index.backgrounds(questions, wanted)
     result = []
     for item in found:
         background = backgrounds.get(item.autopsy.languages)
@@ -453,10 +453,10 @@ def missed_column(evidence: Evidence, corpus: Corpus, encoder: str | Encoder | N
         encoder = None
     questions = questions_of(evidence)
     try:
-        found = examine_misses(misses, Shelf(corpus, encoder), questions)
+        found = examine_misses(misses, CorpusIndex(corpus, encoder), questions)
     except EncoderError as error:
         _log.warning("missed documents are ranked by words alone: %s", error)
-        found = examine_misses(misses, Shelf(corpus, None), questions)
+        found = examine_misses(misses, CorpusIndex(corpus, None), questions)
     by_sample: dict[int, list[dict[str, Any]]] = {}
     for item in found:
         by_sample.setdefault(item.miss.code, []).append(_compact(item.autopsy))
@@ -494,18 +494,16 @@ def questions_of(evidence: Evidence) -> list[str]:
     return [str(question) for question in evidence.plain("question")]
 
 
-def with_ids(evidence: Evidence, shelf: Shelf) -> Evidence:
+def with_ids(evidence: Evidence, index: CorpusIndex) -> Evidence:
     """The evidence with contexts that were recorded as texts alone named after the corpus document that they are."""
     frame = evidence.contexts
     unnamed = frame["doc_id"].isna().to_numpy()
     if not unnamed.any():
         return evidence
-    from workbench.data.corpus import TextIndex
-
-    index = TextIndex(shelf.texts)
+    known = TextIndex(index.texts)
     names = frame["doc_id"].astype(object).tolist()
     texts = frame["text"].tolist()
     for at in unnamed.nonzero()[0].tolist():
-        place, _ = index.find(str(texts[at]))
-        names[at] = None if place is None else shelf.ids[place]
+        place, _ = known.find(str(texts[at]))
+        names[at] = None if place is None else index.ids[place]
     return dataclasses.replace(evidence, contexts=frame.assign(doc_id=names).astype({"doc_id": "str"}))

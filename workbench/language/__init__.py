@@ -14,13 +14,16 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
+
+#: What holds of a language that does not say otherwise.
+_FACTS = {"spaced": True, "list_separator": ", ", "colon": ": ", "percent_sign": " %", "sentence_separator": " "}
 
 
 class Language:
@@ -46,7 +49,7 @@ class Language:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """``language.toml``: ``name``, ``spaced`` (words are parted by spaces), ``list_separator``, ``colon`` …"""
-        return {"name": self.code, "spaced": True, "list_separator": ", ", "colon": ": "} | self.table("language")
+        return _FACTS | {"name": self.code} | self.table("language")
 
     def table(self, name: str) -> dict[str, Any]:
         """The table ``<name>.toml`` of its folder; empty when it has none."""
@@ -103,6 +106,19 @@ def language_of(code: str | None = None) -> Language:
     return _known.get(code or _current) or _known["en"]
 
 
+@cache
+def words_of(table: str, *path: str) -> dict[str, tuple[str, ...]]:
+    """Lists of words by name, those of all languages together, English first: section ``path`` of their ``table``."""
+    found: dict[str, tuple[str, ...]] = {}
+    for language in languages():
+        section = language.table(table)
+        for name in path:
+            section = section.get(name, {})
+        for name, words in section.items():
+            found[name] = (*found.get(name, ()), *words)
+    return found
+
+
 def add_language(code: str, folder: str | Path) -> Language:
     """Make a language of your own known: its folder has the same files as ``workbench/language/en``, each optional.
 
@@ -116,6 +132,7 @@ def add_language(code: str, folder: str | Path) -> Language:
     if code in ("en", "zh"):
         raise InputError(f"language {code!r} is in the package already; choose another code")
     _known[code] = Language(code, Path(folder))
+    words_of.cache_clear()
     return _known[code]
 
 
@@ -215,3 +232,8 @@ def listed(parts: Iterable[object]) -> str:
 def labelled(name: object, value: object) -> str:
     """``name: value`` with the colon of the language in force."""
     return f"{name}{language_of().facts['colon']}{value}"
+
+
+def sentences(parts: Iterable[object]) -> str:
+    """Whole sentences one after the other; empty ones are left out."""
+    return str(language_of().facts["sentence_separator"]).join(str(part) for part in parts if part)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,11 @@ from workbench.data.schema import none_if_missing
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.causes import NOT_FAILING
 from workbench.diagnosis.causes import sign as cause_sign
-from workbench.diagnosis.comparison import TESTS, Comparison, change_title, layer_title, p_text, points
+from workbench.diagnosis.comparison import TESTS, Comparison, change_title, layer_title
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation
 from workbench.language import text as _t
+from workbench.language.numbers import chance, p_value, points, score
 from workbench.scoring.metrics import definition
 from workbench.views import plots
 from workbench.views.card import Card, FilterBar, ListPanel, claim_marks, document_name
@@ -196,7 +198,7 @@ def counts_markup(comparison: Comparison) -> Markup:
         )
     least = comparison.passing["smallest_detectable"]
     if least == least:
-        chips.append(h("span", _t("compare.panel.detectable", points=points(least, sign=False)), cls="wb-quiet"))
+        chips.append(h("span", _t("compare.panel.detectable", points=points(least, signed=False)), cls="wb-quiet"))
     return h("div", *chips)
 
 
@@ -262,7 +264,7 @@ def differences_figure(comparison: Comparison, theme: str = "print") -> Figure:
 
 
 def _note(row: Mapping[str, Any]) -> str:
-    return f"{row['before']:.2f} → {row['after']:.2f}   {p_text(row['p_adjusted'])}   n {row['n_pairs']:,}"
+    return f"{score(row['before'])} → {score(row['after'])}   {p_value(row['p_adjusted'])}   n {row['n_pairs']:,}"
 
 
 def metric_words(metric: str) -> str:
@@ -276,8 +278,9 @@ def tests_table(comparison: Comparison, metrics: Sequence[str] | None = None) ->
     shown = tests[tests["n_pairs"] > 0]
     text = [{
         "metric": metric_words(row.metric), "n_pairs": f"{row.n_pairs:,}", "before": score_text(row.before),
-        "after": score_text(row.after), "delta": _delta(row.delta), "interval": f"{_delta(row.low)} … {_delta(row.high)}",
-        "p": p_text(row.p_adjusted).removeprefix("p = "), "detectable": score_text(row.smallest_detectable),
+        "after": score_text(row.after), "delta": score(row.delta, signed=True),
+        "interval": " … ".join(score(end, signed=True) for end in (row.low, row.high)),
+        "p": chance(row.p_adjusted), "detectable": score_text(row.smallest_detectable),
     } for row in shown.itertuples()]  # fmt: skip
     import pandas as pd
 
@@ -286,10 +289,6 @@ def tests_table(comparison: Comparison, metrics: Sequence[str] | None = None) ->
     left_out = len(tests) - len(shown)
     note = h("p", _t("compare.panel.no_pairs", n=left_out), cls="wb-quiet") if left_out else None
     return h("div", table(frame, headings=headings), note)
-
-
-def _delta(value: float) -> str:
-    return "–" if value != value else f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00"
 
 
 def ledger_table(comparison: Comparison, rows: int = 30) -> Markup:
@@ -321,7 +320,7 @@ def listed_table(rows: pd.DataFrame, total: int, current: Any = None) -> Markup:
     shown["change"] = shown["change"].map(change_title)
     for name in ("cause_before", "cause_after"):
         shown[name] = shown[name].map(cause_title)
-    shown["contrast"] = shown["contrast"].map(_delta)
+    shown["contrast"] = shown["contrast"].map(partial(score, signed=True))
     headings = {name: _t(f"compare.column.{name}") for name in shown.columns}
     return table(shown, headings=headings, total=total, current=current)
 
@@ -355,7 +354,7 @@ def runs_markup(frame: pd.DataFrame) -> Markup:
     for run, own in frame.groupby("run", sort=False):
         cells: dict[str, Any] = {"run": safe(run)}
         for one in own.itertuples():
-            delta = "" if one.delta != one.delta else f" {_delta(one.delta)}"
+            delta = "" if one.delta != one.delta else f" {score(one.delta, signed=True)}"
             text = rate_text(one.mean) if one.metric == PASSED else score_text(one.mean)
             cells[metric_words(one.metric)] = join([text, h("span", delta, cls="wb-light")])
         rows.append(cells)

@@ -12,7 +12,7 @@ import numpy as np
 from workbench.data.text.normalise import normalise
 from workbench.diagnosis.missed import (
     SUB_CAUSES,
-    Examined,
+    ExaminedMisses,
     examine,
     from_stored,
     missed_table,
@@ -104,7 +104,7 @@ def present_labels(found: Sequence[Found], k: int) -> list[str]:
 # ---------------------------------------------------------------- one document in words
 
 
-def sentence(item: Found, examined: Examined, k: int) -> Markup:
+def sentence(item: Found, examined: ExaminedMisses, k: int) -> Markup:
     """Where the document was, how near it came, and why it was missed."""
     known = item.autopsy
     if not known.indexed:
@@ -136,10 +136,10 @@ def _rank_words(item: Found, k: int) -> list[str]:
     return words
 
 
-def _remarks(item: Found, examined: Examined, k: int) -> list[str]:
+def _remarks(item: Found, examined: ExaminedMisses, k: int) -> list[str]:
     known = item.autopsy
     smallest = next(iter(ranks(known)), None)
-    copies = near_duplicates(item.place, examined.shelf) if examined.shelf is not None and item.place >= 0 else []
+    copies = near_duplicates(item.place, examined.index) if examined.index is not None and item.place >= 0 else []
     said: list[tuple[Any, Callable[[], str]]] = [
         (smallest is not None and smallest > k, lambda: _t("missed.sentence.smallest", k=f"{smallest:,}")),
         (copies, lambda: _t("missed.sentence.copies", docs=", ".join(copies[:4]))),
@@ -153,19 +153,19 @@ def _remarks(item: Found, examined: Examined, k: int) -> list[str]:
     return [words() for holds, words in said if holds]
 
 
-def texts(item: Found, examined: Examined, k: int) -> Markup:
+def texts(item: Found, examined: ExaminedMisses, k: int) -> Markup:
     """The missed document and what came instead, the question's words pointed out in each."""
     terms = content_terms(item.miss.question)
     parts = []
-    if examined.shelf is not None and item.place >= 0:
-        title = examined.shelf.titles[item.place]
-        parts.append(_text(f"★ {examined.shelf.ids[item.place]}", title, examined.shelf.texts[item.place], terms))
+    if examined.index is not None and item.place >= 0:
+        title = examined.index.titles[item.place]
+        parts.append(_text(f"★ {examined.index.ids[item.place]}", title, examined.index.texts[item.place], terms))
     came = [(f"{rank} · {doc_id or '–'}", words) for rank, doc_id, words in item.miss.came if rank <= k]
     recorded = {doc_id for _, doc_id, _ in item.miss.came}
-    shelf = examined.shelf
-    if shelf is not None:
-        before = [doc_id for doc_id in rivals(item, shelf, k) if doc_id not in recorded]
-        came += [(doc_id, shelf.texts[place]) for doc_id in before for place in shelf.places(doc_id)[:1]]
+    index = examined.index
+    if index is not None:
+        before = [doc_id for doc_id in rivals(item, index, k) if doc_id not in recorded]
+        came += [(doc_id, index.texts[place]) for doc_id in before for place in index.places(doc_id)[:1]]
     if came:
         rows = [_text(name, _shared(words, terms), words, terms) for name, words in came]
         summary = h("summary", f"{_t('missed.sentence.instead')} ({len(came)})")
@@ -187,9 +187,9 @@ def _text(name: str, title: str, words: str, terms: Sequence[str]) -> Markup:
 # ---------------------------------------------------------------- tables
 
 
-def shown_table(found: Sequence[Found], examined: Examined, k: int) -> pd.DataFrame:
+def shown_table(found: Sequence[Found], examined: ExaminedMisses, k: int) -> pd.DataFrame:
     """The columns of ``missed_documents`` with ``not_indexed`` named."""
-    frame = missed_table(found, examined.shelf, k)
+    frame = missed_table(found, examined.index, k)
     frame["sub_cause"] = [label(item, k) for item in found]
     return frame
 
@@ -216,7 +216,7 @@ def _three(value: float) -> str:
 # ---------------------------------------------------------------- pictures
 
 
-def draw(view: str, found: Sequence[Found], at: int, examined: Examined, evaluation: Any, corpus: Any, *,
+def draw(view: str, found: Sequence[Found], at: int, examined: ExaminedMisses, evaluation: Any, corpus: Any, *,
          focus: str = "near", theme: str = "print") -> Drawn | None:  # fmt: skip
     """The picture ``view`` of the missed documents, ``at`` being the one looked at; None where it cannot be drawn."""
     k = evaluation.thresholds.k
@@ -237,9 +237,9 @@ def draw(view: str, found: Sequence[Found], at: int, examined: Examined, evaluat
     )
 
 
-def has_vectors(item: Found, examined: Examined) -> bool:
+def has_vectors(item: Found, examined: ExaminedMisses) -> bool:
     """Whether pictures of similarities can be drawn."""
-    return examined.shelf is not None and examined.shelf.encoder is not None and item.autopsy.dense_rank is not None
+    return examined.index is not None and examined.index.encoder is not None and item.autopsy.dense_rank is not None
 
 
 def quadrant_picture(found: Sequence[Found], at: int, k: int, theme: str = "print") -> Drawn:
@@ -257,7 +257,7 @@ def quadrant_picture(found: Sequence[Found], at: int, k: int, theme: str = "prin
     return figure, _t("missed.caption.quadrant")
 
 
-def rescue_picture(examined: Examined, k: int, theme: str = "print") -> Drawn:
+def rescue_picture(examined: ExaminedMisses, k: int, theme: str = "print") -> Drawn:
     """How many would be fetched at each depth."""
     curve = rescue_curve(examined, k)
     names = ("dense", "bm25", "hybrid") if curve[["dense", "hybrid"]].to_numpy().any() else ("bm25",)
@@ -267,43 +267,43 @@ def rescue_picture(examined: Examined, k: int, theme: str = "print") -> Drawn:
     return figure, _t("missed.caption.rescue")
 
 
-def profile_picture(item: Found, examined: Examined, k: int, theme: str = "print") -> Drawn:
+def profile_picture(item: Found, examined: ExaminedMisses, k: int, theme: str = "print") -> Drawn:
     """Similarity of the whole corpus, of what came and of the missed document to one question."""
-    shelf = examined.shelf
-    assert shelf is not None and item.autopsy.similarity is not None
-    cosines = shelf.vectors @ shelf.encode([item.miss.question], "query")[0]
-    came = [p for _, doc_id, _ in item.miss.came if doc_id for p in shelf.places(doc_id)[:1]]
+    index = examined.index
+    assert index is not None and item.autopsy.similarity is not None
+    cosines = index.vectors @ index.encode([item.miss.question], "query")[0]
+    came = [p for _, doc_id, _ in item.miss.came if doc_id for p in index.places(doc_id)[:1]]
     known = item.autopsy
-    title = _t("missed.plot.profile_title", doc=known.doc_id, rank=f"{known.dense_rank:,}", n=f"{len(shelf):,}")
+    title = _t("missed.plot.profile_title", doc=known.doc_id, rank=f"{known.dense_rank:,}", n=f"{len(index):,}")
     kth = float(np.sort(cosines)[::-1][min(k, len(cosines)) - 1])
     figure = plots.profile(cosines, cosines[came], float(cosines[item.place]), kth, title=title, theme=theme)
     return figure, _t("missed.caption.profile")
 
 
-def map_picture(item: Found, examined: Examined, k: int, focus: str = "near", theme: str = "print") -> Drawn:
+def map_picture(item: Found, examined: ExaminedMisses, k: int, focus: str = "near", theme: str = "print") -> Drawn:
     """The question, the missed document, what came, rivals and the background on two axes."""
-    shelf = examined.shelf
-    assert shelf is not None
+    index = examined.index
+    assert index is not None
     roles = _roles(item, examined, k, focus)
     places = list(roles)
-    vectors = np.concatenate([shelf.vectors[places], shelf.encode([item.miss.question], "query")])
-    names = [*(shelf.ids[place] for place in places), item.miss.question[:26]]
+    vectors = np.concatenate([index.vectors[places], index.encode([item.miss.question], "query")])
+    names = [*(index.ids[place] for place in places), item.miss.question[:26]]
     title = _t("missed.plot.map_title", sample=item.miss.sample_id)
     figure, note = plots.neighbourhood(vectors, [*roles.values(), "question"], names, title=title, theme=theme)
     return figure, f"{_t('missed.caption.map')} {note}"
 
 
-def _roles(item: Found, examined: Examined, k: int, focus: str) -> dict[int, str]:
+def _roles(item: Found, examined: ExaminedMisses, k: int, focus: str) -> dict[int, str]:
     """Place → role of every document on the map; stronger roles come later and win."""
-    shelf = examined.shelf
-    assert shelf is not None
-    background = range(len(shelf)) if focus == "all" else item.dense.tolist()
+    index = examined.index
+    assert index is not None
+    background = range(len(index)) if focus == "all" else item.dense.tolist()
     roles = dict.fromkeys(background, "corpus")
 
     def put(ids: Sequence[str | None], role: str) -> None:
-        roles.update((place, role) for doc_id in ids if doc_id for place in shelf.places(doc_id))
+        roles.update((place, role) for doc_id in ids if doc_id for place in index.places(doc_id))
 
-    put(rivals(item, shelf, k), "rival")
+    put(rivals(item, index, k), "rival")
     put([doc_id for rank, doc_id, _ in item.miss.came if rank <= k], "came")
     put(sorted(item.miss.expected - {item.miss.doc_id}), "expected")
     roles[item.place] = "missed"
@@ -378,7 +378,7 @@ class MissedDocuments(Panel):
         self._work = Newest(lambda: self._busy(True), self._on_progress, self.guarded(self._end, "end"))
         self._weighted: tuple[Any, Weighted] | None = None
         self._quiet, self._waiting = False, False
-        self.examined: Examined = from_stored(session.evaluation)
+        self.examined: ExaminedMisses = from_stored(session.evaluation)
         self._build(encoder)
         session.observe(self.guarded(self._follow, "session"))
         if corpus is None:
@@ -449,7 +449,7 @@ class MissedDocuments(Panel):
             return
         evaluation, encoder = self.session.evaluation, self.encoder.value
 
-        def rank(progress: Any, cancelled: Any) -> Examined:
+        def rank(progress: Any, cancelled: Any) -> ExaminedMisses:
             """Every missed document ranked; texts that the cache held already count as no work."""
             self._corpus = as_corpus(self._source)
             first: list[int] = []
@@ -459,9 +459,9 @@ class MissedDocuments(Panel):
                 progress(done, total, first[0])
 
             found = examine(evaluation, self._corpus, encoder, progress=tell, cancel=cancelled)
-            if found.shelf is not None:
+            if found.index is not None:
                 # Pictures encode their question later: that is no part of this work, and newer work must not stop it.
-                found.shelf.progress = found.shelf.cancel = None
+                found.index.progress = found.index.cancel = None
             return found
 
         self._work.start(rank, patience)
@@ -619,14 +619,14 @@ class MissedDocuments(Panel):
                           focus=self.focus.value, theme=theme)  # fmt: skip
 
     def _draw_whatif(self) -> None:
-        found, shelf = self.found, self.examined.shelf
+        found, index = self.found, self.examined.index
         for widget in (self.title_weight, self.section_weight):
-            display(widget, bool(found) and shelf is not None)
-        if not found or shelf is None:
+            display(widget, bool(found) and index is not None)
+        if not found or index is None:
             show(self.whatif, Markup())
             return
-        if self._weighted is None or self._weighted[0] is not shelf:
-            self._weighted = (shelf, Weighted(shelf))
+        if self._weighted is None or self._weighted[0] is not index:
+            self._weighted = (index, Weighted(index))
         ranks = self._weighted[1].ranks(found, self.title_weight.value, self.section_weight.value)
         words = whatif_words(found, self.at, self.session.thresholds.k, ranks, fused_rank(found[self.at]))
         show(self.whatif, words)

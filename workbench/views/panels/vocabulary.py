@@ -18,13 +18,13 @@ from workbench.diagnosis.vocabulary import (
     absent_terms,
     candidates,
     find_gaps,
-    haldane_terms,
     heat,
     lures,
     term_vectors,
+    terms_of,
 )
 from workbench.errors import CancelledError, WorkbenchError
-from workbench.evidence.corpus_index import Shelf
+from workbench.evidence.corpus_index import CorpusIndex
 from workbench.evidence.corpus_ranks import as_corpus, find_misses, questions_of, with_ids
 from workbench.language import text as _t
 from workbench.views import plots
@@ -77,15 +77,15 @@ def count_words(gaps: Sequence[Gap], cut: float) -> str:
 
 def pair(gap: Gap, vocabulary: Vocabulary) -> Markup:
     """Question and missed document side by side, shared words pointed out, missing ones underlined in the question."""
-    shelf = vocabulary.shelf
+    index = vocabulary.index
     question, shared = gap.miss.question, [t for t, has in zip(gap.terms, gap.has, strict=True) if has]
     marks = [*term_marks(question, shared, "word"), *term_marks(question, gap.missing, "part")]
     grid: list[Any] = [h("span", _t("vocabulary.question"), cls="wb-key"), h("div", marked(question, marks, shown=900))]
     if gap.place < 0:
         document: Any = h("em", f"{gap.miss.doc_id}: {_t('vocabulary.not_indexed')}")
     else:
-        words = shelf.texts[gap.place]
-        name = h("strong", f"★ {shelf.ids[gap.place]} ", cls="wb-expected")
+        words = index.texts[gap.place]
+        name = h("strong", f"★ {index.ids[gap.place]} ", cls="wb-expected")
         document = join([name, marked(words, term_marks(words, shared, "word"), shown=900)])
     grid += [h("span", _t("vocabulary.document"), cls="wb-key"), h("div", document)]
     return h("div", h("div", *grid, cls="wb-grid"), h("p", missing_words(gap, vocabulary)), coverage_line(gap))
@@ -194,12 +194,12 @@ def failing_picture(
 ) -> Drawn | None:
     """Terms that questions with a miss have more often than others."""
     missed = {gap.miss.code for gap in gaps}
-    found = haldane_terms(questions, [code in missed for code in range(len(questions))]).head(most)
+    found = terms_of(questions, [code in missed for code in range(len(questions))], top=most)
     if not len(found):
         return None
-    notes = [f"{a} / {a + b}" for a, b in zip(found["n_failing"], found["n_passing"], strict=True)]
+    notes = [f"{failing} / {n}" for failing, n in zip(found["n_failing"], found["n"], strict=True)]
     figure = plots.log_odds(
-        [str(term) for term in found.index], found["log_odds"], found["low"], found["high"], notes=notes,
+        found["term"].tolist(), found["log_odds"], found["low"], found["high"], notes=notes,
         title=_t("vocabulary.plot.failing_title"), theme=theme,
     )  # fmt: skip
     return figure, _t("vocabulary.caption.failing", base=rate_text(float(found["base_rate"].iloc[0])))
@@ -252,7 +252,7 @@ class VocabularyPanel(Panel):
         self.synonyms = SynonymTable(kept)
         self._build()
         if corpus is not None:
-            self.vocabulary = Vocabulary(Shelf(as_corpus(corpus), None))
+            self.vocabulary = Vocabulary(CorpusIndex(as_corpus(corpus), None))
             self._corpus = as_corpus(corpus)
             self._find()
             self._start_work()
@@ -316,7 +316,7 @@ class VocabularyPanel(Panel):
         """Gaps at the k in force."""
         assert self.vocabulary is not None
         t, evidence = self.session.thresholds, self.session.evaluation.evidence
-        misses = find_misses(with_ids(evidence, self.vocabulary.shelf), t.k, t.match)
+        misses = find_misses(with_ids(evidence, self.vocabulary.index), t.k, t.match)
         self.gaps = find_gaps(misses, self.vocabulary, t.k, t.match)
         self._known = {}
 
@@ -326,7 +326,7 @@ class VocabularyPanel(Panel):
         gaps, corpus, encoder = list(self.gaps), self._corpus, self._encoder
 
         def encode(progress: Any, cancelled: Any) -> TermVectors | None:
-            return term_vectors(gaps, Shelf(corpus, encoder, progress=progress, cancel=cancelled), MOST_WORDS)
+            return term_vectors(gaps, CorpusIndex(corpus, encoder, progress=progress, cancel=cancelled), MOST_WORDS)
 
         self._work.start(encode, PATIENCE)
 
@@ -405,7 +405,7 @@ class VocabularyPanel(Panel):
         """What the missed document of gap ``at`` may call each missing term."""
         if at not in self._known:
             assert self.vocabulary is not None
-            self._known[at] = candidates(self.gaps[at], self.vocabulary.shelf, self._vectors)
+            self._known[at] = candidates(self.gaps[at], self.vocabulary.index, self._vectors)
         return self._known[at]
 
     def _refresh(self) -> None:
@@ -521,7 +521,7 @@ class VocabularyPanel(Panel):
         misses = [gap.miss for gap in self.gaps]
         match, k = self.session.thresholds.match, self.session.thresholds.k
         before, after = (
-            rescued(misses, self.vocabulary.shelf, table, k, match) for table in (SynonymTable(), self.synonyms)
+            rescued(misses, self.vocabulary.index, table, k, match) for table in (SynonymTable(), self.synonyms)
         )
         return accepted_words(self.synonyms, before, after)
 
