@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.data.text.normalise import normalise
+from workbench.data.text.normalise import normalise, unspaced
 from workbench.data.text.words import char_ngrams, content_words, stem, words
 from workbench.diagnosis.queries import outcomes, questions_of, sample_frame
 from workbench.diagnosis.statistics import Z
@@ -164,11 +164,9 @@ def _join(run: Sequence[str]) -> str:
     return joined
 
 
-@lru_cache(maxsize=65536)
 def _unspaced(text: str) -> bool:
     """Whether a text stands wholly in a script that does not part words by spaces."""
-    scripts = [item.script for item in languages() if item.script and not item.facts["spaced"]]
-    return bool(text) and any(not script.sub("", text) for script in scripts)
+    return re.fullmatch(f"[{unspaced()}]+", text) is not None
 
 
 def _script(text: str) -> str:
