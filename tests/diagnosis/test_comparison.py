@@ -14,7 +14,7 @@ import pytest
 import workbench as wb
 from tests.scripted import evidence, random_rows, random_script
 from tests.two_runs import RIGHT, WRONG, case, run, script, two_runs
-from workbench.diagnosis.causes import CAUSES, LAYER_OF, LAYERS
+from workbench.diagnosis.causes import LAYERS, cause_names, rules
 from workbench.diagnosis.comparison import Comparison
 from workbench.evidence.frames import Evidence, frame_of
 
@@ -120,7 +120,7 @@ EMPTY = {name: frame_of(name, {}) for name in ("contexts", "claims", "support", 
 def synthetic(primary, ids, answers):
     """Something that looks like an evaluation, with given causes."""
     samples = pd.DataFrame({"answer": answers}, index=pd.Index(ids, name="sample_id", dtype="str"))
-    holds = np.zeros((len(ids), len(CAUSES)), dtype=bool)
+    holds = np.zeros((len(ids), len(cause_names())), dtype=bool)
     causes = SimpleNamespace(primary=np.array(primary), holds=holds)
     return SimpleNamespace(evidence=Evidence(samples=samples, **EMPTY), causes=causes, metrics=[], name="x",
                            thresholds=wb.Thresholds(), manifest={})  # fmt: skip
@@ -132,7 +132,7 @@ def test_the_ledger_adds_up_exactly_on_a_thousand_random_pairs():
         n = int(rng.integers(0, 30))
         ids = [f"s{i}" for i in range(n)]
         kept = [np.sort(rng.choice(n, int(rng.integers(0, n + 1)), replace=False)) for _ in range(2)]
-        runs = [synthetic(rng.integers(-2, len(CAUSES), len(k)), [ids[i] for i in rng.permutation(k)],
+        runs = [synthetic(rng.integers(-2, len(cause_names()), len(k)), [ids[i] for i in rng.permutation(k)],
                           rng.integers(0, 2, len(k)).astype(str).tolist()) for k in kept]  # fmt: skip
         comparison = Comparison(*runs)
         ledger, causes, counts = comparison.ledger(), comparison.causes(), comparison.counts
@@ -141,7 +141,7 @@ def test_the_ledger_adds_up_exactly_on_a_thousand_random_pairs():
         assert sorted(x for group in ledger["sample_ids"] for x in group) == sorted(ids[i] for i in shared)
         for name, side in (("cause_before", 0), ("cause_after", 1)):
             of = dict(zip(runs[side].evidence.ids, runs[side].causes.primary, strict=True))
-            named = [*CAUSES, "not_checked", "pass"]
+            named = [*cause_names(), "not_checked", "pass"]
             found: Counter[str] = Counter()
             for cause, cell in zip(ledger[name], ledger["n"], strict=True):
                 found[cause] += cell
@@ -154,7 +154,7 @@ def test_the_ledger_adds_up_exactly_on_a_thousand_random_pairs():
 
 
 def test_every_cause_has_a_layer():
-    assert set(LAYER_OF) == set(CAUSES) and set(LAYER_OF.values()) <= set(LAYERS)
+    assert {rule.name for rule in rules()} == set(cause_names()) and {rule.layer for rule in rules()} <= set(LAYERS)
 
 
 # ---------------------------------------------------------------- judge noise

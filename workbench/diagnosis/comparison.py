@@ -11,14 +11,14 @@ import pandas as pd
 
 from workbench.diagnosis import changes, statistics
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.causes import CAUSES, LAYERS, NOT_CHECKED, PASS, layer
+from workbench.diagnosis.causes import LAYERS, NOT_CHECKED, PASS, cause_names, layer, rules
 from workbench.diagnosis.changes import Mask, Pairing, pair
 from workbench.diagnosis.statistics import mean_interval
 from workbench.errors import InputError
 from workbench.language import sentences
 from workbench.language import text as _t
 from workbench.language.numbers import p_value, percent, points
-from workbench.scoring.metrics import OVERALL, definitions, formulas
+from workbench.scoring.metrics import OVERALL, definition, definitions, formulas
 from workbench.scoring.scored import Floats, Scored
 from workbench.scoring.thresholds import Thresholds
 
@@ -161,8 +161,6 @@ def layer_title(layer: str) -> str:
 
 
 COLUMNS = ("run", "metric", "n", "mean", "low", "high", "delta", "delta_low", "delta_high", "p_value")
-#: Metrics of the table unless others are asked for; those that a run lacks are left out.
-DEFAULT = ("recall", "context_relevance", "faithfulness", "answer_correctness", "end_to_end_correct", "leaks")
 
 
 def runs_table(
@@ -207,7 +205,7 @@ def runs_table(
 def _chosen(runs: Sequence[Any], metrics: Sequence[str] | None) -> list[str]:
     shared = [name for name in runs[0].metrics if all(name in run.metrics for run in runs)]
     if metrics is None:
-        return [PASSED, *(name for name in shared if name.partition("@")[0] in DEFAULT)]
+        return [PASSED, *(name for name in shared if (known := definition(name)) and known.in_overview)]
     return [name for name in metrics if name == PASSED or name in shared]
 
 
@@ -223,8 +221,8 @@ def _values(run: Any, metric: str, ids: pd.Index) -> np.ndarray:
 
 def _rows(metric: str, titles: Sequence[str], values: Sequence[np.ndarray]) -> list[tuple[Any, ...]]:
     known = np.isfinite(np.stack(values)).all(axis=0)
-    base = metric.partition("@")[0]
-    binary = metric == PASSED or any(m.binary for n, m in definitions(1).items() if n.partition("@")[0] == base)
+    declared = definition(metric)
+    binary = metric == PASSED or bool(declared and declared.binary)
     rows = []
     for place, (title, own) in enumerate(zip(titles, (v[known] for v in values), strict=True)):
         low, high, _ = mean_interval(own, binary=binary) if len(own) else (np.nan, np.nan, "")
@@ -393,7 +391,7 @@ class Comparison:
         on identical text.
         """
         first, second = self._primary
-        width = len(CAUSES) + 2
+        width = len(cause_names()) + 2
         cells, cell = np.unique((first + 2) * width + second + 2, return_inverse=True)
         order = np.argsort(cell, kind="stable")
         groups = np.split(order, np.cumsum(np.bincount(cell, minlength=len(cells)))[:-1]) if len(cells) else []
@@ -411,9 +409,9 @@ class Comparison:
     def causes(self) -> pd.DataFrame:
         """Index ``cause``; ``layer, before, after, change``: samples with that primary cause; changes add up to 0."""
         first, second = self._primary
-        width = len(CAUSES) + 2
+        width = len(cause_names()) + 2
         counted = [np.roll(np.bincount(codes + 2, minlength=width), -2) for codes in (first, second)]
-        names = [*CAUSES, NOT_CHECKED, PASS]
+        names = [*cause_names(), NOT_CHECKED, PASS]
         frame = pd.DataFrame({
             "layer": [layer(name) for name in names], "before": counted[0], "after": counted[1],
             "change": counted[1] - counted[0],
@@ -493,7 +491,7 @@ class Comparison:
         metric = self.known[name]
         first, second = self.scored(name)
         both = first.ok & second.ok & self._one_formula(name, first.ok & second.ok)
-        judged = metric.group not in ("ranking", "permission")
+        judged = not metric.read_from.startswith("ids")
         return _row(name, first.values[both], second.values[both], binary=metric.binary, method=self._method(judged),
                     higher=metric.higher_is_better)  # fmt: skip
 
@@ -556,17 +554,17 @@ class Comparison:
         return changes.split(self)
 
     def red_lines(self) -> pd.DataFrame:
-        """Samples with a permission leak in either run: ``sample_id, change`` (new, gone, still)."""
-        leak = CAUSES.index("permission_leak")
-        first = self.before.causes.holds[self.pairing.left, leak]
-        second = self.after.causes.holds[self.pairing.right, leak]
+        """Samples with a red line, such as a permission leak, in either run: ``sample_id, change`` (new, gone, still)."""
+        red = [at for at, rule in enumerate(rules()) if rule.red_line]
+        first = self.before.causes.holds[self.pairing.left][:, red].any(axis=1)
+        second = self.after.causes.holds[self.pairing.right][:, red].any(axis=1)
         either = first | second
         names = np.select([~first & second, first & ~second], ["new", "gone"], "still")
         return pd.DataFrame({"sample_id": self.pairing.ids[either].astype("str"), "change": names[either]})
 
 
 def _names(codes: np.ndarray) -> np.ndarray:
-    return np.array([*CAUSES, NOT_CHECKED, PASS], dtype=object)[codes]
+    return np.array([*cause_names(), NOT_CHECKED, PASS], dtype=object)[codes]
 
 
 def _row(name: str, first: Floats, second: Floats, *, binary: bool, method: str, higher: bool | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.scoring.groups.answer import cited_support
+from workbench.scoring.groups.joint import RISK_PARTS
 from workbench.scoring.metrics import score
 
 #: Verdicts that are listed, worst first, and severities, worst first.
@@ -15,7 +15,7 @@ VERDICTS = ("contradicted", "not_mentioned", "unsure")
 SEVERITIES = ("high", "medium", "low")
 
 #: Reference-free signs, one column each.
-SIGNS = ("self_consistency", "numeric_consistency", "hedging", "overconfidence", "reference_free_risk")
+SIGNS = (*RISK_PARTS, "reference_free_risk")
 
 
 def hallucinated_claims(evaluation: Any) -> pd.DataFrame:
@@ -71,7 +71,7 @@ def citation_rows(evaluation: Any) -> pd.DataFrame:
     """``sample_id, mark, doc_id, state``: resolved and supporting, not_supporting, unresolved, or without_claim (its
     sentence states nothing). Worst first."""
     view = evaluation.view
-    cited, (pair, _) = view.facts.citations, cited_support(view)
+    cited, (pair, _) = view.facts.citations, view.cited
     frame = view.facts.evidence.claims
     marks = frame[(frame["side"] == "citation").to_numpy()]
     judged = ~(view.facts.skipped("support") | view.facts.failed("support"))[cited["code"].to_numpy(dtype=int)]

@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from workbench.data.schema import NESTED_FIELDS, SAMPLE_FIELDS, judgements, none_if_missing
 from workbench.data.text.normalise import normalise
 from workbench.data.text.words import language
+from workbench.diagnosis.causes import NOT_CHECKED, NOT_FAILING
 from workbench.diagnosis.statistics import wilson
 from workbench.errors import InputError
 from workbench.evidence.frames import Evidence, own_columns
@@ -461,7 +462,7 @@ def outcomes(evaluation: Any) -> SampleOutcomes:
         return SampleOutcomes(causes.primary >= 0, causes.primary >= -1, causes.names())
     failures = evaluation.failures()
     names = failures["primary_cause"].to_numpy(dtype=object)
-    return SampleOutcomes(~np.isin(names, ("pass", "not_checked")), names != "not_checked", names)
+    return SampleOutcomes(~np.isin(names, NOT_FAILING), names != NOT_CHECKED, names)
 
 
 @dataclass(frozen=True)

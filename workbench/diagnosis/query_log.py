@@ -488,10 +488,9 @@ def statistics_of(columns: Mapping[str, object]) -> list[Statistic]:
 
 def _worse(score: str) -> str | None:
     """A score is worse when low, unless its metric says otherwise."""
-    from workbench.scoring.metrics import definitions
+    from workbench.scoring.metrics import definition
 
-    depth = score.partition("@")[2]
-    metric = definitions(int(depth) if depth.isdigit() else 1).get(score)
+    metric = definition(score)
     better = True if metric is None else metric.higher_is_better
     return None if better is None else "down" if better else "up"
 

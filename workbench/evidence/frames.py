@@ -103,6 +103,23 @@ class Evidence:
             raise KeyError(f"sample_id {column.iloc[int(np.argmax(found < 0))]!r} stands in no row of samples")
         return found
 
+    def one(self, code: int) -> Evidence:
+        """The evidence of one sample; rejected rows belong to no sample and are left out."""
+        parts = {}
+        for name in ("contexts", "claims", "support", "questions"):
+            rows = getattr(self, name)
+            own = rows.iloc[np.flatnonzero(self._sample_codes(name) == code)]
+            if own["sample_id"].dtype == "category":
+                own = own.assign(sample_id=own["sample_id"].cat.remove_unused_categories())
+            parts[name] = own
+        return Evidence(self.samples.iloc[[code]], rejected=self.rejected.iloc[:0], manifest=self.manifest, **parts)
+
+    def _sample_codes(self, name: str) -> np.ndarray:
+        if ("codes", name) not in self._read:
+            self._read["codes", name] = self.codes(getattr(self, name))
+        codes: np.ndarray = self._read["codes", name]
+        return codes
+
     def nested(self, name: str) -> list[Any]:
         """A nested column of ``samples``, decoded; None where nothing was recorded or the column is absent."""
         return self._once("nested", name, self._decoded)

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from workbench.data.files import write_text
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.causes import CAUSES, lacking
+from workbench.diagnosis.causes import cause_names, lacking
 from workbench.diagnosis.comparison import Comparison
 from workbench.diagnosis.statistics import mean_interval
 from workbench.diagnosis.summary import summarise
@@ -52,8 +52,8 @@ def _comparable(name: str, info: ValidationInfo) -> str:
 
 
 def _cause(name: str) -> str:
-    if name not in CAUSES:
-        raise InputError(f"unknown cause {name!r}; known are {', '.join(CAUSES)}")
+    if name not in cause_names():
+        raise InputError(f"unknown cause {name!r}; known are {', '.join(cause_names())}")
     return name
 
 
@@ -397,7 +397,7 @@ def _no_cause(evaluation: Any, cause: str) -> Check:
     """No sample has ``cause``; how many could have had it is said, and none is no tick."""
     causes, total = evaluation.causes, len(evaluation)
     rule = _t("gate.rule.no_cause", cause=cause_title(cause))
-    ids = tuple(map(str, evaluation.evidence.ids[causes.holds[:, CAUSES.index(cause)]].tolist()))
+    ids = tuple(map(str, evaluation.evidence.ids[causes.has(cause)].tolist()))
     lacks = lacking(causes, cause)
     n = sum(not names for names in lacks)
     if ids:

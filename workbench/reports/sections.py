@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,10 +14,9 @@ from workbench.data.files import redacted
 from workbench.data.schema import alternatives, none_if_missing
 from workbench.data.text.words import language
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.causes import CAUSES, LAYERS
+from workbench.diagnosis.causes import LAYERS, advice, cause_names, rule_of, rules
 from workbench.diagnosis.causes import layer as layer_of
 from workbench.diagnosis.comparison import CHANGES, Comparison
-from workbench.diagnosis.explain import advice
 from workbench.diagnosis.hallucinations import clean_bound
 from workbench.diagnosis.queries import Dimensions, grouped, outcomes, value_title
 from workbench.diagnosis.slices import worst_slices
@@ -40,6 +40,7 @@ from workbench.reports.content import (
     Step,
     Stretch,
 )
+from workbench.scoring.metrics import HEADLINE, definition
 from workbench.scoring.thresholds import Thresholds
 from workbench.views import wording
 from workbench.views.session import Finding
@@ -94,7 +95,7 @@ def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) ->
     comparison = None if baseline is None else Comparison(baseline, evaluation)
     failures = evaluation.failures()
     # What a service said when it failed may hold the key that it was called with.
-    silent = failures["primary_cause"].eq("no_answer").to_numpy(dtype=bool)
+    silent = [bool((rule := rule_of(cause)) and rule.quotes_service) for cause in failures["primary_cause"]]
     failures["evidence"] = [redacted(t) if s else t for t, s in zip(failures["evidence"], silent, strict=True)]
     return Material(
         evaluation, baseline, failures, evaluation.samples.frame, evaluation.summary(), comparison, annotations
@@ -210,7 +211,7 @@ def _layers(material: Material) -> str:
 
 
 def _leaks(material: Material, measures: Sequence[Measure]) -> str:
-    n = int((material.failing["primary_cause"] == RED_LINE).sum())
+    n = int((material.failing["primary_cause"] == "permission_leak").sum())
     if n:
         return _t("report.verdict.leaks", n=wording.count(n), total=wording.count(material.n))
     checked = next((item.n_ok for item in measures if item.metric == "leaks"), 0)
@@ -230,14 +231,6 @@ def _verdict_targets(measures: Sequence[Measure]) -> str:
 # Section 1: how good is it? Metrics with intervals, targets and states, and what better retrieval would bring.
 
 
-#: Metrics of the first table, where they have scores; the others are in the appendix.
-FIRST = (
-    "end_to_end_correct", "recall", "ndcg", "precision", "context_recall", "context_relevance", "faithfulness",
-    "hallucination_rate", "contradiction_rate", "answer_relevancy", "completeness", "citation_precision",
-    "refusal_correct", "over_refusal", "leaks",
-)  # fmt: skip
-#: The metric of the verdict.
-HEADLINE = "end_to_end_correct"
 STATES = ("not_applicable", "undefined", "error", "skipped")
 
 
@@ -249,13 +242,18 @@ def measures(material: Material) -> tuple[Measure, ...]:
 
 
 def _place(measure: Measure) -> int:
-    base = measure.metric.partition("@")[0]
-    return FIRST.index(base) if base in FIRST else len(FIRST)
+    return _first(measure.metric) or sys.maxsize
+
+
+def _first(metric: str) -> int:
+    """The place of a metric in the first table; 0: it has none."""
+    known = definition(metric)
+    return known.in_report if known else 0
 
 
 def _measure(name: str, row: Any, test: Any) -> Measure:
     has_target = row["target"] == row["target"]
-    shown = has_target or (name.partition("@")[0] in FIRST and row["n_ok"] > 0)
+    shown = has_target or (_first(name) and row["n_ok"] > 0)
     return Measure(
         name, metric_title(name), metric_reading(name), float(row["mean"]), float(row["low"]), float(row["high"]),
         int(row["n_ok"]), int(row["n_total"]), {state: int(row[f"n_{state}"]) for state in STATES if row[f"n_{state}"]},
@@ -305,8 +303,6 @@ def ladder(material: Material) -> tuple[Step, ...]:
 
 #: Real samples shown for each cause.
 EXAMPLES = 2
-#: Causes for which the whole answer is what is wrong.
-_WHOLE = frozenset({"missing_refusal", "wrong_refusal", "off_topic", "format"})
 _SERIOUS = ("medium", "high")
 
 
@@ -315,7 +311,7 @@ def causes(material: Material) -> tuple[CauseBlock, ...]:
     failing = material.failing
     primary = Counter(failing["primary_cause"].tolist())
     among = Counter(cause for row in failing["causes"] for cause in set(row))
-    order = sorted(primary, key=lambda cause: (-primary[cause], CAUSES.index(cause)))
+    order = sorted(primary, key=lambda cause: (-primary[cause], cause_names().index(cause)))
     wrong = _Wrong(material)
     return tuple(_block(material, cause, primary[cause], among[cause], wrong) for cause in order)
 
@@ -385,14 +381,16 @@ class _Wrong:
     def stretches(self, sample_id: str, answer: str, row: Any) -> tuple[Stretch, ...]:
         """Contradicted and unsupported claims, the one that the evidence quotes, or the whole answer."""
         cause, evidence = str(row["primary_cause"]), str(row["evidence"])
-        if cause in _WHOLE and answer:
+        rule = rule_of(cause)
+        marks = rule.marks if rule else "claims"
+        if marks == "answer" and answer:
             return (Stretch(0, len(answer), "contradicted"),)
         found = [
             Stretch(int(claim.start), int(claim.end), kind)
             for claim in self._claims.get(sample_id, [])
             if claim.start == claim.start and (kind := _fault(claim, evidence))
         ]
-        return tuple(found) or _marks(answer, evidence if cause == "bad_citation" else "")
+        return tuple(found) or _marks(answer, evidence if marks == "citations" else "")
 
 
 def _fault(claim: Any, evidence: str) -> str:
@@ -413,7 +411,7 @@ def _marks(answer: str, evidence: str) -> tuple[Stretch, ...]:
 
 def failing_rows(material: Material) -> tuple[Failing, ...]:
     """Every failing sample, in the order of the causes and then of the data."""
-    places = {cause: at for at, cause in enumerate(CAUSES)}
+    places = {cause: at for at, cause in enumerate(cause_names())}
     failing = material.failing
     own = material.samples.loc[failing.index, ["question", "answer"]]
     names = ("primary_cause", "sub_cause", "confidence", "evidence", "advice")
@@ -546,8 +544,6 @@ def _smallest(comparison: Comparison) -> float | None:
 MOST = 3
 #: Causes of a layer whose advice is written out.
 ADVICES = 3
-#: What blocks a release whatever the averages say.
-RED_LINE = "permission_leak"
 
 
 def actions(material: Material) -> tuple[Action, ...]:
@@ -556,17 +552,19 @@ def actions(material: Material) -> tuple[Action, ...]:
     layers = Counter[str]()
     for cause, n in primary.items():
         layers[layer_of(cause)] += n
-    ranked = sorted(layers, key=lambda layer: (layer != layer_of(RED_LINE), -layers[layer], LAYERS.index(layer)))
+    red = {rule.layer for rule in rules() if rule.red_line}
+    ranked = sorted(layers, key=lambda layer: (layer not in red, -layers[layer], LAYERS.index(layer)))
     return tuple(_action(layer, primary, len(material.failing)) for layer in ranked[:MOST])
 
 
 def _action(layer: str, primary: Counter[str], n_failing: int) -> Action:
     own = {cause: n for cause, n in primary.items() if layer_of(cause) == layer}
-    order = sorted(own, key=lambda cause: (-own[cause], CAUSES.index(cause)))
+    order = sorted(own, key=lambda cause: (-own[cause], cause_names().index(cause)))
     return Action(
         layer, _t(f"report.layer.{layer}"), sum(own.values()), n_failing,
         tuple((cause_title(cause), own[cause]) for cause in order),
-        tuple(advice(cause) for cause in order[:ADVICES]), RED_LINE in own,
+        tuple(advice(cause) for cause in order[:ADVICES]),
+        any((rule := rule_of(cause)) and rule.red_line for cause in own),
     )  # fmt: skip
 
 

@@ -82,11 +82,33 @@ class Support:
 class Facts:
     """Threshold-independent arrays of one evaluation (see the module's docstring)."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: Evidence, whole: Facts | None = None) -> None:
         self.evidence = evidence
         self.n = len(evidence)
+        self._whole = whole or self
         self._sides: dict[str, tuple[Claims, Support]] = {}
         self._kept: dict[Any, Any] = {}
+        self._under: tuple[Any, dict[Any, Any]] = (None, {})
+
+    def one(self, code: int) -> Facts:
+        """The facts of one sample, as part of its set."""
+        return Facts(self.evidence.one(code), self._whole)
+
+    def under(self, reading: Any) -> dict[Any, Any]:
+        """What was computed under the thresholds ``reading``; that of the thresholds before is forgotten."""
+        if self._under[0] != reading:
+            self._under = (reading, {})
+        return self._under[1]
+
+    @cached_property
+    def set_has_answers(self) -> bool:
+        """The set holds answers, so that a missing one is a failure of its sample."""
+        return bool(self._whole.answered.any())
+
+    @cached_property
+    def set_has_outcomes(self) -> bool:
+        """The set holds answers, or errors instead of them."""
+        return self.set_has_answers or bool(self._whole.errors.any())
 
     # -- what was recorded ------------------------------------------------------------------------------------------
 

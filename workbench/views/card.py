@@ -19,10 +19,12 @@ from markupsafe import Markup
 from workbench.data.schema import alternatives, judgements, none_if_missing
 from workbench.data.text.normalise import HAN_RUN, normalise_with_map
 from workbench.data.text.points import find_any
+from workbench.diagnosis.causes import NOT_FAILING, sign
 from workbench.diagnosis.queries import value_title
 from workbench.language import listed
 from workbench.language import text as _t
-from workbench.views.filtering import CHOICES, NOT_FAILING, explained, is_low, records
+from workbench.scoring.metrics import definition
+from workbench.views.filtering import CHOICES, explained, is_low, records
 from workbench.views.html import Mark, excerpt, h, join, marked, safe
 from workbench.views.plots import figure_png
 from workbench.views.session import VERDICTS
@@ -65,8 +67,8 @@ def _cause(found: Mapping[str, Any]) -> Markup:
         parts.append(f" · {cause_title(sub_cause)}")
     if failing and none_if_missing(found.get("confidence")) is not None:
         parts.append(h("span", f" ({found['confidence']:.2f})", cls="wb-light"))
-    sign, kind = ("✗ ", "wb-fail") if failing else ("✓ ", "wb-pass")
-    return h("span", sign if found["primary_cause"] != "not_checked" else "○ ", *parts, cls=f"wb-cause {kind}")
+    kind = "wb-fail" if failing else "wb-pass"
+    return h("span", f"{sign(found['primary_cause'])} ", *parts, cls=f"wb-cause {kind}")
 
 
 def _line(key: str, words: Any) -> Markup | None:
@@ -324,7 +326,8 @@ def scores_part(session: Session, sample_id: str) -> Markup:
 
 def _score_chip(session: Session, name: str, value: float) -> Markup:
     # The highest precision@k depends on how many documents are expected: one of one is 0.20 at k = 5, and no fault.
-    low = not name.startswith("precision@") and is_low(name, value, session.thresholds.low_cut(name))
+    known = definition(name)
+    low = not (known and known.bounded == "depth") and is_low(name, value, session.thresholds.low_cut(name))
     number = h("strong", score_text(value), cls="wb-bad" if low else "")
     return h("span", f"{metric_title(name)} ", number, " ✗" if low else "", cls="wb-chip")
 

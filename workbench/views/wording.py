@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from workbench.diagnosis import causes
 from workbench.language import has_text, numbers, sentences
 from workbench.language import text as _t
 from workbench.language.numbers import chance, count, missing, points, score
+from workbench.scoring import metrics
 
 __all__ = ["chance", "count", "missing", "points", "score", "sentences"]
 
@@ -44,12 +46,7 @@ def scale(highs: Iterable[float]) -> float:
 
 def metric_title(name: str) -> str:
     """The readable name of a metric: ``recall@5`` → "recall@5" / "召回率@5"; a user's own metric keeps its name."""
-    base, _, depth = name.partition("@")
-    key = f"metrics.{base}.name"
-    if not has_text(key):
-        return name
-    title = _t(key)
-    return f"{title}@{depth}" if depth else title
+    return metrics.title(name)
 
 
 def metric_reading(name: str) -> str:
@@ -60,7 +57,7 @@ def metric_reading(name: str) -> str:
 
 def cause_title(name: Any) -> str:
     """The readable name of a cause or sub-cause."""
-    return _t(f"causes.sub.{name}") if has_text(f"causes.sub.{name}") else named("causes", name)
+    return _t(f"causes.sub.{name}") if has_text(f"causes.sub.{name}") else causes.title(str(name))
 
 
 def state_title(name: Any) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from workbench.data.text.quantities import Quantity, quantities, same_quantity
 from workbench.data.text.normalise import KANA, Offsets, Span, normalise_with_map, unspaced
+from workbench.data.text.quantities import Quantity, quantities, same_quantity
 from workbench.language import Language, languages, pattern
 
 

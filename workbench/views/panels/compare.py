@@ -16,14 +16,17 @@ from markupsafe import Markup
 from workbench.api import open_evaluation
 from workbench.data.schema import none_if_missing
 from workbench.diagnosis.cause_inputs import PASSED
+from workbench.diagnosis.causes import NOT_FAILING
+from workbench.diagnosis.causes import sign as cause_sign
 from workbench.diagnosis.comparison import TESTS, Comparison, change_title, layer_title
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation
 from workbench.language import text as _t
 from workbench.language.numbers import chance, p_value, points, score
+from workbench.scoring.metrics import definition
 from workbench.views import plots
 from workbench.views.card import Card, FilterBar, ListPanel, claim_marks, document_name
-from workbench.views.filtering import NOT_FAILING, Filter, Slices, explained
+from workbench.views.filtering import Filter, Slices, explained
 from workbench.views.html import Fragment, Mark, excerpt, fragment, h, join, marked, picture, safe, table
 from workbench.views.plots import figure_png
 from workbench.views.widgets import Picture, Stepper, button, cut_slider, display, dropdown, markup, row, show
@@ -409,7 +412,7 @@ def _why(side: Side, sample_id: str) -> Markup:
     found = explained(side.slices, sample_id)
     failing = found["primary_cause"] not in NOT_FAILING
     kind = "wb-fail" if failing else "wb-pass"
-    sign = "✗ " if failing else "✓ " if found["primary_cause"] == "pass" else "○ "
+    sign = f"{cause_sign(found['primary_cause'])} "
     words = h("span", f" {found['evidence']}") if found.get("evidence") else None
     return h("p", h("span", sign, cause_title(found["primary_cause"]), cls=f"wb-cause {kind}"), words)
 
@@ -789,7 +792,7 @@ class Compare(ListPanel):
         from workbench.views.plots import trend
 
         frame = self.runs_table()
-        frame = frame[~frame["metric"].str.startswith("leaks")]
+        frame = frame[[not (known := definition(name)) or known.high <= 1 for name in frame["metric"]]]
         return trend(frame, {name: metric_words(name) for name in frame["metric"].unique()}, theme=theme)
 
     def _show_trend(self) -> None:

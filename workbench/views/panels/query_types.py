@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as W
 import numpy as np
 
+from workbench.diagnosis.causes import NOT_CHECKED
 from workbench.diagnosis.queries import Dimensions, Group, SampleOutcomes, dimension_title, grouped, value_title
 from workbench.diagnosis.slices import slices_of
 from workbench.diagnosis.statistics import wilson
@@ -242,7 +243,7 @@ class QueryTypes(ListPanel):
     def outcomes(self) -> SampleOutcomes:
         """What became of every sample under the thresholds in force."""
         causes = self.session.causes
-        return SampleOutcomes(causes.failing, causes.primary != "not_checked", causes.primary)
+        return SampleOutcomes(causes.failing, causes.primary != NOT_CHECKED, causes.primary)
 
     def _base(self) -> float:
         found = self.outcomes
