@@ -88,6 +88,11 @@ def terms(text: str) -> list[str]:
     return [term for word in content_words(text) or words(text) for term in word_terms(word)]
 
 
+def idf(n: int, total: int) -> float:
+    """BM25's inverse document frequency of a term that stands in ``n`` of ``total`` documents, > 0."""
+    return float(np.log(1 + (total - n + 0.5) / (n + 0.5)))
+
+
 class Lexical:
     """A BM25 index (Lucene's formula, k1 1.2, b 0.75).
 
@@ -124,8 +129,7 @@ class Lexical:
 
     def idf(self, term: str) -> float:
         """BM25's inverse document frequency, > 0; highest for a term that stands in no document."""
-        n = self.document_counts.get(term, 0)
-        return float(np.log(1 + (self.n - n + 0.5) / (n + 0.5)))
+        return idf(self.document_counts.get(term, 0), self.n)
 
     def scores(self, query: Iterable[str]) -> Floats:
         """BM25 score (n,) of every document, 0 where it shares no term with the query."""
