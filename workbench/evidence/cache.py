@@ -146,6 +146,13 @@ class Cache:
         self._opened: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._memory: sqlite3.Connection | None = None
 
+    @classmethod
+    def in_process(cls) -> Cache:
+        """A cache in memory, which ends with this object."""
+        cache = cls(os.devnull)
+        cache._memory = _memory()
+        return cache
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process gets the same file through connections of its own."""
         return (Cache, (self.folder, self.path.name))
@@ -339,8 +346,13 @@ class Cache:
                     self.path,
                     error,
                 )
-                self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-                self._memory.executescript(_SCHEMA)
+                self._memory = _memory()
+
+
+def _memory() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.executescript(_SCHEMA)
+    return connection
 
 
 def _inode(path: Path) -> tuple[int, int] | None:

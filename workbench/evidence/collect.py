@@ -67,8 +67,10 @@ def collect(
     for sample, (_, row) in zip(parsed, rows, strict=True):
         if cancelled is not None and cancelled():
             raise CancelledError("cancelled; what was judged is kept and will not be judged again")
-        seen.append(observe(sample, row, library))
-        _add_agreement(seen[-1], examined.evidence[sample.sample_id], agreement.get(sample.sample_id))
+        judged = examined.evidence[sample.sample_id]
+        unread = math.isnan(judged.declines) or math.isnan(judged.residual)
+        seen.append(observe(sample, row, library, read_refusal=unread))
+        _add_agreement(seen[-1], judged, agreement.get(sample.sample_id))
     items = [
         _Item(sample, examined.evidence[sample.sample_id], seen[i], _metadata(rows[i][1]))
         for i, sample in enumerate(parsed)

@@ -111,7 +111,9 @@ def _by_llm(samples: Sequence[Sample], judge: Any) -> dict[str, Consistency]:
     frame = sampled_consistency(judge, samples)
     columns: Mapping[str, list[Any]] = frame.to_dict("list")
     rows = zip(*(columns[name] for name in ("sample_id", "score", "method", "state", "reason")), strict=True)
-    return {sample_id: Consistency(score, f"{LLM}:{method}", state, why) for sample_id, score, method, state, why in rows}
+    return {
+        sample_id: Consistency(score, f"{LLM}:{method}", state, why) for sample_id, score, method, state, why in rows
+    }
 
 
 def facts_of(found: Consistency | None) -> dict[str, Any]:

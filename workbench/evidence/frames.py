@@ -318,7 +318,9 @@ def read_frames(folder: str | Path) -> Evidence:
         that are not in ``samples``.
     """
     if not is_evaluation(folder):
-        raise InputError(f"{folder}: no saved evaluation (it has no samples.parquet); give a folder that score --out wrote")
+        raise InputError(
+            f"{folder}: no saved evaluation (it has no samples.parquet); give a folder that score --out wrote"
+        )
     path = Path(folder)
     manifest = _manifest(path)
     with ThreadPoolExecutor() as pool:  # reading and unpacking are done outside the interpreter's lock

@@ -8,6 +8,7 @@ import fnmatch
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,12 @@ from workbench.data.text.refusals import refusal
 from workbench.data.text.sentences import CITATION_MARK, calls, json_body, prompt_lines, sentences
 from workbench.data.text.words import language, normalise, tokens
 from workbench.evidence.offline.words import Numbers
+from workbench.language import Language, languages
 
-# ------------------------------------------------------------------------------
-# Near-verbatim copies: runs of an answer's characters that stand in some documents and in none that it may use.
-
-
-#: Characters (letters and digits, no spaces) that make a copied run; Chinese carries more in each.
-RUN_LATIN = 24
-RUN_HAN = 10
+# ---------------------------------------------------------------- near-verbatim copies
+#
+# Runs of an answer's letters and digits that stand in some documents and in none that it may use. How long a run has to
+# be stands in the language's ``broken.toml``: a Chinese character carries more than a letter.
 
 #: Documents are indexed at every n-th character; a copy is found from this many characters beyond a run on.
 STRIDE = 3
@@ -72,23 +71,14 @@ class Copies:
 
 def _runs(text: str, stride: int = 1) -> set[str]:
     letters = "".join(c for c in normalise(text) if c.isalnum())
-    han = sum("\u4e00" <= c <= "\u9fff" for c in letters)
-    length = RUN_HAN if han * 3 >= len(letters) else RUN_LATIN
+    scripts = (item for item in languages() if item.script and len(item.script.findall(letters)) * 3 >= len(letters))
+    length = next(scripts, languages()[0]).table("broken").get("copied", 24)
     return {letters[i : i + length] for i in range(0, len(letters) - length + 1, stride)}
 
 
-# ------------------------------------------------------------------------------
-# Signs that an answer is broken in form: cut off, raw JSON or a tool call, an echo of the prompt, the wrong language.
+# ---------------------------------------------------------------- signs that an answer is broken in form
 
-
-_OPEN_END = re.compile(
-    r"[,，、:：;；(（\[【“‘—-]$|(?<!\S)[\"']$"
-    r"|(?:以及|并且|而且|或者|因为|由于|如果|但是|例如|包括|以便|为了|根据|关于|对于|但|而|或)$"
-    r"|(?<!\S)(?:and|or|the|a|an|of|to|with|for|in|is|are|that|which|by|from|at|as|but)$",
-    re.IGNORECASE,
-)
 _LAST_WORD = re.compile(r"\w$")
-_HAN = re.compile(r"[\u4e00-\u9fff]")
 _WORD = re.compile(r"(?<![\w-])[A-Za-z]{2,}(?![\w-])")
 #: What :func:`format_sign` can say.
 SIGNS = ("cut_off", "raw_json", "tool_call", "prompt_echo", "wrong_language")
@@ -103,7 +93,7 @@ def format_sign(sample: Sample, row: Mapping[str, Any]) -> str | None:
         return None
     if calls(answer):
         return "tool_call"
-    if json_body(answer) is not None and not _asks_for_json(sample.question):
+    if json_body(answer) is not None and "json" not in normalise(sample.question):
         return "raw_json"
     if prompt_lines().search(answer) and not prompt_lines().search(sample.question):
         return "prompt_echo"
@@ -112,43 +102,53 @@ def format_sign(sample: Sample, row: Mapping[str, Any]) -> str | None:
     return "wrong_language" if _wrong_language(sample.question, answer) else None
 
 
-def _asks_for_json(question: str) -> bool:
-    return "json" in normalise(question)
-
-
 def _cut_off(answer: str, row: Mapping[str, Any]) -> bool:
     usage = row.get("usage")
-    reason = usage.get("finish_reason") if isinstance(usage, Mapping) else None
-    if reason in _CUT_REASONS:
+    if isinstance(usage, Mapping) and usage.get("finish_reason") in _CUT_REASONS:
         return True
-    if answer.count("```") % 2:
-        return True
+    open_end, stop = _ends(languages())
     last = answer.splitlines()[-1].strip()
-    if _OPEN_END.search(last):
+    if answer.count("```") % 2 or open_end.search(last):
         return True
     # A longer text whose other sentences end in a stop, and whose last one does not.
-    ended = re.search(r"[。！？.!?]", answer[:-1]) is not None
     listed = re.match(r"[-*•\d|]", last) is not None or "\n" in answer
-    long = len(answer) > (20 if _HAN.search(answer) else 60)
-    return ended and long and not listed and _LAST_WORD.search(last) is not None and not _ends_as_unit(last)
+    written = next((item for item in languages() if item.script and item.script.search(answer)), languages()[0])
+    ended = stop.search(answer[:-1]) is not None and len(answer) > written.table("broken").get("long", 60)
+    # The last words may be a value, a link or an identifier rather than a broken sentence.
+    value = re.search(r"(?:https?://\S+|\S*[\d@/_#]\S*)$", last) is not None
+    return ended and not listed and _LAST_WORD.search(last) is not None and not value
 
 
-def _ends_as_unit(last: str) -> bool:
-    """The last words look like a value, a link or an identifier rather than a broken sentence."""
-    return re.search(r"(?:https?://\S+|\S*[\d@/_#]\S*)$", last) is not None
+@cache
+def _ends(known: tuple[Language, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What a whole text does not end in, and what a sentence ends in."""
+    tables = [(item, item.table("broken")) for item in known]
+    goes_on, stops = (re.escape("".join(str(table.get(name, "")) for _, table in tables)) for name in ("open", "stops"))
+    words = [
+        (r"(?<!\S)" if item.facts["spaced"] else "") + f"(?:{'|'.join(map(re.escape, table['never_last']))})$"
+        for item, table in tables
+        if "never_last" in table
+    ]
+    open_end = "|".join([rf"[,:;(\[“‘—{goes_on}-]$|(?<!\S)[\"']$", *words])
+    return re.compile(open_end, re.IGNORECASE), re.compile(f"[.!?{stops}]")
 
 
 def _wrong_language(question: str, answer: str) -> bool:
-    """Chinese asked and answered without Chinese, or the reverse; bare keywords and other languages tell nothing."""
-    asked, given = language(question), language(answer)
-    if asked == given or {asked, given} != {"zh", "en"}:
+    """Asked in one known language and answered in another; bare keywords and other languages tell nothing."""
+    known = {item.code: item for item in languages()}
+    asked, given = known.get(language(question)), known.get(language(answer))
+    if asked is None or given is None or asked is given or (asked.script and asked.script.search(answer)):
         return False
-    if asked == "zh":
-        return not _HAN.search(answer) and len(_WORD.findall(answer)) >= 6
-    return len(_WORD.findall(question)) >= 3 and len(_HAN.findall(answer)) >= 8
+    return _tells(asked, question, "asked_by") and _tells(given, answer, "told_by")
 
 
-# ------------------------------------------------------------------------------
+def _tells(item: Language, text: str, name: str) -> bool:
+    """Whether ``text`` has enough words or characters to tell that it is in the language."""
+    least = item.table("broken").get(name)
+    return least is not None and len((item.script or _WORD).findall(text)) >= least
+
+
+# ---------------------------------------------------------------- one sample
 
 
 @dataclass(slots=True)
@@ -181,8 +181,13 @@ class Observation:
     answer_share: list[float] = field(default_factory=list)
 
 
-def observe(sample: Sample, row: Mapping[str, Any], library: Library | None = None) -> Observation:
-    """Read one sample. ``row`` has its further fields (``citations, must_not_retrieve, expected_docs, usage``)."""
+def observe(
+    sample: Sample, row: Mapping[str, Any], library: Library | None = None, *, read_refusal: bool = True
+) -> Observation:
+    """Read one sample. ``row`` has its further fields (``citations, must_not_retrieve, expected_docs, usage``).
+
+    ``read_refusal``: False where a judge has said already whether the answer declines.
+    """
     contexts = sample.contexts or ()
     found = Observation(n_tokens=[len(tokens(c.text)) for c in contexts])
     found.points = [
@@ -194,7 +199,7 @@ def observe(sample: Sample, row: Mapping[str, Any], library: Library | None = No
     found.facts["text_must_not_retrieve"] = _banned(contexts, row.get("must_not_retrieve"))
     if sample.answer and sample.answer.strip():
         found.citations = _citations(sample, row, library)
-        found.facts |= _answer_facts(sample, row)
+        found.facts |= _answer_facts(sample, row, read_refusal)
         _leaks(found, sample, library)
     if sample.reference:
         found.facts |= _entity_facts("text_entities", sample.reference, contexts)
@@ -326,17 +331,16 @@ def _banned(contexts: Sequence[Context], patterns: Any) -> float | None:
 # -- figures of the answer ----------------------------------------------------------------------------------------------
 
 
-def _answer_facts(sample: Sample, row: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_facts(sample: Sample, row: Mapping[str, Any], read_refusal: bool) -> dict[str, Any]:
     answer, contexts = sample.answer or "", sample.contexts or ()
     bare = without_citations(answer)
-    declined = refusal(bare, sample.refusal_phrases, sample.question)
+    declined = refusal(bare, sample.refusal_phrases, sample.question) if read_refusal else None
     stated = quantities(bare)
     asked = Numbers((q, 0) for q in quantities(sample.question))
     new = [q for q in stated if not contains_quantity(asked.near(q), q)]
     shown = Numbers((q, 0) for c in contexts if c.prompted for q in quantities(c.text))
     return {
-        "text_declines": declined.refusing,
-        "text_residual": declined.left,
+        **({"text_declines": declined.refusing, "text_residual": declined.left} if declined else {}),
         "text_tokens": len(tokens(answer)),
         "text_hedges": len(hedges(answer)),
         "text_absolutes": len(absolutes(answer)),
