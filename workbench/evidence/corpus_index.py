@@ -19,6 +19,7 @@ from workbench.data.text.words import content_words, language, stem, stop_words,
 from workbench.evidence.cache import content_key
 from workbench.evidence.encoders.base import CachedEncoder, Encoder, encoder_identity
 from workbench.evidence.encoders.resolve import backgrounds_by_language, load_cached
+from workbench.language import languages
 
 # ------------------------------------------------------------------------------
 # Near-duplicates: documents that say nearly the same in nearly the same words, and so take each other's places.
@@ -376,7 +377,8 @@ class _Best:
 PROMPT = 16
 #: Share of function words from which on a Latin text is English.
 ENGLISH = 0.15
-_BY_SCRIPT = frozenset(("zh", "ja", "ko", "ru", "ar", "he", "th", "hi", "el", "other"))
+#: What is told by its script, beside the languages that are known.
+_BY_SCRIPT = frozenset(("ja", "ko", "ru", "ar", "he", "th", "hi", "el", "other"))
 
 #: ``progress(done, total)`` while texts are encoded.
 Progress = Callable[[int, int], None]
@@ -544,7 +546,7 @@ def spoken(text: str) -> str:
     identifier such as an error code has no language (``"other"``).
     """
     found = language(text)
-    if found in _BY_SCRIPT:
+    if found in _BY_SCRIPT or any(item.script and item.code == found for item in languages()):
         return found
     mine = words(text[:2000])
     if not any(word.isalpha() and len(word) > 1 for word in mine):
