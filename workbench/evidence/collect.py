@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.data.schema import NESTED_FIELDS, Corpus, Sample, SampleSet, to_sample
 from workbench.data.text.citations import Citation
@@ -20,9 +21,6 @@ from workbench.evidence.frames import COLUMNS, Evidence, encode, frame_of
 from workbench.evidence.judge import Judge, SampleEvidence
 from workbench.evidence.observe import Library, Observation, observe, support_of, without_citations
 from workbench.evidence.run import Examined, Progress, examine
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: What a sample's evidence says when no judge was asked.
 NOT_ASKED = "no judge was asked; choose one to fill this in"
@@ -117,8 +115,6 @@ _JUDGED = {
 
 
 def _samples(samples: SampleSet, items: Sequence[_Item], corpus: Corpus | None) -> pd.DataFrame:
-    import pandas as pd
-
     frame = samples.frame.drop(columns="contexts", errors="ignore").copy()
     frame.index = frame.index.astype("str")
     for name in frame.columns:
@@ -263,8 +259,6 @@ def _cited_sentence(answer: str, starts: Sequence[int], mark: Citation) -> int:
 
 
 def _support(items: Sequence[_Item]) -> pd.DataFrame:
-    import pandas as pd
-
     blocks = [block for item in items for block in (*_judged_cells(item), *_point_cells(item))]
     lengths = [len(block[3]) for block in blocks]
     if not sum(lengths):

@@ -14,13 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from workbench.errors import InputError
 from workbench.language import text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff]")
 _OTHER_PER_TOKEN = 3.5
@@ -192,8 +191,6 @@ class Plan:
 
     def frame(self) -> pd.DataFrame:
         """``rows`` as a frame."""
-        import pandas as pd
-
         return pd.DataFrame(list(self.rows), columns=["sample_id", "calls", "cached", "parts", "sent", "received"])
 
     def to_dict(self) -> dict[str, Any]:

@@ -21,7 +21,9 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import pandas as pd
 
 from workbench.data.files import Secret, redacted
 from workbench.data.record import Put, iterate
@@ -30,6 +32,8 @@ from workbench.data.text.reasoning import final_words
 from workbench.data.text.words import language as written_in
 from workbench.errors import InputError, JudgeError
 from workbench.evidence.cache import Cache, content_key
+from workbench.evidence.encoders.base import Encoder, encoder_identity
+from workbench.evidence.encoders.resolve import resolve_encoder
 from workbench.evidence.judge import SampleEvidence, failed
 from workbench.evidence.llm.budget import Budget, Plan, Price, Spending, estimate_tokens, price_of
 from workbench.evidence.llm.client import (
@@ -57,12 +61,6 @@ from workbench.evidence.llm.prompts import (
 from workbench.evidence.llm.replies import Problem, ReadClaim, Reply, read_part, read_questions, read_verification
 from workbench.evidence.offline.models import AnswerSimilarity
 from workbench.language import Language, codes, has_text, languages, text
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from workbench.evidence.encoders.base import Encoder
-
 
 # ---------------------------------------------------------------- asking one thing about one sample
 #
@@ -254,8 +252,6 @@ class Outcomes:
 
     def frame(self) -> pd.DataFrame:
         """``outcome, n, sample_ids, meaning`` (in the language in force), the most frequent first."""
-        import pandas as pd
-
         groups: dict[str, list[str]] = {}
         for sample_id, outcome in self._by_sample.items():
             groups.setdefault(outcome, []).append(sample_id)
@@ -743,8 +739,6 @@ class LLMJudge:
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder, loaded when it is first needed."""
-        from workbench.evidence.encoders.resolve import resolve_encoder
-
         return resolve_encoder(self._wanted_encoder)
 
     @property
@@ -760,8 +754,6 @@ class LLMJudge:
     @property
     def name(self) -> str:
         """Model, endpoint, prompts and every option that can change a verdict; never the key."""
-        from workbench.evidence.encoders.base import encoder_identity
-
         s = self.settings
         name = " ".join((
             self.method, f"at={self.endpoint.address}", f"prompts={self.prompt_hash}",
