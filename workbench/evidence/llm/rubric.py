@@ -53,11 +53,6 @@ def criterion(value: str | Criterion | Mapping[str, str]) -> Criterion:
     ------
     InputError
         For a name that is no preset, or a mapping without a name or without words.
-
-    Examples
-    --------
-    >>> criterion({"name": "politeness", "en": "The answer is polite."}).text("en")
-    'The answer is polite.'
     """
     if isinstance(value, Criterion):
         return value
