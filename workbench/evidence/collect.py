@@ -19,7 +19,7 @@ from workbench.evidence.consistency import METRIC, facts_of, sampled_consistenci
 from workbench.evidence.corpus_ranks import missed_column
 from workbench.evidence.frames import COLUMNS, Evidence, encode, frame_of
 from workbench.evidence.judge import Judge, SampleEvidence
-from workbench.evidence.observe import Library, Observation, observe, support_of, without_citations
+from workbench.evidence.observe import ChunkIndex, Observation, observe, without_citations
 from workbench.evidence.run import Examined, Progress, examine
 
 #: What a sample's evidence says when no judge was asked.
@@ -50,7 +50,7 @@ def collect(
     """
     rows = _rows(samples.frame)
     parsed = [to_sample(sample_id, row) for sample_id, row in rows]
-    library = Library(corpus) if corpus is not None else None
+    chunks = ChunkIndex(corpus) if corpus is not None else None
     if judge is None:
         skipped = {s.sample_id: SampleEvidence(s.sample_id, "skipped", NOT_ASKED) for s in parsed}
         examined = Examined(skipped, 0, 0)
@@ -64,7 +64,7 @@ def collect(
         judged = examined.evidence[sample.sample_id]
         # Refusals are read once: where a judge has said whether the answer declines, its words are not read again.
         unread = math.isnan(judged.declines) or math.isnan(judged.residual)
-        seen = observe(sample, row, library, read_refusal=unread)
+        seen = observe(sample, row, chunks, read_refusal=unread)
         # Agreement with other sampled answers, or why there is none though there are such answers.
         found = agreement.get(sample.sample_id)
         seen.facts |= facts_of(found)
@@ -301,7 +301,9 @@ def _point_cells(item: _Item) -> Iterable[tuple[Any, ...]]:
     contexts = item.sample.contexts or ()
     for point in item.seen.points:
         if point.side == "point" and contexts:
-            inside, across = support_of(point)
+            # Alone and stitched with the next chunk: 1 where the point stands, else 0 or missing.
+            inside = np.array([float(start >= 0) for start, _ in point.inside], dtype=np.float32)
+            across = np.array([1.0 if there else np.nan for there in point.across], dtype=np.float32)
             starts, ends = np.array(point.inside, dtype=np.int32).T
             zeros = np.zeros(len(contexts), dtype=np.float32)
             yield item.sample.sample_id, "point", point.number, inside, zeros, across, zeros, starts, ends
