@@ -180,17 +180,21 @@ def answer(value: Any) -> str | None:
     return _said(value, "assistant", "answer")
 
 
-def reference(value: Any) -> str | None:
-    """The ideal answer; several of them are joined by line breaks, empty is missing."""
+def references(value: Any) -> list[str] | None:
+    """The ideal answers: alternatives, of which one is enough. Empty strings and nulls are dropped, none left is missing.
+
+    A SQuAD object ``{"text": [...]}`` is such a list.
+    """
     value = plain(value)
     if isinstance(value, str) and looks_structured(value) and value.lstrip().startswith(("['", '["', "[]")):
         value = _list_or_text(value)
     if isinstance(value, Mapping):
-        return filled_text(_inner(value, ("answer", "text", "output", "response", "reference", "content")))
+        value = _inner(value, ("answer", "text", "output", "response", "reference", "content"))
     if isinstance(value, Sequence) and not isinstance(value, str):
-        parts = [part for part in (reference(item) for item in value) if part]
-        return "\n".join(dict.fromkeys(parts)) or None
-    return filled_text(value)
+        parts = [part for item in value for part in references(item) or ()]
+    else:
+        parts = [part] if (part := filled_text(value)) else []
+    return list(dict.fromkeys(parts)) or None
 
 
 def _inner(value: Mapping[str, Any], keys: Sequence[str]) -> Any:

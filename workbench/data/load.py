@@ -57,7 +57,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "question": fields.question,
     "answer": fields.answer,
     "contexts": contexts,
-    "reference": fields.reference,
+    "reference": fields.references,
     "expected_docs": fields.expected_docs,
     "must_not_retrieve": fields.ids,
     "must_include": fields.phrases,
@@ -515,6 +515,11 @@ def _columns(fields: Fields, kept: list[int]) -> dict[str, Any]:
     for name in SAMPLE_FIELDS:
         values = fields.column(name)
         picked = [values[at] for at in kept]
+        if name == "reference":
+            several = [value if value and len(value) > 1 else None for value in picked]
+            picked = [value[0] if value else None for value in picked]
+            if any(several):
+                frame["references"] = objects(several)
         frame[name] = _floats(values, kept) if name == "latency_ms" else objects(picked)
     for name, values in fields.own.items():
         picked = [values[at] for at in kept]
