@@ -43,6 +43,12 @@ class Evaluation:
         Shown in titles; from ``name=`` or the file's or folder's stem.
     path
         The folder it was saved to or loaded from, or None.
+
+    Examples
+    --------
+    >>> evaluation = wb.load_evaluation("evaluations/baseline")
+    >>> len(evaluation), len(evaluation[0]), "faithfulness" in evaluation.metrics
+    (80, 1, True)
     """
 
     def __init__(
@@ -254,6 +260,11 @@ def load_evaluation(
     ------
     InputError
         When it is no evaluation or damaged.
+
+    Examples
+    --------
+    >>> len(wb.load_evaluation("evaluations/baseline"))
+    80
     """
     evidence = read_frames(folder)
     path = Path(folder)
