@@ -37,7 +37,7 @@ def _evaluated(order: str, expected: str, retrieved: int, with_corpus: bool) -> 
         "contexts": [*chunks[:retrieved], chunks[3]], "expected_docs": [chunks[0]["doc_id"]], **EXPECTED[expected],
     }  # fmt: skip
     corpus = [{**chunk.get("metadata", {}), **chunk} for chunk in chunks] if with_corpus else None
-    found = wb.evaluate(wb.load_samples([row]), corpus=corpus, encoder="none").failures()
+    found = wb.evaluate(wb.load_samples([row]), corpus=corpus, encoder="none", progress=False).failures()
     return found["primary_cause"].iloc[0]
 
 

@@ -1,11 +1,11 @@
 """Fit the model of refusals on collections of answers whose clauses are marked.
 
-``python -m workbench.training.refusals tests/data/refusals --negatives FILE …`` writes ``refusal_model.json`` of each
-language. A collection is a text file for each style of writing, ``en-legal.txt``: an answer a line, ``^`` before what refuses,
-``~`` before what fills, ``§`` (or nothing, at the start of a line) before what states; the question and a tab before the
-answer where it is known. ``--negatives``: files of SQuAD form or JSON Lines with ``text`` or a list ``evidence`` (WiCE),
-all of whose sentences state. ``--held-out STYLE …``: styles left out of a first fit, on which precision and recall are
-reported.
+``python -m workbench.training.refusals tests/data/refusals --negatives FILE …`` writes each language's
+``refusal_model.json``. A collection is a text file for each style of writing, ``en-legal.txt``: an answer a line, ``^`` before
+what refuses, ``~`` before what fills, ``§`` (or nothing, at the start of a line) before what states; the question and a tab
+before the answer where it is known. ``--negatives``: files of SQuAD form or JSON Lines with ``text`` or a list ``evidence``
+(WiCE), all of whose sentences state. ``--held-out STYLE …``: styles left out of a first fit, on which precision and recall
+are reported.
 """
 
 from __future__ import annotations

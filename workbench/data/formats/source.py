@@ -85,8 +85,8 @@ def _gunzip(shown: str, content: bytes) -> bytes:
 def decode(content: bytes) -> tuple[str, list[Remark]]:
     """The text of ``content`` and warnings about how it was decoded.
 
-    A byte order mark decides; else UTF-8; else an encoding of a known language (a warning); else UTF-8 with U+FFFD for
-    what is broken (a warning that names the first line).
+    A byte order mark decides; else UTF-8; else an encoding of a known language (a warning); else UTF-8 with U+FFFD for what
+    is broken (a warning that names the first line).
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):

@@ -8,8 +8,9 @@ text once for many points.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from workbench.data.text.normalise import KANA, Offsets, Span, normalise_with_map, unspaced
@@ -67,14 +68,22 @@ class _Point:
 
 @lru_cache(maxsize=16384)
 def _point(point: str) -> _Point:
-    folded, _ = _compact(*normalise_with_map(point))
-    folded = folded.strip(" 。，；.,;:：!！\"'“”")
-    return _Point(folded, _parts(folded))
+    bare = point.strip(" 。，；.,;:：!！\"'“”")
+    folded, offsets = _compact(*normalise_with_map(bare))
+    return _Point(folded.strip(" 。，；.,;:：!！\"'“”"), _parts(folded, _moved(quantities(bare), offsets)))
 
 
-def _parts(folded: str) -> tuple[str | Quantity, ...] | None:
+def _moved(found: list[Quantity], offsets: Offsets) -> list[Quantity]:
+    """Quantities of an original text, which knows case and superscripts, at their places in the folded one."""
+    if offsets.starts is None or offsets.ends is None:
+        return found
+    starts, ends = offsets.starts, offsets.ends
+    placed = ((q, bisect_left(starts, q.start), bisect_right(ends, q.end)) for q in found)
+    return [replace(q, start=start, end=end) for q, start, end in placed if start < end]
+
+
+def _parts(folded: str, found: list[Quantity]) -> tuple[str | Quantity, ...] | None:
     """Literal pieces and quantities in turn; None without any quantity."""
-    found = quantities(folded)
     if not found:
         return None
     pieces: list[str | Quantity] = []
@@ -152,7 +161,7 @@ class Matcher:
 
     def _known_quantities(self) -> list[Quantity]:
         if self._quantities is None:
-            self._quantities = quantities(self._folded)
+            self._quantities = _moved(quantities(self._text), self._offsets)
         return self._quantities
 
     def _before(self, head: str, at: int) -> int | None:

@@ -278,12 +278,10 @@ def clause(segment: str) -> Clause:
 
 @lru_cache(maxsize=65536)
 def _clause(segment: str, known: tuple[Language, ...]) -> Clause:
-    own = written_in(folded(segment))
-    model = _own_coefficients(own)
-    if model is None:
-        refusing = "|".join(own.table("refusals").get("refuses", ())) or "(?!)"
-        return _MATCHED if re.search(refusing, folded(segment)) else _UNMATCHED
-    return weighed(features(segment), model["clause"])
+    if pattern("refusals", "«refuses»").search(folded(segment)):
+        return _MATCHED
+    model = _own_coefficients(written_in(folded(segment)))
+    return _UNMATCHED if model is None else weighed(features(segment), model["clause"])
 
 
 def weighed(found: set[str], model: Mapping[str, Any]) -> Clause:

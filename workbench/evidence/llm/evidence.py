@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # A model gives one verdict for a claim. Which number, name or word of an unsupported claim is the wrong one is seen by
 # looking it up: a part that stands in no context has support 0. Every part of a supported claim has support 1.
 
-_QUANTITIES = frozenset(("number", "percent", "money", "date", "time", "duration", "version", "ordinal"))
+_QUANTITIES = frozenset(("number", "percent", "money", "date", "time", "duration", "version", "ordinal", "phone"))
 
 
 class Texts:
