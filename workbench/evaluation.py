@@ -99,7 +99,9 @@ class Evaluation:
         KeyError
             When no sample has this id.
         """
-        return self._over(self.view.one(int(self.evidence.ids.get_loc(sample_id))))
+        small = self._over(self.view.one(int(self.evidence.ids.get_loc(sample_id))))
+        small.path = None  # it was never saved
+        return small
 
     def head(self, n: int = 5) -> pd.DataFrame:
         """The first ``n`` samples as a table: question, answer, whether it passed, cause, and the metrics begun with."""
