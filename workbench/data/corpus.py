@@ -172,6 +172,11 @@ def load_corpus(source: Any, *, mapping: Mapping[str, str] | None = None) -> Cor
     ------
     InputError
         When the source cannot be read or has no column of texts.
+
+    Examples
+    --------
+    >>> len(wb.load_corpus("corpus.jsonl"))
+    320
     """
     if isinstance(source, Corpus):
         return source

@@ -121,6 +121,12 @@ def check(
     ------
     InputError
         When ``k`` < 1.
+
+    Examples
+    --------
+    >>> found = wb.check(wb.load_samples("runs/baseline.jsonl"))
+    >>> "level" in found.columns
+    True
     """
     if k < 1:
         raise InputError(f"k={k}: must be 1 or more")

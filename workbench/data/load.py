@@ -411,6 +411,12 @@ def load_samples(
     ------
     InputError
         When the source cannot be read or is no sample set; with ``strict``, when anything was wrong with any row.
+
+    Examples
+    --------
+    >>> samples = wb.load_samples("runs/baseline.jsonl")
+    >>> len(samples), samples.n_read
+    (80, 80)
     """
     if isinstance(source, SampleSet):
         source = source.frame

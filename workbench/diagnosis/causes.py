@@ -420,7 +420,6 @@ def cause(
 
     Examples
     --------
-    >>> import workbench as wb
     >>> @wb.cause("too_short", title="too short", advice="Ask for full sentences.", before="omission")
     ... def too_short(inputs):
     ...     return [len(answer or "") < 10 for answer in inputs.evidence.plain("answer")]

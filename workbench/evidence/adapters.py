@@ -53,6 +53,10 @@ def recorded_judgements(source: str | Path) -> pd.DataFrame:
     ------
     InputError
         When the file holds no such judgements.
+
+    Examples
+    --------
+    >>> wb.recorded_judgements("deepeval_results.json")  # doctest: +SKIP
     """
     import pandas as pd
 
@@ -199,6 +203,10 @@ def with_ragas(samples: SampleSet, metrics: Sequence[Any] = METRICS, **options: 
     """The samples with RAGAS's scores among ``recorded_scores``, where every panel shows them beside ours.
 
     Options are those of :func:`ragas_scores`, as are the errors raised.
+
+    Examples
+    --------
+    >>> wb.with_ragas(samples, llm=llm)  # doctest: +SKIP
     """
     import pandas as pd
 

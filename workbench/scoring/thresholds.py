@@ -72,7 +72,6 @@ class Thresholds:
 
     Examples
     --------
-    >>> import workbench as wb
     >>> wb.Thresholds(k=3).replace(support=0.6).support
     0.6
     """

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.data.files import write_bytes
 from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
-from workbench.language import suggest_language
+from workbench.language import main_language, suggest_language
 from workbench.language import text as _t
 from workbench.scoring.thresholds import Thresholds
 from workbench.views.filtering import CauseTable, Filter, Slices, facets, light_samples, matching, search_texts
@@ -327,6 +327,11 @@ class Session:
     ----------
     notes
         Lines that a panel shows: what was restored, what could not be saved.
+
+    Examples
+    --------
+    >>> session = wb.Session(wb.open("runs/baseline"))  # doctest: +SKIP
+    >>> wb.panels.low_scores(session)  # doctest: +SKIP
     """
 
     def __init__(self, evaluation: Any, path: str | Path | None = None) -> None:
@@ -340,7 +345,7 @@ class Session:
         own = getattr(evaluation, "path", None)
         folder = Path(path) if path is not None else Path(own) / "session" if own is not None else None
         self._journal = Journal(folder) if folder is not None else None
-        suggest_language(_main_language(self.facets))
+        suggest_language(main_language(self.samples["question"]))
         self._restore()
 
     # ------------------------------------------------------------ what is in force
@@ -656,11 +661,6 @@ class Session:
 def _scoring(thresholds: Thresholds) -> Thresholds:
     """The thresholds without those that no score depends on: low scores and targets."""
     return thresholds.replace(low_score=0.5, low_scores={}, targets={})
-
-
-def _main_language(known: pd.DataFrame) -> str:
-    chinese = int((known["language"] == "zh").sum())
-    return "zh" if chinese > 0.6 * len(known) else "en"
 
 
 def _now() -> str:

@@ -50,6 +50,10 @@ def load_trec(*, qrels: str | os.PathLike[str] | None = None, run: str | os.Path
 
     Raises :class:`InputError`, naming file and row, for a file that cannot be read, is empty, or has a line with
     another number of fields or a score or grade that is no number.
+
+    Examples
+    --------
+    >>> qrels, run = wb.load_trec(qrels="qrels.txt", run="run.txt")  # doctest: +SKIP
     """
     if qrels is None and run is None:
         raise InputError("give load_trec a qrels file, a run file or both: load_trec(qrels='a.qrels', run='a.run')")

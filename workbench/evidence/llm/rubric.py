@@ -99,6 +99,10 @@ def rate(
         For a criterion or a judge that is not known.
     JudgeError
         As :meth:`LLMJudge.examine` does.
+
+    Examples
+    --------
+    >>> wb.rate("llm:MODEL", samples, "faithfulness")  # doctest: +SKIP
     """
     import pandas as pd
 

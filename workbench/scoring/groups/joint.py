@@ -58,12 +58,11 @@ SIGN_METRICS = (
 def compute_signs(view: View) -> dict[str, Scored]:
     """All metrics of this group."""
     facts, number = view.facts, view.facts.evidence.number
-    fields = ((facts.unreadable("answer"), INPUT_ERROR), (~facts.answered, UNDEFINED))
+    fields = view.fields("answer")
     tokens = number("text_tokens")
     found = {
         "self_consistency": with_states(
-            _pairs(view), *fields, (facts.skipped("claims", "conflicts"), SKIPPED),
-            (facts.failed("claims", "conflicts"), JUDGE_ERROR),
+            _pairs(view), *fields, *view.judged(np.zeros(view.n), "claims", "conflicts")
         ),
         "hedging": with_states(100 * ratio(number("text_hedges"), tokens), *fields),
         "overconfidence": with_states(100 * ratio(number("text_absolutes"), tokens), *fields),
@@ -192,11 +191,8 @@ def _consistency(view: View) -> Scored:
     by_relevance = [(mask & ~facts.judged, state) for mask, state in relevance_known(view)]
     return with_states(
         ratio(count(claims.code, supported & right, view.n), count(claims.code, supported, view.n)),
-        (facts.unreadable("answer", "contexts"), INPUT_ERROR),
-        (~facts.recorded, NOT_APPLICABLE),
-        (~facts.answered, UNDEFINED),
-        (facts.skipped("claims", "support"), SKIPPED),
-        (facts.failed("claims", "support") | (count(claims.code, broken, view.n) > 0), JUDGE_ERROR),
+        *view.fields("answer", "contexts"),
+        *view.judged(count(claims.code, broken, view.n), "claims", "support"),
         *by_relevance,
     )
 
