@@ -53,14 +53,15 @@ class Evaluation:
         name: str = "evaluation",
         metrics: str | Iterable[str] | None = None,
         path: Path | None = None,
-        facts: Facts | None = None,
+        view: View | None = None,
     ) -> None:
         self.evidence = evidence
         self.thresholds = thresholds or Thresholds()
         self.name = name
         self.path = path
         self._chosen = tuple(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, str) else metrics
-        self._facts = facts or Facts(evidence)
+        #: Facts under the thresholds in force: what metrics and causes are computed from.
+        self.view = view or View(Facts(evidence), self.thresholds)
         self._causes: Causes | None = None
         self.metrics = chosen(self._chosen, self.thresholds.k)
 
@@ -92,15 +93,7 @@ class Evaluation:
         KeyError
             When no sample has this id.
         """
-        small = Evaluation.__new__(Evaluation)
-        code = int(self.evidence.ids.get_loc(sample_id))
-        small.__dict__.update(
-            name=self.name, thresholds=self.thresholds, path=self.path, metrics=self.metrics, _chosen=self._chosen,
-            _causes=None, view=self.view.one(code),
-        )  # fmt: skip
-        small._facts = small.view.facts
-        small.evidence = small._facts.evidence
-        return small
+        return self._over(self.view.one(int(self.evidence.ids.get_loc(sample_id))))
 
     def head(self, n: int = 5) -> pd.DataFrame:
         """The first ``n`` samples as a table: question, answer, whether it passed, cause, and the metrics begun with."""
@@ -129,11 +122,6 @@ class Evaluation:
     def manifest(self) -> dict[str, Any]:
         """How the evidence came about: judge, encoder, data hash, versions, times, counts."""
         return self.evidence.manifest
-
-    @cached_property
-    def view(self) -> View:
-        """Facts under the thresholds in force: what metrics and causes are computed from."""
-        return View(self._facts, self.thresholds)
 
     @cached_property
     def samples(self) -> SampleSet:
@@ -218,8 +206,12 @@ class Evaluation:
 
     def with_thresholds(self, thresholds: Thresholds) -> Evaluation:
         """The same evidence under other thresholds; nothing is judged anew."""
-        return Evaluation(self.evidence, thresholds, name=self.name, metrics=self._chosen, path=self.path,
-                          facts=self._facts)  # fmt: skip
+        return self._over(self.view.under(thresholds))
+
+    def _over(self, view: View) -> Evaluation:
+        """This evaluation with another view."""
+        evidence = view.facts.evidence
+        return Evaluation(evidence, view.t, name=self.name, metrics=self._chosen, path=self.path, view=view)
 
     def save(self, folder: str | Path) -> Path:
         """Write everything to ``folder``, whole or not at all; ``session/`` of an evaluation already there is kept.

@@ -14,6 +14,7 @@ import pytest
 import workbench as wb
 from tests.scripted import evidence, random_rows, random_script
 from tests.two_runs import RIGHT, WRONG, case, run, script, two_runs
+from workbench.api import compare_many
 from workbench.diagnosis.causes import LAYERS, cause_names, rules
 from workbench.diagnosis.comparison import Comparison
 from workbench.evidence.frames import Evidence, frame_of
@@ -309,7 +310,7 @@ def test_unknown_correction_is_an_input_error(pair):
 
 def test_a_table_over_three_runs_is_on_the_samples_that_all_have(pair):
     third = run([case("a"), case("b"), case("c"), case("d"), case("x")], "third")
-    table = wb.compare_many([*pair, third], metrics=["passed", "recall@5"])
+    table = compare_many([*pair, third], metrics=["passed", "recall@5"])
     assert table["run"].tolist() == ["before", "after", "third"] * 2 and (table["n"] == 4).all()
     passed = table[table["metric"] == "passed"].set_index("run")
     assert passed["mean"].to_dict() == {"before": 0.5, "after": 0.25, "third": 1.0}
@@ -318,7 +319,7 @@ def test_a_table_over_three_runs_is_on_the_samples_that_all_have(pair):
 
 
 def test_two_runs_of_the_same_name_are_told_apart_and_one_is_too_few(pair):
-    assert set(wb.compare_many([pair[0], pair[0]])["run"]) == {"before 1", "before 2"}
-    assert set(wb.compare_many({"old": pair[0], "new": pair[1]})["run"]) == {"old", "new"}
+    assert set(compare_many([pair[0], pair[0]])["run"]) == {"before 1", "before 2"}
+    assert set(compare_many({"old": pair[0], "new": pair[1]})["run"]) == {"old", "new"}
     with pytest.raises(wb.InputError, match="at least two"):
-        wb.compare_many([pair[0]])
+        compare_many([pair[0]])

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.diagnosis.queries import Dimension, Dimensions, dimension_title, outcomes, value_title
+from workbench.diagnosis.statistics import SEED
 from workbench.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -40,7 +41,6 @@ NEARLY_THE_SAME = 0.8
 MOST_COMPARED = 400
 #: What a slice must still show outside the slices listed before it.
 LEFT_OVER = 0.01
-SEED = 20240501
 
 
 class Totals(NamedTuple):

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,11 +20,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.data.text.normalise import normalise
+from workbench.data.text.normalise import normalise, unspaced
 from workbench.data.text.words import char_ngrams, content_words, stem, words
-from workbench.diagnosis.queries import outcomes, questions_of, sample_frame
+from workbench.diagnosis.queries import LONGEST, outcomes, questions_of, sample_frame
 from workbench.diagnosis.statistics import Z
-from workbench.evidence.corpus_index import CorpusIndex, Floats, dice
+from workbench.evidence.corpus_index import CorpusIndex, Floats, dice, idf
 from workbench.evidence.corpus_ranks import Miss, as_corpus, find_misses, with_ids
 from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.encoders.resolve import percentile
@@ -42,7 +42,6 @@ TERM_COLUMNS = ("term", "n", "n_failing", "rate", "base_rate", "share_failing", 
            "p_value", "q_value")  # fmt: skip
 #: Weight of the prior, in questions on each side.
 PRIOR = 10.0
-_QUESTION_CUT = 2000
 
 
 class LogOdds(NamedTuple):
@@ -109,7 +108,7 @@ def terms_of(questions: Iterable[str], chosen: ArrayLike, *, min_n: int = 3, top
     from scipy.stats import false_discovery_control, norm
 
     own = np.asarray(chosen, dtype=bool)
-    words = pd.Series([list(set(content_words(text[:_QUESTION_CUT]))) for text in questions], dtype=object).explode()
+    words = pd.Series([list(set(content_words(text[:LONGEST]))) for text in questions], dtype=object).explode()
     counts = pd.crosstab(words, own[words.index]).reindex(columns=[False, True], fill_value=0)
     counts = counts[counts.sum(axis=1) >= min_n]
     n, n_failing = len(own), int(own.sum())
@@ -164,11 +163,9 @@ def _join(run: Sequence[str]) -> str:
     return joined
 
 
-@lru_cache(maxsize=65536)
 def _unspaced(text: str) -> bool:
     """Whether a text stands wholly in a script that does not part words by spaces."""
-    scripts = [item.script for item in languages() if item.script and not item.facts["spaced"]]
-    return bool(text) and any(not script.sub("", text) for script in scripts)
+    return re.fullmatch(f"[{unspaced()}]+", text) is not None
 
 
 def _script(text: str) -> str:
@@ -365,9 +362,8 @@ class Vocabulary:
         return self._counts[term]
 
     def idf(self, term: str) -> float:
-        """ln(1 + (N − n + ½) / (n + ½)) > 0, n of the N documents holding the term."""
-        n, total = self.count(term), len(self.index)
-        return float(np.log(1 + (total - n + 0.5) / (n + 0.5)))
+        """BM25's inverse document frequency, > 0; highest for a term that stands in no document."""
+        return idf(self.count(term), len(self.index))
 
 
 def stands(term: str, found: frozenset[str], text: str) -> bool:

@@ -19,6 +19,7 @@ from workbench.data.text.words import content_words, language, stem, stop_words,
 from workbench.evidence.cache import content_key
 from workbench.evidence.encoders.base import CachedEncoder, Encoder, encoder_identity
 from workbench.evidence.encoders.resolve import backgrounds_by_language, load_cached
+from workbench.language import languages
 
 # ------------------------------------------------------------------------------
 # Near-duplicates: documents that say nearly the same in nearly the same words, and so take each other's places.
@@ -88,6 +89,11 @@ def terms(text: str) -> list[str]:
     return [term for word in content_words(text) or words(text) for term in word_terms(word)]
 
 
+def idf(n: int, total: int) -> float:
+    """BM25's inverse document frequency of a term that stands in ``n`` of ``total`` documents, > 0."""
+    return float(np.log(1 + (total - n + 0.5) / (n + 0.5)))
+
+
 class Lexical:
     """A BM25 index (Lucene's formula, k1 1.2, b 0.75).
 
@@ -124,8 +130,7 @@ class Lexical:
 
     def idf(self, term: str) -> float:
         """BM25's inverse document frequency, > 0; highest for a term that stands in no document."""
-        n = self.document_counts.get(term, 0)
-        return float(np.log(1 + (self.n - n + 0.5) / (n + 0.5)))
+        return idf(self.document_counts.get(term, 0), self.n)
 
     def scores(self, query: Iterable[str]) -> Floats:
         """BM25 score (n,) of every document, 0 where it shares no term with the query."""
@@ -372,7 +377,8 @@ class _Best:
 PROMPT = 16
 #: Share of function words from which on a Latin text is English.
 ENGLISH = 0.15
-_BY_SCRIPT = frozenset(("zh", "ja", "ko", "ru", "ar", "he", "th", "hi", "el", "other"))
+#: What is told by its script, beside the languages that are known.
+_BY_SCRIPT = frozenset(("ja", "ko", "ru", "ar", "he", "th", "hi", "el", "other"))
 
 #: ``progress(done, total)`` while texts are encoded.
 Progress = Callable[[int, int], None]
@@ -540,7 +546,7 @@ def spoken(text: str) -> str:
     identifier such as an error code has no language (``"other"``).
     """
     found = language(text)
-    if found in _BY_SCRIPT:
+    if found in _BY_SCRIPT or any(item.script and item.code == found for item in languages()):
         return found
     mine = words(text[:2000])
     if not any(word.isalpha() and len(word) > 1 for word in mine):

@@ -14,7 +14,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -106,11 +106,15 @@ def language_of(code: str | None = None) -> Language:
     return _known.get(code or _current) or _known["en"]
 
 
-@cache
 def words_of(table: str, *path: str) -> dict[str, tuple[str, ...]]:
     """Lists of words by name, those of all languages together, English first: section ``path`` of their ``table``."""
+    return _words(languages(), table, path)
+
+
+@lru_cache(maxsize=64)
+def _words(known: tuple[Language, ...], table: str, path: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for language in languages():
+    for language in known:
         section = language.table(table)
         for name in path:
             section = section.get(name, {})
@@ -132,7 +136,6 @@ def add_language(code: str, folder: str | Path) -> Language:
     if code in ("en", "zh"):
         raise InputError(f"language {code!r} is in the package already; choose another code")
     _known[code] = Language(code, Path(folder))
-    words_of.cache_clear()
     return _known[code]
 
 

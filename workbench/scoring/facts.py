@@ -88,17 +88,10 @@ class Facts:
         self._whole = whole or self
         self._sides: dict[str, tuple[Claims, Support]] = {}
         self._kept: dict[Any, Any] = {}
-        self._under: tuple[Any, dict[Any, Any]] = (None, {})
 
     def one(self, code: int) -> Facts:
         """The facts of one sample, as part of its set."""
         return Facts(self.evidence.one(code), self._whole)
-
-    def under(self, reading: Any) -> dict[Any, Any]:
-        """What was computed under the thresholds ``reading``; that of the thresholds before is forgotten."""
-        if self._under[0] != reading:
-            self._under = (reading, {})
-        return self._under[1]
 
     @cached_property
     def set_has_answers(self) -> bool:

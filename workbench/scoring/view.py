@@ -146,17 +146,20 @@ Result = TypeVar("Result")
 
 
 class View:
-    """Facts under thresholds: verdicts and per-context relevance, computed once for all metrics of one setting.
-
-    What groups computed is kept with the facts for as long as no threshold moves that they read, so that moving a low
-    score or a target computes no metric again.
-    """
+    """Facts under thresholds: verdicts and per-context relevance, computed once for all metrics of one setting."""
 
     def __init__(self, facts: Facts, thresholds: Thresholds) -> None:
         self.facts = facts
         self.t = thresholds
         self.n = facts.n
-        self._done = facts.under(thresholds.reading)
+        self._done: dict[Any, Any] = {}
+
+    def under(self, thresholds: Thresholds) -> View:
+        """The view under other thresholds; one that moves only low scores or targets computes no metric again."""
+        moved = View(self.facts, thresholds)
+        if thresholds.reading == self.t.reading:
+            moved._done = self._done
+        return moved
 
     def once(self, compute: Callable[[View], Result]) -> Result:
         """What ``compute`` makes of this view, computed when first asked for. Arrays of it have one element a sample."""
@@ -168,7 +171,7 @@ class View:
     def one(self, code: int) -> View:
         """The view of one sample alone; what was computed for all of them is cut, not computed again."""
         small = View(self.facts.one(code), self.t)
-        small._done.update({compute: _cut(result, code) for compute, result in self._done.items()})
+        small._done = {compute: _cut(result, code) for compute, result in self._done.items()}
         return small
 
     @cached_property

@@ -597,7 +597,7 @@ class Session:
         before = self._state
         changed = {name for name in names if getattr(before, name) != getattr(after, name)}
         if "thresholds" in changed:
-            self._derive(self._opened if after.thresholds is None else self._opened.with_thresholds(after.thresholds))
+            self._derive(self._opened if after.thresholds is None else self.evaluation.with_thresholds(after.thresholds))
         if record:
             self._history = [*self._history[1 - HISTORY :], before]
         self._state = after

@@ -539,7 +539,7 @@ class Batch:
         endpoint = Endpoint(settings, pace, self.spending, self.cache)
         endpoint.open()
         asker = Asker(endpoint, ReplyCache(self.cache, settings), self.spending)
-        job = _Job(iter(items), one, put, fail, _Guard(len(items), settings))
+        job = _Job(iter(items), one, put, fail, min(FATAL_IN_A_ROW, len(items)))
         n_workers = min(settings.workers, max(1, len(items)))
         workers = [asyncio.create_task(self._worker(job, asker)) for _ in range(n_workers)]
         stopper = asyncio.create_task(self._stop_when_cancelled(job))
@@ -566,14 +566,14 @@ class Batch:
                 continue
             try:
                 job.put(await self._unless_cancelled(job, item, asker))
-                job.guard.succeeded()
+                job.succeeded()
             except _Cancelled:
                 job.put(job.fail(item, "cancelled", "skipped"))
             except BudgetSpent as spent:
                 job.put(job.fail(item, f"budget: {spent}", "skipped"))
             except CallError as error:
                 job.put(job.fail(item, str(error)))
-                job.guard.failed(error)
+                job.failed(error, self.settings)
 
     async def _unless_cancelled(self, job: _Job, item: Any, asker: Asker) -> Any:
         """``job.one(item, asker)``; :class:`_Cancelled` when it was broken off, which the worker survives."""
@@ -639,37 +639,29 @@ class _Cancelled(Exception):
 
 @dataclass
 class _Job:
-    """What the workers share."""
+    """What the workers share. It stops a batch whose every call would fail."""
 
     waiting: Iterator[Any]
     one: Callable[[Any, Asker], Awaitable[Any]]
     put: Put
     fail: Callable[..., Any]
-    guard: _Guard
+    limit: int
     running: set[asyncio.Future[Any]] = field(default_factory=set)
-
-
-class _Guard:
-    """Stops a batch whose every call would fail."""
-
-    def __init__(self, n_samples: int, options: EndpointOptions) -> None:
-        self._limit = min(FATAL_IN_A_ROW, n_samples)
-        self._options = options
-        self._in_a_row = 0
-        self._judged = 0
+    in_a_row: int = 0
+    judged: int = 0
 
     def succeeded(self) -> None:
         """A sample was judged."""
-        self._in_a_row = 0
-        self._judged += 1
+        self.in_a_row = 0
+        self.judged += 1
 
-    def failed(self, error: CallError) -> None:
+    def failed(self, error: CallError, options: EndpointOptions) -> None:
         """Count an error; raise ``JudgeError`` when it is one too many."""
-        lasting = error.final and (self._judged == 0 or error.code in ("authentication", "quota"))
-        self._in_a_row = self._in_a_row + 1 if lasting else 0
-        if lasting and self._in_a_row >= self._limit:
+        lasting = error.final and (self.judged == 0 or error.code in ("authentication", "quota"))
+        self.in_a_row = self.in_a_row + 1 if lasting else 0
+        if lasting and self.in_a_row >= self.limit:
             raise JudgeError(
-                f"llm:{self._options.model} at {self._options.address} stopped: {error.code}: {error.detail}; "
+                f"llm:{options.model} at {options.address} stopped: {error.code}: {error.detail}; "
                 f"{_REMEDIES[error.code]}. What was judged before is kept."
             ) from None
 
