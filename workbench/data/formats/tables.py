@@ -141,7 +141,9 @@ def read_workbook(content: bytes, where: str) -> Records:
         try:
             for sheet in book.worksheets:
                 sheet.reset_dimensions()  # the recorded size may be wrong or huge
-            cells = {sheet.title: (list(row) for row in sheet.iter_rows(values_only=True)) for sheet in book.worksheets}
+            cells: dict[str, Iterator[list[Any]]] = {
+                sheet.title: (list(row) for row in sheet.iter_rows(values_only=True)) for sheet in book.worksheets
+            }
             return _best_sheet(cells, where)
         finally:
             book.close()
