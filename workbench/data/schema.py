@@ -50,16 +50,12 @@ def stratified(frame: pd.DataFrame, n: int) -> pd.DataFrame:
 
 def _spread(rows: list[int]) -> list[int]:
     """Rows reordered so that every prefix is spread evenly over them."""
-    taken: list[int] = []
+    places: dict[int, None] = {}
     step = len(rows)
-    seen: set[int] = set()
     while step >= 1:
-        for place in range(0, len(rows), step):
-            if place not in seen:
-                seen.add(place)
-                taken.append(rows[place])
+        places |= dict.fromkeys(range(0, len(rows), step))
         step //= 2
-    return taken
+    return [rows[place] for place in places]
 
 
 # ------------------------------------------------------------------------------
