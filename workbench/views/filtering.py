@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-# ------------------------------------------------------------------------------
 # Causes of failure as panels need them: for all samples only what is counted and filtered, in full for one sample.
-
 
 #: Primary causes of samples that do not fail.
 NOT_FAILING = ("pass", "not_checked")
@@ -82,9 +80,7 @@ def explained(slices: Slices, sample_id: str) -> dict[str, Any]:
     return {**row, "others": sentences}
 
 
-# ------------------------------------------------------------------------------
-# Which end of a metric is the bad one, and which samples lie beyond a cut. Plain functions over arrays.
-
+# Which end of a metric is the bad one, and which samples lie beyond a cut.
 
 #: Metrics offered first, in the order of preference.
 FIRST = ("faithfulness", "answer_correctness", "recall", "end_to_end_correct", "key_point_coverage")
@@ -132,13 +128,10 @@ def first_choice(metrics: list[str], has_low: Callable[[str], bool] = lambda _: 
     return metrics[0] if metrics else None
 
 
-# ------------------------------------------------------------------------------
 # One sample out of a large evaluation: its rows of every frame, without computing those of all the others.
-
 
 #: Methods of an evaluation whose frames have several rows a sample.
 FRAMES = ("claims", "contexts", "support", "spans", "errors")
-_EVIDENCE = ("contexts", "claims", "support", "questions")
 
 
 def records(frame: pd.DataFrame) -> Iterator[Any]:
@@ -156,10 +149,12 @@ class Slices:
         self._frames: dict[str, pd.DataFrame] = {}
 
     def rows(self, name: str, sample_id: str) -> pd.DataFrame:
-        """The rows of one sample in the frame ``name``, one of :data:`FRAMES`; empty when it has none."""
+        """The rows of one sample in the frame ``name``, one of :data:`FRAMES`, or ``points`` for the key points and
+        forbidden contents with where they stand in the answer; empty when it has none."""
         small = self.small(sample_id)
         if name not in self._frames:
-            self._frames[name] = getattr(small, name)()
+            recorded = name == "points" and hasattr(small, "evidence")
+            self._frames[name] = small.evidence.claims if recorded else getattr(small, name)()
         frame = self._frames[name]
         return frame[(frame["sample_id"] == sample_id).to_numpy(dtype=bool)]
 
@@ -174,45 +169,38 @@ class Slices:
         if sample_id != self._sample_id:
             self._sample_id = sample_id
             if hasattr(self._evaluation, "evidence"):
-                self._small, self._frames = _cut(self._evaluation, sample_id), {}
+                self._small, self._frames = _one(self._evaluation, sample_id), {}
         return self._small
 
 
-def _cut(evaluation: Any, sample_id: str) -> Any:
+def _one(evaluation: Any, sample_id: str) -> Any:
     from workbench.evaluation import Evaluation
     from workbench.evidence.frames import Evidence
 
     evidence = evaluation.evidence
-    ids = [sample_id, *_companions(evidence, sample_id)]
-    parts = {name: _rows_of(getattr(evidence, name), ids) for name in _EVIDENCE}
+    # Whether the set has any answer, or any error, decides what a missing answer means.
+    wanted = {sample_id: None}
+    for name in ("answer", "error"):
+        if name in evidence.samples:
+            wanted.update(dict.fromkeys(evidence.ids[evidence.samples[name].notna().to_numpy()][:1]))
+    ids = list(wanted)
+
+    def own(frame: pd.DataFrame) -> pd.DataFrame:
+        column = frame["sample_id"]
+        if column.dtype != "category":
+            return frame[column.isin(ids).to_numpy()]
+        codes = column.cat.categories.get_indexer(ids)
+        rows = frame.iloc[np.flatnonzero(np.isin(column.cat.codes.to_numpy(), codes[codes >= 0]))]
+        return rows.assign(sample_id=rows["sample_id"].cat.remove_unused_categories())
+
+    parts = {name: own(getattr(evidence, name)) for name in ("contexts", "claims", "support", "questions")}
     small = Evidence(
         evidence.samples.loc[ids], rejected=evidence.rejected.iloc[:0], manifest=evidence.manifest, **parts
     )
     return Evaluation(small, evaluation.thresholds, name=evaluation.name, metrics=evaluation.metrics)
 
 
-def _companions(evidence: Any, sample_id: str) -> list[str]:
-    """One sample with an answer and one with an error: whether the set has any decides what a missing answer means."""
-    found: dict[str, None] = {}
-    for name in ("answer", "error"):
-        if name in evidence.samples:
-            there: NDArray[np.bool_] = evidence.samples[name].notna().to_numpy()
-            found.update(dict.fromkeys(str(evidence.ids[code]) for code in there.nonzero()[0][:1]))
-    found.pop(sample_id, None)
-    return list(found)
-
-
-def _rows_of(frame: pd.DataFrame, ids: list[str]) -> pd.DataFrame:
-    column = frame["sample_id"]
-    if column.dtype != "category":
-        return frame[column.isin(ids).to_numpy()]
-    codes = column.cat.categories.get_indexer(ids)
-    own = frame.iloc[np.flatnonzero(np.isin(column.cat.codes.to_numpy(), codes[codes >= 0]))]
-    return own.assign(sample_id=own["sample_id"].cat.remove_unused_categories())
-
-
-# ------------------------------------------------------------------------------
-
+# The filter.
 
 #: The parts of a filter that are one choice each; None = any.
 CHOICES = ("cause", "type", "asked", "language", "tag")

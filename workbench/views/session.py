@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.data.files import write_bytes
 from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
-from workbench.language import suggest_language
+from workbench.language import codes, suggest_language
 from workbench.language import text as _t
 from workbench.scoring.thresholds import Thresholds
 from workbench.views.filtering import CauseTable, Filter, Slices, facets, light_samples, matching, search_texts
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# ------------------------------------------------------------------------------
 # A finding: what a user pinned, with everything that is needed to show it elsewhere and to find it again.
-
 
 #: Rows of a table that a finding keeps; ``n`` says how many there were.
 TABLE_ROWS = 200
@@ -138,9 +136,7 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
 
 
-# ------------------------------------------------------------------------------
 # What a session remembers, and how it is written down and read again, change by change.
-
 
 @dataclass(frozen=True)
 class Annotation:
@@ -171,10 +167,10 @@ def difference(before: State, after: State) -> dict[str, Any]:
         entry["selection"] = after.selection
     if after.thresholds != before.thresholds:
         entry["thresholds"] = None if after.thresholds is None else after.thresholds.to_dict()
-    changed = {key for key in before.annotations.keys() | after.annotations.keys()
-               if before.annotations.get(key) != after.annotations.get(key)}  # fmt: skip
-    if changed:
-        entry["annotations"] = {key: _state_plain(after.annotations.get(key)) for key in sorted(changed)}
+    annotated = {key: after.annotations.get(key) for key in sorted(before.annotations.keys() | after.annotations.keys())
+                 if before.annotations.get(key) != after.annotations.get(key)}  # fmt: skip
+    if annotated:
+        entry["annotations"] = {key: own and dataclasses.asdict(own) for key, own in annotated.items()}
     if after.findings != before.findings:
         known = {item.finding_id: item for item in before.findings}
         entry["findings"] = [item.to_dict() for item in after.findings if known.get(item.finding_id) != item]
@@ -199,31 +195,18 @@ def replay(state: State, entry: Mapping[str, Any], figures: Path | None) -> Stat
         kept = {key: value for key, value in state.annotations.items() if key not in entry["annotations"]}
         values["annotations"] = {**kept, **new}
     if "order" in entry:
-        values["findings"] = _replayed_findings(state.findings, entry, figures)
+        items = {item.finding_id: item for item in state.findings}
+        found = [Finding.from_dict(plain, figures) for plain in entry.get("findings", ())]
+        items |= {item.finding_id: item for item in found}
+        for finding_id in entry.get("removed", ()):
+            items.pop(finding_id, None)
+        # A pin that this entry does not know was made by another kernel meanwhile: it stays, at the end.
+        places = {finding_id: place for place, finding_id in enumerate(entry["order"])}
+        values["findings"] = tuple(sorted(items.values(), key=lambda item: places.get(item.finding_id, len(places))))
     return dataclasses.replace(state, **values)
 
 
-def _replayed_findings(known: Sequence[Finding], entry: Mapping[str, Any], figures: Path | None) -> tuple[Finding, ...]:
-    items = {item.finding_id: item for item in known}
-    for plain in entry.get("findings", ()):
-        finding = Finding.from_dict(plain, figures)
-        items[finding.finding_id] = finding
-    for finding_id in entry.get("removed", ()):
-        items.pop(finding_id, None)
-    # A pin that this entry does not know was made by another kernel meanwhile: it stays, at the end.
-    places = {finding_id: place for place, finding_id in enumerate(entry["order"])}
-    return tuple(sorted(items.values(), key=lambda item: places.get(item.finding_id, len(places))))
-
-
-def _state_plain(annotation: Annotation | None) -> dict[str, Any] | None:
-    return None if annotation is None else dataclasses.asdict(annotation)
-
-
-# ------------------------------------------------------------------------------
 # The journal of a session: append-only JSON lines, safe when two kernels write, read in pieces.
-#
-# Each entry is one line, written by one ``write`` to a file opened for appending, under a lock. A line that was torn by
-# a killed process is skipped when read and never glued to the next one.
 
 
 JOURNAL = "session.jsonl"
@@ -299,8 +282,7 @@ def _locked(handle: int) -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_UN)
 
 
-# ------------------------------------------------------------------------------
-
+# The session.
 
 VERDICTS = ("right", "wrong", "unsure")
 #: Names of what an observer is told about.
@@ -340,7 +322,9 @@ class Session:
         own = getattr(evaluation, "path", None)
         folder = Path(path) if path is not None else Path(own) / "session" if own is not None else None
         self._journal = Journal(folder) if folder is not None else None
-        suggest_language(_main_language(self.facets))
+        # Panels speak the language of most questions, where it is one that we speak.
+        shares = self.facets["language"].value_counts(normalize=True)
+        suggest_language(next((code for code in codes() if shares.get(code, 0) > 0.6), codes()[0]))
         self._restore()
 
     # ------------------------------------------------------------ what is in force
@@ -398,15 +382,13 @@ class Session:
     @cached_property
     def scores(self) -> pd.DataFrame:
         """``Evaluation.scores`` under the thresholds in force."""
-        scores: pd.DataFrame = self.evaluation.scores()
-        return scores
+        return self.evaluation.scores()
 
     @cached_property
     def states(self) -> pd.DataFrame:
         """``Evaluation.states`` under the thresholds in force. Costly for many samples: a score is missing if and only
         if its state is not ok, so most questions are answered by :attr:`scores`."""
-        states: pd.DataFrame = self.evaluation.states()
-        return states
+        return self.evaluation.states()
 
     @cached_property
     def causes(self) -> CauseTable:
@@ -427,20 +409,16 @@ class Session:
     def _texts(self) -> list[str]:
         return search_texts(self.samples)
 
-    def _derive(self, evaluation: Any) -> None:
-        """Look at other thresholds: forget what follows from them, keep scores that do not."""
-        kept = _scoring(evaluation.thresholds) == _scoring(self.evaluation.thresholds)
+    def _look_at(self, evaluation: Any, *changed: str) -> None:
+        """Look at ``evaluation``: forget what follows from what ``changed``."""
         self.evaluation = evaluation
-        self._forget("causes", "slices", *(() if kept else ("scores", "states")))
-
-    def _forget(self, *names: str) -> None:
-        for name in names:
+        for name in ("causes", "slices", *changed):
             self.__dict__.pop(name, None)
 
     # ------------------------------------------------------------ changes
 
     def set_filter(self, **changes: Any) -> None:
-        """Change parts of the filter, e.g. ``set_filter(cause="omission", language="zh")``; None = any."""
+        """Change parts of the filter, e.g. ``set_filter(cause="omission", type="fact")``; None = any."""
         self._change({"filter"}, filter=self.filter.replace(**changes))
 
     def show(self, sample_ids: Sequence[str], label: str) -> None:
@@ -528,7 +506,7 @@ class Session:
     def use(self, evaluation: Any) -> None:
         """Look at another evaluation from now on, with its own journal; observers are told that everything changed."""
         observers = self._observers
-        self._forget("facets", "samples", "scores", "states", "causes", "slices", "_texts")
+        self._look_at(evaluation, "facets", "samples", "scores", "states", "_texts")
         Session.__init__(self, evaluation)
         self._observers = observers
         self._tell(set(CHANGES))
@@ -597,7 +575,10 @@ class Session:
         before = self._state
         changed = {name for name in names if getattr(before, name) != getattr(after, name)}
         if "thresholds" in changed:
-            self._derive(self._opened if after.thresholds is None else self._opened.with_thresholds(after.thresholds))
+            new = self._opened if after.thresholds is None else self._opened.with_thresholds(after.thresholds)
+            # No score depends on low scores and targets.
+            old, now = (one.thresholds.replace(low_score=0.5, low_scores={}, targets={}) for one in (self.evaluation, new))
+            self._look_at(new, *(() if old == now else ("scores", "states")))
         if record:
             self._history = [*self._history[1 - HISTORY :], before]
         self._state = after
@@ -611,12 +592,9 @@ class Session:
         try:
             self._journal.append({"at": _now(), **difference})
         except OSError as error:
-            self._keep_in_memory(error)
-
-    def _keep_in_memory(self, error: OSError) -> None:
-        _log.warning("session is kept in memory only: %s", error)
-        self._journal = None
-        self.notes.append(_t("panels.session.not_saved", reason=error.strerror or type(error).__name__))
+            _log.warning("session is kept in memory only: %s", error)
+            self._journal = None
+            self.notes.append(_t("panels.session.not_saved", reason=error.strerror or type(error).__name__))
 
     def _with_figure(self, finding: Finding, figure: bytes | None) -> Finding:
         if figure is None or self._journal is None:
@@ -651,16 +629,6 @@ class Session:
                     self._journal.unreadable += 1
         selection = state.selection if state.selection in self.samples.index else None
         return dataclasses.replace(state, selection=selection)
-
-
-def _scoring(thresholds: Thresholds) -> Thresholds:
-    """The thresholds without those that no score depends on: low scores and targets."""
-    return thresholds.replace(low_score=0.5, low_scores={}, targets={})
-
-
-def _main_language(known: pd.DataFrame) -> str:
-    chinese = int((known["language"] == "zh").sum())
-    return "zh" if chinese > 0.6 * len(known) else "en"
 
 
 def _now() -> str:
