@@ -7,6 +7,14 @@ import pytest
 from workbench.language import set_language
 
 
+@pytest.fixture(autouse=True, scope="session")
+def numerals():
+    """The library of Chinese numerals is loaded before a test with a deadline asks for the first one."""
+    from workbench.data.text.quantities import quantities
+
+    quantities("一千五百")
+
+
 @pytest.fixture(autouse=True)
 def english():
     set_language("en")

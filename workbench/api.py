@@ -258,13 +258,14 @@ def evaluate(
     cache = Cache(cache_dir)
     chosen = resolve_judge(judge, encoder=encoder, cache=cache, options=judge_options, workers=workers, timeout=timeout,
                            generator=generator)  # fmt: skip
+    # A language model only compares questions with its encoder; ranks in the corpus need the best one there is.
+    own_encoder = None if chosen is None or language_model(chosen) is not None else getattr(chosen, "encoder", None)
     for warning in tell_generator(chosen, generator_of(loaded)):
         _log.warning("%s", warning)
     actuals, by_name = Actuals(chosen), not isinstance(metrics, str) and METRIC in (metrics or ())
     with _progress(progress, len(loaded), chosen) as report:
         evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled,
-                           sampled_by_llm=by_name)  # fmt: skip
-        _add_missed(evidence, base, chosen, encoder)
+                           sampled_by_llm=by_name, rank_encoder=encoder if own_encoder is None else own_encoder)  # fmt: skip
     evidence.manifest.update(_manifest(loaded, base, chosen, started) | actuals.record())
     return Evaluation(evidence, thresholds, name=name or loaded.name, metrics=metrics)
 
@@ -352,17 +353,6 @@ def _loaded(samples: Any, corpus: Any) -> tuple[SampleSet, Corpus | None]:
 
 def _safe(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:60] or "samples"
-
-
-def _add_missed(evidence: Any, corpus: Corpus | None, judge: Judge | None, encoder: Any) -> None:
-    """Where each expected document that was not retrieved stands in the corpus; sub-causes are read from it."""
-    if corpus is None:
-        return
-    from workbench.diagnosis.missed import autopsy_column
-
-    # A language model only compares questions with its encoder; ranks in the corpus need the best one there is.
-    used = None if judge is None or language_model(judge) is not None else getattr(judge, "encoder", None)
-    evidence.samples["missed"] = autopsy_column(evidence, corpus, used if used is not None else encoder)
 
 
 @contextmanager

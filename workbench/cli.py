@@ -427,7 +427,7 @@ def _say_alerts(found: Monitoring) -> None:
     from workbench.language import text as _t
 
     say(f"\n{_t('monitoring.command.rules')}")
-    for item in found.armed:
+    for item in found.rule_states:
         say(f"  {rule_words(item)}")
     say(f"\n{_t('monitoring.command.alerts')}")
     for event in found.events:

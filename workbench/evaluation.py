@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.files import replacing_folder, write_csv
 from workbench.data.schema import SampleSet
-from workbench.diagnosis.causes import Causes, attribute
-from workbench.diagnosis.explain import failure_rows
+from workbench.diagnosis.causes import NOT_CHECKED, PASS, Causes, attribute, failure_rows, rules
 from workbench.diagnosis.summary import joined, pieces, summarise
 from workbench.errors import InputError
 from workbench.evidence.frames import Evidence, read_frames, restore, write_frames
 from workbench.scoring.facts import Facts
-from workbench.scoring.metrics import chosen, definitions, score
+from workbench.scoring.metrics import chosen, definition, definitions, score
 from workbench.scoring.scored import JUDGE_ERROR, Scored, names
 from workbench.scoring.tables import claim_rows, context_rows, error_rows, span_rows, support_rows
 from workbench.scoring.thresholds import Thresholds
@@ -53,31 +53,75 @@ class Evaluation:
         name: str = "evaluation",
         metrics: str | Iterable[str] | None = None,
         path: Path | None = None,
-        facts: Facts | None = None,
+        view: View | None = None,
     ) -> None:
         self.evidence = evidence
         self.thresholds = thresholds or Thresholds()
         self.name = name
         self.path = path
         self._chosen = tuple(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, str) else metrics
-        self._facts = facts or Facts(evidence)
+        #: Facts under the thresholds in force: what metrics and causes are computed from.
+        self.view = view or View(Facts(evidence), self.thresholds)
+        self._causes: Causes | None = None
         self.metrics = chosen(self._chosen, self.thresholds.k)
+
+    # -- as a collection of samples ---------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.evidence)
 
+    def __iter__(self) -> Iterator[Evaluation]:
+        """Each sample as an evaluation of its own."""
+        return (self.one(str(sample_id)) for sample_id in self.evidence.ids)
+
+    def __contains__(self, sample_id: object) -> bool:
+        return sample_id in self.evidence.ids
+
+    def __getitem__(self, key: str | int) -> Evaluation:
+        """One sample, by its id or its position."""
+        if isinstance(key, str):
+            return self.one(key)
+        return self.one(str(self.evidence.ids[key]))
+
+    def one(self, sample_id: str) -> Evaluation:
+        """The evaluation of one sample as part of this one: same scores, states, causes and tables as it has here.
+
+        What was computed for all samples is cut, not computed again.
+
+        Raises
+        ------
+        KeyError
+            When no sample has this id.
+        """
+        return self._over(self.view.one(int(self.evidence.ids.get_loc(sample_id))))
+
+    def head(self, n: int = 5) -> pd.DataFrame:
+        """The first ``n`` samples as a table: question, answer, whether it passed, cause, and the metrics begun with."""
+        import pandas as pd
+
+        evidence = self.evidence
+        shown = {name: evidence.plain(name)[:n] for name in ("question", "answer")}
+        names = self.causes.names()[:n]
+        first = [name for name in self.metrics if (known := definition(name)) and known.begin_with]
+        passed = pd.array([None if name == NOT_CHECKED else name == PASS for name in names], dtype="boolean")
+        return pd.DataFrame(
+            {**shown, "passed": passed, "primary_cause": names, **{name: self.metric(name).values[:n] for name in first}},
+            index=evidence.ids[:n],
+        )
+
     def __repr__(self) -> str:
         return f"Evaluation({self.name!r}, {len(self):,} samples, judge {self.manifest.get('judge', 'none')!r})"
+
+    def _repr_html_(self) -> str:
+        shown = self.head()
+        for name in ("question", "answer"):
+            shown[name] = [None if words is None else words[:80] + "…" * (len(words) > 80) for words in shown[name]]
+        return f"<p>{escape(repr(self))}</p>{shown.to_html(float_format='%.2f', na_rep='–', escape=True)}"
 
     @property
     def manifest(self) -> dict[str, Any]:
         """How the evidence came about: judge, encoder, data hash, versions, times, counts."""
         return self.evidence.manifest
-
-    @cached_property
-    def view(self) -> View:
-        """Facts under the thresholds in force: what metrics and causes are computed from."""
-        return View(self._facts, self.thresholds)
 
     @cached_property
     def samples(self) -> SampleSet:
@@ -120,10 +164,12 @@ class Evaluation:
 
     # -- causes -----------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def causes(self) -> Causes:
         """Causes as arrays; :meth:`failures` is the table."""
-        return attribute(self.view)
+        if self._causes is None or self._causes.rules != rules():  # a cause was registered since
+            self._causes = attribute(self.view)
+        return self._causes
 
     def failures(self) -> pd.DataFrame:
         """Index ``sample_id``, one row a sample, passing ones included: ``passed, primary_cause, sub_cause, causes,
@@ -160,8 +206,12 @@ class Evaluation:
 
     def with_thresholds(self, thresholds: Thresholds) -> Evaluation:
         """The same evidence under other thresholds; nothing is judged anew."""
-        return Evaluation(self.evidence, thresholds, name=self.name, metrics=self._chosen, path=self.path,
-                          facts=self._facts)  # fmt: skip
+        return self._over(self.view.under(thresholds))
+
+    def _over(self, view: View) -> Evaluation:
+        """This evaluation with another view."""
+        evidence = view.facts.evidence
+        return Evaluation(evidence, view.t, name=self.name, metrics=self._chosen, path=self.path, view=view)
 
     def save(self, folder: str | Path) -> Path:
         """Write everything to ``folder``, whole or not at all; ``session/`` of an evaluation already there is kept.
@@ -177,16 +227,10 @@ class Evaluation:
         with replacing_folder(target, keep=(SESSION,)) as temporary:
             write_frames(self.evidence, temporary)
             self.thresholds.to_toml(temporary / THRESHOLDS)
-            for name, table in self._tables().items():
-                write_csv(temporary / f"{name}.csv", table, index=name != "errors")
+            for name in ("scores", "states", "failures", "summary", "errors"):
+                write_csv(temporary / f"{name}.csv", getattr(self, name)(), index=name != "errors")
         self.path = target
         return target
-
-    def _tables(self) -> dict[str, pd.DataFrame]:
-        return {
-            "scores": self.scores(), "states": self.states(), "failures": self.failures(), "summary": self.summary(),
-            "errors": self.errors(),
-        }  # fmt: skip
 
     @property
     def n_judge_errors(self) -> int:

@@ -11,7 +11,7 @@ import tracemalloc
 
 import numpy as np
 
-from workbench.diagnosis.corpus_index import search
+from workbench.evidence.corpus_index import search
 
 QUESTIONS, DIMENSION = 1000, 384
 

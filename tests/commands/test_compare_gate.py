@@ -85,4 +85,4 @@ def test_the_example_rules_are_read(saved, capsys):
     """The named cases are not in these runs, so the red lines block; a regression needs its baseline."""
     assert main(["gate", saved[1], "--rules", str(RULES), "--language", "zh"]) == 1
     out = capsys.readouterr().out
-    assert "本次评测中没有 qa-010" in out and "请提供基线" in out
+    assert "本次评测中没有 qa-010" in out and "没有基线，无法检查" in out

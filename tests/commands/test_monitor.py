@@ -66,7 +66,7 @@ def test_a_test_set_whose_level_differs_does_not_hide_the_drift(healthy, capsys)
 
 def test_in_chinese(capsys):
     assert main(["monitor", LOG, "--language", "zh", "--window", "6h"]) == 1
-    assert "相对基线 +172 %" in capsys.readouterr().out
+    assert "相对基线 +172%" in capsys.readouterr().out
 
 
 def test_rules_of_ones_own(capsys):

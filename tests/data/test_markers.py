@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.data.text.markers import absolutes, hedges, negations, refusal
+from workbench.data.text.markers import absolutes, hedges, negations
+from workbench.data.text.refusals import refusal
 
 LINES = (Path(__file__).parent / "refusals.jsonl").read_text(encoding="utf-8").splitlines()
 ROWS = [json.loads(line) for line in LINES]
@@ -74,9 +75,9 @@ def test_refusals_are_told_from_answers(split: str, language: str) -> None:
     assert len(rows) >= 60
 
 
-def test_declining_and_then_answering_is_no_refusal() -> None:
+def test_refusing_and_then_answering_is_no_refusal() -> None:
     answer = refusal("没有相关信息，但是价格为300元。")
-    assert texts(answer.declines) == ["没有相关信息"]
+    assert texts(answer.spans) == ["没有相关信息"]
     assert "价格为300元" in answer.residual[0].text
     assert answer.probability < 0.5
 
@@ -98,8 +99,8 @@ def test_wordings_of_the_case_itself() -> None:
     assert refusal(text, ["", " "]).probability < 0.5
 
 
-def test_an_empty_answer_declines_nothing() -> None:
-    assert refusal("").declines == []
+def test_an_empty_answer_refuses_nothing() -> None:
+    assert refusal("").spans == []
     assert refusal("").probability < 0.5
 
 
@@ -109,6 +110,6 @@ def test_a_remark_about_the_sources_is_no_residual_claim() -> None:
     assert refusal(text).probability > 0.5
 
 
-def test_the_only_one_out_of_many_declines_nothing() -> None:
+def test_the_only_one_out_of_many_refuses_nothing() -> None:
     text = "It is revealed that Kepner is the only one out of the residents to have failed her exams."
-    assert refusal(text).declines == []
+    assert refusal(text).spans == []

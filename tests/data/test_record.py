@@ -77,7 +77,7 @@ def out(tmp_path):
 
 
 def test_a_row_has_its_case_and_what_came_back(service, out):
-    result = wb.record(CASES, endpoint=service.url, out=out)
+    result = record(CASES, endpoint=service.url, out=out)
     found = rows(out)
     assert (result.n_cases, result.n_recorded, result.n_kept, result.n_errors) == (3, 3, 0, 0)
     first = found["a"]

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.data.text import words as t
-from workbench.data.text.markers import absolutes, hedges, negations, refusal
+from workbench.data.text.markers import absolutes, hedges, negations
 from workbench.data.text.points import Matcher, find_across
 from workbench.data.text.quantities import entities, quantities
-from workbench.data.text.refusals import claims
+from workbench.data.text.refusals import claims, refusal
 from workbench.data.text.sentences import clauses, sentences
 
 ANY_TEXT = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("的不没有15一百万。，.,:-()[] \n\ud800é́％Ａ")))
 SPAN_MAKERS: list[Callable[[str], Any]] = [
     t.tokens, sentences, clauses, quantities, entities, hedges, absolutes, negations,
-    lambda text: claims(text).spans, lambda text: refusal(text).declines, lambda text: refusal(text).residual,
+    lambda text: claims(text).spans, lambda text: refusal(text).spans, lambda text: refusal(text).residual,
     lambda text: list(Matcher(text).find_all("500 个")),
 ]  # fmt: skip
 

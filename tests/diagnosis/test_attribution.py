@@ -12,8 +12,7 @@ import workbench as wb
 from tests.diagnosis import faults
 from tests.scripted import ScriptedJudge, evidence, sample_set
 from workbench.data.schema import Corpus
-from workbench.diagnosis.causes import CAUSES
-from workbench.diagnosis.explain import Explainer
+from workbench.diagnosis.causes import cause_names
 from workbench.evaluation import Evaluation
 from workbench.evidence.collect import collect
 from workbench.language import set_language
@@ -175,7 +174,7 @@ def test_every_cause_has_a_name_advice_and_evidence_in_both_languages(language: 
     before = get_language()
     set_language(language)
     try:
-        for cause in CAUSES:
+        for cause in cause_names():
             assert text(f"causes.{cause}.name")
             assert text(f"causes.{cause}.advice")
         row = failure({"answer": None, "error": "boom"}, answer=[])
@@ -216,7 +215,7 @@ def check(frame: pd.DataFrame) -> None:
 
 def test_injected_faults_of_the_sample_data_are_named() -> None:
     frame = confusion(faults.sample_bases(), 12)
-    assert set(frame["true"]) == set(CAUSES) - {"unexplained"}
+    assert set(frame["true"]) == set(cause_names()) - {"unexplained"}
     check(frame)
 
 
@@ -233,7 +232,7 @@ def test_every_contributing_cause_has_its_sentence() -> None:
     samples = sample_set([{**BASE, "answer": "The plan allows 900 sessions. [7]"}])
     judge = ScriptedJudge(lambda s: evidence(s, [claim(0.0, 0.0, contradict=(0.9, 0.0), kinds=["number"])], [GOOD]))
     causes = Evaluation(collect(samples, judge)).causes
-    sentences = Explainer(causes).all_evidence(0)
+    sentences = causes.explanations(0)
     assert next(iter(sentences)) == "contradiction"
     assert {"contradiction", "bad_citation", "omission"} <= set(sentences)
     assert all(sentences.values())

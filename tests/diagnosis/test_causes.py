@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from tests.diagnosis.test_attribution import BASE, CONTEXTS, GOOD, claim, failure
 from tests.scripted import ScriptedJudge, evidence, sample_set
-from workbench.diagnosis.causes import CAUSES
+from workbench.diagnosis.causes import cause_names
 from workbench.evaluation import Evaluation
 from workbench.evidence.collect import collect
 from workbench.evidence.judge import failed
@@ -19,7 +19,7 @@ NO_POINTS = {"must_include": None}
 
 
 def test_the_chain_is_in_the_order_of_the_definition() -> None:
-    assert CAUSES == (
+    assert cause_names() == (
         "permission_leak", "no_answer", "not_indexed", "retrieval_miss", "split_evidence", "missing_refusal",
         "wrong_refusal", "distracted", "contradiction", "hallucination", "omission", "faithful_but_wrong", "off_topic",
         "bad_citation", "format", "unexplained",

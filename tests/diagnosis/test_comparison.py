@@ -14,7 +14,8 @@ import pytest
 import workbench as wb
 from tests.scripted import evidence, random_rows, random_script
 from tests.two_runs import RIGHT, WRONG, case, run, script, two_runs
-from workbench.diagnosis.causes import CAUSES, LAYER_OF, LAYERS
+from workbench.api import compare_many
+from workbench.diagnosis.causes import LAYERS, cause_names, rules
 from workbench.diagnosis.comparison import Comparison
 from workbench.evidence.frames import Evidence, frame_of
 
@@ -120,7 +121,7 @@ EMPTY = {name: frame_of(name, {}) for name in ("contexts", "claims", "support", 
 def synthetic(primary, ids, answers):
     """Something that looks like an evaluation, with given causes."""
     samples = pd.DataFrame({"answer": answers}, index=pd.Index(ids, name="sample_id", dtype="str"))
-    holds = np.zeros((len(ids), len(CAUSES)), dtype=bool)
+    holds = np.zeros((len(ids), len(cause_names())), dtype=bool)
     causes = SimpleNamespace(primary=np.array(primary), holds=holds)
     return SimpleNamespace(evidence=Evidence(samples=samples, **EMPTY), causes=causes, metrics=[], name="x",
                            thresholds=wb.Thresholds(), manifest={})  # fmt: skip
@@ -132,7 +133,7 @@ def test_the_ledger_adds_up_exactly_on_a_thousand_random_pairs():
         n = int(rng.integers(0, 30))
         ids = [f"s{i}" for i in range(n)]
         kept = [np.sort(rng.choice(n, int(rng.integers(0, n + 1)), replace=False)) for _ in range(2)]
-        runs = [synthetic(rng.integers(-2, len(CAUSES), len(k)), [ids[i] for i in rng.permutation(k)],
+        runs = [synthetic(rng.integers(-2, len(cause_names()), len(k)), [ids[i] for i in rng.permutation(k)],
                           rng.integers(0, 2, len(k)).astype(str).tolist()) for k in kept]  # fmt: skip
         comparison = Comparison(*runs)
         ledger, causes, counts = comparison.ledger(), comparison.causes(), comparison.counts
@@ -141,7 +142,7 @@ def test_the_ledger_adds_up_exactly_on_a_thousand_random_pairs():
         assert sorted(x for group in ledger["sample_ids"] for x in group) == sorted(ids[i] for i in shared)
         for name, side in (("cause_before", 0), ("cause_after", 1)):
             of = dict(zip(runs[side].evidence.ids, runs[side].causes.primary, strict=True))
-            named = [*CAUSES, "not_checked", "pass"]
+            named = [*cause_names(), "not_checked", "pass"]
             found: Counter[str] = Counter()
             for cause, cell in zip(ledger[name], ledger["n"], strict=True):
                 found[cause] += cell
@@ -154,7 +155,7 @@ def test_the_ledger_adds_up_exactly_on_a_thousand_random_pairs():
 
 
 def test_every_cause_has_a_layer():
-    assert set(LAYER_OF) == set(CAUSES) and set(LAYER_OF.values()) <= set(LAYERS)
+    assert {rule.name for rule in rules()} == set(cause_names()) and {rule.layer for rule in rules()} <= set(LAYERS)
 
 
 # ---------------------------------------------------------------- judge noise
@@ -309,7 +310,7 @@ def test_unknown_correction_is_an_input_error(pair):
 
 def test_a_table_over_three_runs_is_on_the_samples_that_all_have(pair):
     third = run([case("a"), case("b"), case("c"), case("d"), case("x")], "third")
-    table = wb.compare_many([*pair, third], metrics=["passed", "recall@5"])
+    table = compare_many([*pair, third], metrics=["passed", "recall@5"])
     assert table["run"].tolist() == ["before", "after", "third"] * 2 and (table["n"] == 4).all()
     passed = table[table["metric"] == "passed"].set_index("run")
     assert passed["mean"].to_dict() == {"before": 0.5, "after": 0.25, "third": 1.0}
@@ -318,7 +319,7 @@ def test_a_table_over_three_runs_is_on_the_samples_that_all_have(pair):
 
 
 def test_two_runs_of_the_same_name_are_told_apart_and_one_is_too_few(pair):
-    assert set(wb.compare_many([pair[0], pair[0]])["run"]) == {"before 1", "before 2"}
-    assert set(wb.compare_many({"old": pair[0], "new": pair[1]})["run"]) == {"old", "new"}
+    assert set(compare_many([pair[0], pair[0]])["run"]) == {"before 1", "before 2"}
+    assert set(compare_many({"old": pair[0], "new": pair[1]})["run"]) == {"old", "new"}
     with pytest.raises(wb.InputError, match="at least two"):
-        wb.compare_many([pair[0]])
+        compare_many([pair[0]])

@@ -12,10 +12,12 @@ import pytest
 
 import workbench as wb
 from workbench.diagnosis import missed
-from workbench.diagnosis.corpus_index import spoken
-from workbench.diagnosis.missed import Autopsy, examine, first_sub_causes, missed_documents, sub_cause
+from workbench.diagnosis.missed import examine, first_sub_causes, missed_documents, sub_cause
 from workbench.diagnosis.whatif import Weighted, fused_rank, hubs, never_retrieved, rescue_curve
 from workbench.errors import CancelledError, EncoderError
+from workbench.evidence import corpus_ranks
+from workbench.evidence.corpus_index import spoken
+from workbench.evidence.corpus_ranks import Autopsy, missed_column
 from workbench.evidence.encoders.base import unit_rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -320,7 +322,7 @@ def test_sub_causes_fill_failures_and_follow_k():
 def test_no_miss_asks_no_encoder():
     corpus = corpus_of()
     evaluation = evaluated([{"question": "logs", "expected_docs": ["f"], "contexts": contexts("f")}], corpus)
-    assert missed.autopsy_column(evaluation.evidence, corpus, "no-such/encoder") == [None]
+    assert missed_column(evaluation.evidence, corpus, "no-such/encoder") == [None]
 
 
 def test_an_encoder_that_fails_leaves_ranks_by_words(caplog):
@@ -331,15 +333,15 @@ def test_an_encoder_that_fails_leaves_ranks_by_words(caplog):
         def encode(self, texts, kind="passage"):
             raise EncoderError("the endpoint is down")
 
-    column = missed.autopsy_column(evaluation.evidence, corpus, Broken())
+    column = missed_column(evaluation.evidence, corpus, Broken())
     assert json.loads(column[0])[0]["bm25_rank"] == 1 and "the endpoint is down" in caplog.text
 
 
 def test_a_large_corpus_is_not_encoded_while_evaluating(monkeypatch):
-    monkeypatch.setattr(missed, "AT_EVALUATION", 3)
+    monkeypatch.setattr(corpus_ranks, "AT_EVALUATION", 3)
     corpus, encoder = corpus_of(), Angles()
     evaluation = evaluated([{"question": "audit logs", "expected_docs": ["f"], "contexts": contexts("b")}], corpus)
-    assert missed.autopsy_column(evaluation.evidence, corpus, encoder)[0] is not None and encoder.encoded == 0
+    assert missed_column(evaluation.evidence, corpus, encoder)[0] is not None and encoder.encoded == 0
 
 
 def test_the_first_missed_document_decides_and_of_alternatives_the_best_placed():
@@ -376,7 +378,7 @@ def test_weights_for_titles_and_sections_change_bm25_without_an_index_anew():
     samples = [{"question": "audit logs", "expected_docs": [name], "contexts": []} for name in ("p#1", "p#2")]
     samples += [{"question": "ninety days", "expected_docs": ["p#2"], "contexts": []}]
     examined = examine(evaluated(samples, corpus, k=1), corpus, "none")
-    weighted = Weighted(examined.shelf)
+    weighted = Weighted(examined.index)
     assert weighted.ranks(examined.found) == [3, 3, 3]
     assert weighted.ranks(examined.found, title=4)[0] == 1
     assert weighted.ranks(examined.found, section=0.5)[2] == 2
@@ -431,7 +433,7 @@ def xquad():
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_bm25_finds_the_paragraph_in_its_own_language(xquad, language):
-    from workbench.diagnosis.corpus_index import Lexical, id_order, terms
+    from workbench.evidence.corpus_index import Lexical, id_order, terms
 
     rows, asked = xquad[language]
     lexical = Lexical([terms(row["text"]) for row in rows], id_order([row["doc_id"] for row in rows]))
@@ -441,7 +443,7 @@ def test_bm25_finds_the_paragraph_in_its_own_language(xquad, language):
 
 @pytest.mark.parametrize(("asks", "least", "most"), [("zh", 0.9, 1.0), ("en", 0.0, 0.1)])
 def test_chinese_questions_on_english_paragraphs_are_language_gaps(xquad, asks, least, most):
-    from workbench.diagnosis.corpus_index import Lexical, id_order, terms
+    from workbench.evidence.corpus_index import Lexical, id_order, terms
 
     rows, questions = xquad["en"][0], xquad[asks][1][::3]
     lexical = Lexical([terms(row["text"]) for row in rows], id_order([row["doc_id"] for row in rows]))

@@ -24,6 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
+from workbench import language
 from workbench.diagnosis.alerts import (
     CLEARED,
     FIRED,
@@ -129,6 +130,17 @@ def test_status_and_error_together_and_a_success_flag():
     )
     assert log.columns["error"].tolist() == [1, 1, 0]
     assert wb.load_log([{"success": True}, {"success": False}]).columns["error"].tolist() == [0, 1]
+
+
+def test_a_language_of_ones_own_names_fields_and_words(tmp_path, monkeypatch):
+    monkeypatch.setattr(language, "_known", dict(language._known))
+    (tmp_path / "language.toml").write_text("name = 'Deutsch'\n", encoding="utf-8")
+    names, words = "latency_ms = ['dauer']\nrefused = ['abgelehnt']", "true = ['ja']\nfalse = ['nein']"
+    (tmp_path / "log_fields.toml").write_text(f"[names]\n{names}\n[words]\n{words}\n", encoding="utf-8")
+    language.add_language("de", tmp_path)
+    log = wb.load_log([{"Dauer": took, "Abgelehnt": said} for took, said in ((5, "ja"), (7, "nein"), (9, "vielleicht"))])
+    assert log.columns["latency_ms"].tolist() == [5, 7] and log.columns["refused"].tolist() == [1, 0]
+    assert log.rejections[0][2].endswith("ja or nein")
 
 
 def test_a_column_of_ones_own_name():
@@ -333,7 +345,7 @@ def test_relative_and_absolute_are_two_things_and_are_named():
     assert change_text("refusal_rate", "absolute", 0.04) == "+4.0 percentage points (absolute)"
     assert change_text("latency_p95", "absolute", 300) == "+300 ms (absolute)"
     with speaking("zh"):
-        assert "相对基线 +40 %" in event.message
+        assert "相对基线 +40%" in event.message
 
 
 def test_too_few_values_say_nothing():

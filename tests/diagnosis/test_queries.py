@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scripted import sample_set
+from workbench import language
 from workbench.data.text.normalise import normalise
 from workbench.diagnosis import queries
 from workbench.diagnosis.queries import TYPES, query_types, type_matrix, types_of
 from workbench.errors import InputError
+from workbench.language import language_of
 
 COLLECTION = [
     json.loads(line) for line in Path(__file__).with_name("questions.jsonl").read_text(encoding="utf-8").splitlines()
@@ -58,9 +60,9 @@ def test_the_collection_has_both_languages_and_halves():
     assert frame["question"].is_unique and {name for types in frame["types"] for name in types} == set(TYPES)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_precision_and_recall_on_the_half_that_no_cue_was_written_for(language):
-    held = [item for item in COLLECTION if item["language"] == language and item["half"] == "held_out"]
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_precision_and_recall_on_the_half_that_no_cue_was_written_for(code):
+    held = [item for item in COLLECTION if item["language"] == code and item["half"] == "held_out"]
     found = pd.DataFrame(type_matrix(item["question"] for item in held), columns=list(TYPES))
     wanted = pd.DataFrame({name: [name in item["types"] for item in held] for name in TYPES})
     right = (found & wanted).sum()
@@ -84,11 +86,19 @@ def test_any_text_has_a_type_and_the_same_one_each_time(text):
 
 def test_the_words_that_cues_need_leave_no_cue_out():
     """``needs`` saves time only: wherever a cue is found, one of the words is there."""
-    for name, rule in queries._rules("en").types.items():
+    for name, (cues, _, needs) in queries._cues(language_of("en"))._types.items():
         for item in COLLECTION:
             question = normalise(item["question"])
-            found = rule.cues.search(question)
-            assert not (found and rule.needs) or any(word in question for word in rule.needs), (name, question)
+            assert not (cues.search(question) and needs) or any(word in question for word in needs), (name, question)
+
+
+def test_a_language_of_ones_own_brings_its_cues(tmp_path, monkeypatch):
+    monkeypatch.setattr(language, "_known", dict(language._known))
+    (tmp_path / "language.toml").write_text("name = 'tlhIngan'\nscript = '\\uf8d0-\\uf8ff'\n", encoding="utf-8")
+    (tmp_path / "query_types.toml").write_text("[where]\ncues = ['\uf8d8\uf8e1']\nimplies = ['which']\n", encoding="utf-8")
+    language.add_language("tlh", tmp_path)
+    assert types_of("\uf8d0\uf8d8\uf8e1") == {"where", "which"} and types_of("\uf8d0") == {"other"}
+    assert types_of("Who pays?") == {"who"}
 
 
 def test_frame_of_a_set():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import workbench as wb
 from tests.scripted import ScriptedJudge, evidence, sample_set
+from workbench.api import silver_labels
 from workbench.evaluation import Evaluation
 from workbench.evidence.collect import collect
 
@@ -25,7 +26,7 @@ def evaluation() -> Evaluation:
 
 
 def test_only_unjudged_samples_get_labels_from_contexts_that_support_the_reference() -> None:
-    labels = wb.silver_labels(evaluation())
+    labels = silver_labels(evaluation())
     assert labels[["sample_id", "doc_id", "rank"]].to_numpy().tolist() == [["0", "b", 2]]
 
 

@@ -12,7 +12,7 @@ import workbench as wb
 from tests.scripted import sample_set
 from workbench import language
 from workbench.diagnosis.queries import Dimensions, count_numbers, of_values, question_size
-from workbench.diagnosis.slices import Candidates, Table, exact, slices_of, strength
+from workbench.diagnosis.slices import Candidates, Totals, exact, slices_of, strength
 from workbench.diagnosis.statistics import wilson
 from workbench.errors import InputError
 
@@ -204,12 +204,12 @@ def test_counts_of_all_conjunctions_by_brute_force():
 
 
 def test_strength_and_exact_p_by_hand():
-    table = Table(10, 5)
-    assert exact(4, 4, table) == pytest.approx(5 * 4 * 3 * 2 / (10 * 9 * 8 * 7))
+    totals = Totals(10, 5)
+    assert exact(4, 4, totals) == pytest.approx(5 * 4 * 3 * 2 / (10 * 9 * 8 * 7))
     # 4 of 4 inside, 1 of 6 outside: G² = 2 (4 ln 2 + 0 + 1 ln(1/3) + 5 ln(5/3))
     by_hand = 2 * (4 * np.log(2) + np.log(1 / 3) + 5 * np.log(5 / 3))
-    assert strength(np.array([4]), np.array([4]), table) == pytest.approx([by_hand])
-    assert strength(np.array([4]), np.array([2]), table) == [0.0]
+    assert strength(np.array([4]), np.array([4]), totals) == pytest.approx([by_hand])
+    assert strength(np.array([4]), np.array([2]), totals) == [0.0]
 
 
 def test_nearly_identical_slices_are_one():

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.diagnosis.corpus_index import Shelf
-from workbench.diagnosis.missed import find_misses
 from workbench.diagnosis.synonyms import (
     SynonymTable,
     expanded,
@@ -29,13 +27,14 @@ from workbench.diagnosis.vocabulary import (
     by_form,
     content_terms,
     find_gaps,
-    haldane_terms,
     heat,
     lures,
     phrases,
     vocabulary_gaps,
 )
 from workbench.errors import InputError
+from workbench.evidence.corpus_index import CorpusIndex
+from workbench.evidence.corpus_ranks import find_misses
 
 XQUAD = Path(__file__).resolve().parents[3] / "shared" / "data" / "xquad"
 
@@ -68,8 +67,8 @@ def context(name, rows=DOCUMENTS):
 
 
 def gaps_of(samples, rows=DOCUMENTS, k=5):
-    shelf = Shelf(corpus_of(rows), None)
-    vocabulary = Vocabulary(shelf)
+    index = CorpusIndex(corpus_of(rows), None)
+    vocabulary = Vocabulary(index)
     return find_gaps(find_misses(evaluated(samples, k).evidence, k), vocabulary, k), vocabulary
 
 
@@ -246,21 +245,6 @@ def test_an_encoder_gives_candidates_and_the_words_are_limited():
 # ---------------------------------------------------------------- terms over a set
 
 
-def test_log_odds_by_hand_with_base_rate():
-    questions = ["refund rules", "refund days", "audit logs", "audit days", "logs kept", "roles"]
-    table = haldane_terms(questions, [True, True, False, False, False, False])
-    assert table.index[0] == "refund"
-    row = table.loc["refund"]
-    assert row["log_odds"] == pytest.approx(math.log(2.5 / 0.5) - math.log(0.5 / 4.5))
-    error = math.sqrt(1 / 2.5 + 1 / 0.5 + 1 / 0.5 + 1 / 4.5)
-    assert (row["low"], row["high"]) == pytest.approx(
-        (row["log_odds"] - 1.959964 * error, row["log_odds"] + 1.959964 * error)
-    )
-    assert (row["rate"], row["base_rate"]) == (1, pytest.approx(1 / 3))
-    # The trap: "days" stands in a failing question as often as in a passing one.
-    assert table.loc["days", "low"] < 0 < table.loc["days", "high"] and "rules" not in table.index
-
-
 def test_terms_that_no_document_has():
     _, vocabulary = gaps_of([{"question": "audit", "expected_docs": ["zh"]}])
     table = absent_terms(["审计沙箱", "audit sandbox", "audit logs"], [True, False, False], vocabulary)
@@ -325,12 +309,12 @@ def test_a_synonym_rescues_a_miss_under_bm25():
         [{"question": "怎么开通两步登录", "expected_docs": ["zh"], "contexts": [context("lure")]}], k=1
     )
     misses, table = [gap.miss for gap in gaps], SynonymTable()
-    assert rescued(misses, vocabulary.shelf, table, 1) == [False]
+    assert rescued(misses, vocabulary.index, table, 1) == [False]
     table.accept("两步登录", "双因素认证")
-    assert rescued(misses, vocabulary.shelf, table, 1) == [True]
+    assert rescued(misses, vocabulary.index, table, 1) == [True]
     table.remove("两步登录", "双因素认证")
     table.accept("三步登录", "双因素认证")
-    assert rescued(misses, vocabulary.shelf, table, 1) == [False]
+    assert rescued(misses, vocabulary.index, table, 1) == [False]
 
 
 def test_only_terms_that_stand_in_the_question_are_expanded():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.data.text.quantities import contains_quantity, quantities, same_quantity
+from workbench.data.text.quantities import contains_quantity, quantities, relation
 from workbench.evidence.offline.features import LEXICAL, lexical_features, sentence_cover
 from workbench.evidence.offline.words import (
     NAME,
@@ -82,6 +82,14 @@ def test_another_number_is_a_missing_number_though_its_digits_are_alike(claim, c
         ("500", "500 GB", True),
         ("500 MB", "500 GB", False),
         ("24 hours", "1 day", True),
+        ("at most 12", "at least 12", False),
+        ("at most 12", "7", True),
+        ("7", "at most 12", False),
+        ("12", "at most 12", True),
+        ("less than 5", "5", False),
+        ("about 5,000", "4,987", True),
+        ("60 km", "60 km/h", False),
+        ("May 2024", "Q2 2024", False),
     ],
 )
 def test_a_number_is_held_by_the_same_number_or_a_fuller_one(claimed, evidence, held):
@@ -113,13 +121,21 @@ def test_few_numbers_are_compared_however_many_there_are(text, monkeypatch):
     def counted(a, b):
         nonlocal compared
         compared += 1
-        return same_quantity(a, b)
+        return relation(a, b)
 
-    monkeypatch.setattr("workbench.evidence.offline.words.same_quantity", counted)
+    monkeypatch.setattr("workbench.evidence.offline.words.relation", counted)
     found = quantities(text)
     numbers = Numbers((q, 0) for q in found)
     assert all(numbers.holding(q) for q in list(numbers.places))
     assert compared < 4 * len(found)
+
+
+@pytest.mark.parametrize(
+    "text", ["It takes no more than 5 days.", "不超过 5 天", "不到 5 天", "差不多 5 天", "It must not exceed 5 mg."]
+)
+def test_the_negation_in_a_bound_denies_nothing(text):
+    assert len(analyse(text).negation_spans) == 0
+    assert len(analyse("It is not free.").negation_spans) == 1
 
 
 def test_a_date_may_stand_in_two_parts():

@@ -14,7 +14,7 @@ from tests.evidence import word_encoder as helper
 from workbench.data.schema import Context, Sample
 from workbench.errors import EncoderError
 from workbench.evidence.judge import MAX_CLAIMS, Judge
-from workbench.evidence.offline.examination import bare_values, chunk_place, claims_of, joints, question_type
+from workbench.evidence.offline.examination import bare_values, claims_of, joints, question_type
 from workbench.evidence.offline.judge import OfflineJudge
 
 TOWER = "The Eiffel Tower was built in 1889 by Gustave Eiffel. The tower is 330 metres tall."
@@ -114,8 +114,6 @@ def test_chunks_that_are_no_neighbours_are_not_joined():
     assert joints(apart) == []
     near = [Context("5", source="doc", position=1), Context("支持", source="doc", position=0)]
     assert [(j.left, j.right, j.text) for j in joints(near)] == [(1, 0, "支持5")]
-    assert chunk_place(Context("t", doc_id="doc-a#chunk-7")) == ("doc-a", 7)
-    assert chunk_place(Context("t", doc_id="doc-7")) is None
 
 
 def test_two_languages_are_unsure_without_token_vectors_not_wrong():

@@ -9,7 +9,7 @@ import pytest
 
 from tests.evidence import word_encoder as helper
 from workbench.data.schema import Sample
-from workbench.data.text.refusals import Clause, clause, cut_clauses, refusal, tilted
+from workbench.data.text.refusals import Clause, clause, cut_clauses, refusal, with_log_odds
 from workbench.data.text.words import Span
 from workbench.evidence.offline.judge import OfflineJudge
 from workbench.evidence.offline.models import RefusalModel, clause_vectors, load_refusal_model
@@ -19,7 +19,7 @@ from workbench.training import refusals_vectors as refusals_train
 from workbench.training.refusals import parse
 
 FIT_REST = {"intercept": 0.0, "weights": dict.fromkeys([f"v{i}" for i in range(12)], 0.0)}
-WHOLE = {"intercept": 0.0, "weights": {"weaker": 1.0, "declines": 0.0}}
+WHOLE = {"intercept": 0.0, "weights": {"weaker": 1.0, "refuses": 0.0}}
 
 
 def model_of(weights: list[list[float]], intercept=(0.0, 0.0)) -> RefusalModel:
@@ -29,11 +29,11 @@ def model_of(weights: list[list[float]], intercept=(0.0, 0.0)) -> RefusalModel:
 
 
 def test_further_evidence_is_added_as_log_odds():
-    c = tilted(Clause(0.2, 0.3, 0.5), np.log(5), 0.0)
-    assert (c.declines, c.fills, c.states) == pytest.approx((1 / 1.8, 0.3 / 1.8, 0.5 / 1.8))
-    assert tilted(Clause(0.2, 0.3, 0.5), 0.0, 0.0) == Clause(0.2, 0.3, 0.5)
-    assert tilted(Clause(0.0, 0.0, 1.0), 900.0, 0.0) == Clause(0.0, 0.0, 1.0)
-    assert tilted(Clause(1.0, 0.0, 0.0), -900.0, 900.0).declines == pytest.approx(1.0)
+    c = with_log_odds(Clause(0.2, 0.3, 0.5), np.log(5), 0.0)
+    assert (c.refuses, c.fills, c.states) == pytest.approx((1 / 1.8, 0.3 / 1.8, 0.5 / 1.8))
+    assert with_log_odds(Clause(0.2, 0.3, 0.5), 0.0, 0.0) == Clause(0.2, 0.3, 0.5)
+    assert with_log_odds(Clause(0.0, 0.0, 1.0), 900.0, 0.0) == Clause(0.0, 0.0, 1.0)
+    assert with_log_odds(Clause(1.0, 0.0, 0.0), -900.0, 900.0).refuses == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("text", ["Red car; blue sea", "红车，蓝海"])
@@ -56,7 +56,7 @@ def test_vectors_of_no_weight_change_no_clause():
     cut = cut_clauses(text)
     judged = model_of([[0.0] * 4] * 2).clauses(cut, np.ones((len(cut), 4)))
     for (span, _), c in zip(cut, judged, strict=True):
-        assert c.declines == pytest.approx(clause(span.text).declines)
+        assert c.refuses == pytest.approx(clause(span.text).refuses)
 
 
 @pytest.mark.parametrize("text", ["It costs five euros.", "价格是五元。"])
@@ -65,20 +65,20 @@ def test_vectors_can_outweigh_the_words(text):
     assert refusal(text).probability < 0.5
     found = model_of([[0.0, 0.0, 25.0, 0.0], [0.0] * 4]).refusal(text, vectors)
     assert found.probability >= 0.5
-    assert [text[span.start : span.end] for span in found.declines] == [text]
-    assert found.declining >= 0.5 > found.left
+    assert [text[span.start : span.end] for span in found.spans] == [text]
+    assert found.refusing >= 0.5 > found.left
 
 
 def test_phrases_of_the_user_count_with_vectors_too():
     text = "Computer says maybe."
     vectors = TextVectors(np.zeros(2), np.zeros((3, 2)))
     found = model_of([[0.0] * 4] * 2).refusal(text, vectors, ["computer says"])
-    assert found.declining == pytest.approx(1.0)
+    assert found.refusing == pytest.approx(1.0)
 
 
 def test_texts_without_words():
     found = model_of([[0.0] * 4] * 2).refusal("…", TextVectors(np.zeros(2), np.zeros((0, 2))))
-    assert (found.probability, found.declining, found.left) == (0.0, 0.0, 0.0)
+    assert (found.probability, found.refusing, found.left) == (0.0, 0.0, 0.0)
 
 
 def test_only_vectors_of_the_encoder_are_read():
@@ -101,7 +101,7 @@ def test_models_are_those_of_the_embedded_encoder():
 def test_an_encoder_of_that_name_with_other_vectors_is_judged_by_words():
     sample = Sample("d", "What does it cost?", "I could not find any information about that.", ())
     (found,) = OfflineJudge(helper.WordEncoder()).examine([sample])
-    assert found.declines == pytest.approx(refusal(sample.answer).declining)
+    assert found.spans == pytest.approx(refusal(sample.answer).refusing)
 
 
 REFUSALS = {

@@ -22,6 +22,7 @@ from workbench.evidence.consistency import ngram_consistency, sampled_consistenc
 from workbench.evidence.encoders.small import NgramEncoder
 from workbench.evidence.llm import LLMJudge
 from workbench.evidence.llm.cascade import CascadeJudge
+from workbench.evidence.llm.rubric import presets
 from workbench.evidence.nli import NliJudge
 from workbench.evidence.offline.judge import OfflineJudge
 from workbench.evidence.offline.models import AnswerSimilarity
@@ -234,7 +235,7 @@ def test_rating_by_name_and_with_a_set(service: Model, tmp_path: Path, monkeypat
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path))
     frame = wb.rate("llm:m", sample_set(rows()), "faithfulness")
     assert frame["score"].tolist() == pytest.approx([0.75, 0.75, math.nan], nan_ok=True)
-    assert list(wb.rubrics()) == ["faithfulness", "relevance", "completeness"]
+    assert list(presets()) == ["faithfulness", "relevance", "completeness"]
     for name in ("with_ragas", "ragas_scores", "recorded_judgements", "Criterion", "LLMJudge", "OfflineJudge"):
         assert callable(getattr(wb, name))
 

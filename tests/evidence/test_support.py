@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from workbench.diagnosis.statistics import auroc
 from workbench.errors import WorkbenchError
 from workbench.evidence.offline.features import LEXICAL
 from workbench.evidence.offline.models import Logistic, excess, load_coefficients, percentile, write_table
-from workbench.training.fit import at_cut, auroc, calibration_error, calibration_plot, difference_interval, fit, fold_of
+from workbench.training.fit import at_cut, calibration_error, calibration_plot, difference_interval, fit, fold_of
 from workbench.training.rows import RATIO, _weights
 
 

@@ -260,7 +260,8 @@ def test_a_bad_file_is_not_overwritten(tmp_path):
 
 
 def test_junit_counts_states_and_escapes(tmp_path, bad, good):
-    rules = "[rules.no_regression]\nrequire_baseline = false\n[red_lines]\npermission_leaks = true\n[rules.at_least]\npassed = 0.9"
+    rules = "[rules.no_regression]\nrequire_baseline = false\n[red_lines]\npermission_leaks = true\n"
+    rules += "[rules.at_least]\npassed = 0.9"
     result = check(bad, read_rules(rules))
     root = ElementTree.parse(result.junit(tmp_path / "out.xml")).getroot()
     assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("3", "1", "1")

@@ -11,6 +11,7 @@ import pytest
 
 import workbench as wb
 from workbench.data.schema import Sample
+from workbench.errors import JudgeError
 from workbench.evidence.cache import Cache
 from workbench.evidence.judge import Claim, ReverseQuestion, SampleEvidence
 from workbench.evidence.run import examine, from_text, to_text
@@ -113,7 +114,7 @@ def test_a_judge_that_raises_is_one_clear_error_and_loses_nothing(tmp_path: Path
             raise RuntimeError("the model fell over")
         return good(sample)
 
-    with pytest.raises(wb.JudgeError, match=r"judge scripted failed \(RuntimeError: the model fell over\)"):
+    with pytest.raises(JudgeError, match=r"judge scripted failed \(RuntimeError: the model fell over\)"):
         evaluated(second_fails, tmp_path)
     asked: list[str] = []
     evaluated(lambda sample: asked.append(sample.sample_id) or good(sample), tmp_path)

@@ -10,6 +10,7 @@ import pytest
 import workbench as wb
 from tests.scoring.test_metrics import ABSENT, CONTEXTS, CONTRADICTED, SUPPORTED, UNSURE, claim, scored
 from tests.scripted import ScriptedJudge, evidence, sample_set
+from workbench.diagnosis.summary import oracle_ladder
 from workbench.evaluation import Evaluation
 from workbench.evidence.collect import collect
 from workbench.scoring.thresholds import Thresholds
@@ -276,7 +277,7 @@ def test_the_oracle_ladder_by_hand() -> None:
     ]  # fmt: skip
     rows.append({**base, "sample_id": "e", "question": "Secret?", "answer": REFUSAL, "expect_refusal": True})
     judge = ScriptedJudge(lambda sample: evidence(sample, [{"entail": [0.9]}]))
-    ladder = wb.oracle_ladder(Evaluation(collect(sample_set(rows), judge)).view)
+    ladder = oracle_ladder(Evaluation(collect(sample_set(rows), judge)).view)
     assert ladder["n"].tolist() == [4, 4, 4]
     assert ladder["rate"].tolist() == pytest.approx([2 / 4, 3 / 4, (2 + 1 * 2 / 3) / 4])
     assert ((ladder["low"] <= ladder["rate"]) & (ladder["rate"] <= ladder["high"])).all()

@@ -271,7 +271,7 @@ def test_empty_and_extreme_pictures_are_drawn():
 def test_after_the_work_nothing_is_in_progress(panel):
     panel.view.value = "profile"
     assert panel.message.value.count("encoded") == 0 and panel.work.bar.layout.display == "none"
-    assert panel.examined.shelf.progress is None and panel.examined.shelf.cancel is None
+    assert panel.examined.index.progress is None and panel.examined.index.cancel is None
 
 
 def test_a_k_beyond_the_recording_and_a_filter_are_said(panel, session):

@@ -134,7 +134,7 @@ def test_in_chinese(log):
     set_language("zh")
     panel = wb.panels.monitoring(log)
     assert "个窗口中有" in panel.count.value and panel.tabs.titles[0] == "告警"
-    assert "相对基线 +94 %" in panel.html()._repr_html_()
+    assert "相对基线 +94%" in panel.html()._repr_html_()
 
 
 def test_what_a_log_says_is_escaped():

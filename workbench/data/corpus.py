@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,39 @@ from workbench.data import fields
 from workbench.data.fields import Unreadable, alternates, checked_mapping, coalesce, has_surrogate, resolve, scrubbed
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
 from workbench.data.formats.source import read_source
-from workbench.data.schema import CORPUS_FIELDS, Corpus, SampleSet, none_if_missing
+from workbench.data.schema import CORPUS_FIELDS, Context, Corpus, SampleSet, none_if_missing
 from workbench.data.text.normalise import normalise
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+# ------------------------------------------------------------------------------
+# Where a chunk stands in its document, and which one comes next.
+
+
+_CHUNK_ID = re.compile(r"(?P<document>.*)#(?:chunk)?[-_]?(?P<position>\d{1,9})", re.DOTALL)
+
+
+def document_of(doc_id: str) -> str:
+    """The document that a chunk's id names: the part before the last ``#``."""
+    return doc_id.rsplit("#", 1)[0]
+
+
+def chunk_place(doc_id: str | None, source: str | None = None, position: float | None = None) -> tuple[str, int] | None:
+    """Document and place in it, as recorded or else as the id says (``doc#3``, ``doc#chunk-3``); None when not known."""
+    named = _CHUNK_ID.fullmatch(doc_id or "")
+    document = source or (named["document"] if named else None)
+    place = position if position is not None else (named["position"] if named else None)
+    return (document, int(place)) if document and place is not None else None
+
+
+def chunk_order(contexts: Sequence[Context]) -> list[int]:
+    """For each context the index of the next chunk of its document among the prompted ones, −1 without."""
+    places = [chunk_place(c.doc_id, c.source, c.position) if c.prompted else None for c in contexts]
+    at = {place: i for i, place in reversed(list(enumerate(places)))}
+    return [-1 if place is None else at.get((place[0], place[1] + 1), -1) for place in places]
 
 
 # ------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from workbench.data.fields import named
 from workbench.data.schema import Corpus, SampleSet, alternatives, judgements
 from workbench.data.text.normalise import normalise
 from workbench.errors import InputError
@@ -383,7 +384,7 @@ def missing_kinds(patient: Patient) -> Iterator[Finding]:
     if not any(value is True for value in patient.column("expect_refusal")):
         yield Finding("no_refusal_cases", "note", n=0)
     has_permission = any(value for value in patient.column("must_not_retrieve")) or any(
-        any(word in str(value or "").lower() for word in ("permission", "access", "权限", "越权"))
+        any(word in str(value or "").lower() for word in named("words", "permission"))
         for value in patient.column("case_type")
     )
     if not has_permission:

@@ -8,7 +8,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib import resources
 from typing import Any
 
@@ -16,6 +16,7 @@ from workbench.data.formats.records import looks_structured, parse_literal
 from workbench.data.schema import none_if_missing
 from workbench.data.text.normalise import SURROGATE
 from workbench.errors import InputError
+from workbench.language import Language, languages
 
 # ------------------------------------------------------------------------------
 # One value of one field, from whatever was recorded to the form that the data contract states.
@@ -25,30 +26,9 @@ from workbench.errors import InputError
 # else: the words "null" and "None" are words.
 
 
-_TRUE = {"true", "yes", "y", "1", "t", "是", "对", "真", "需要", "应", "应拒答", "拒答", "已拒答", "1.0", "√", "有"}
-_FALSE = {
-    "false",
-    "no",
-    "n",
-    "0",
-    "f",
-    "否",
-    "不",
-    "不是",
-    "假",
-    "不需要",
-    "不应",
-    "不应拒答",
-    "未拒答",
-    "0.0",
-    "×",
-    "无",
-}
 _LONGEST_INTEGER = 14_000  # bits; Python writes integers of up to 4,300 digits
 _ID_SEPARATORS = re.compile(r"[,;|，；、\n]")
 _PHRASE_SEPARATORS = re.compile(r"[;|；\n]")
-_NO_NUMBER = {"", "nan", "none", "null", "n/a", "na", "-", "#n/a", "无"}
-_HUMAN = {"human", "user", "humanmessage", "用户"}
 
 
 class Unreadable(ValueError):
@@ -134,18 +114,25 @@ def _as_text(value: Any) -> str:
 
 
 def boolean(value: Any) -> bool | None:
-    """True or false, also as 1, "yes", "true", 是 and so on; empty text is missing."""
+    """True or false, also as 1, "yes", "true" and the words of other languages; empty text is missing."""
     value = plain(value)
     if value is None or isinstance(value, bool):
         return value
     word = _as_text(value).strip().lower() if isinstance(value, (str, int, float)) else ""
-    if word in _TRUE:
+    if word in named("words", "true"):
         return True
-    if word in _FALSE:
+    if word in named("words", "false"):
         return False
     if value == "":
         return None
-    raise Unreadable("is neither true nor false; write true or false, 是 or 否")
+    either = ", ".join(f"{yes} or {no}" for yes, no in _yes_and_no(languages()))
+    raise Unreadable(f"is neither true nor false; write {either}")
+
+
+@lru_cache(maxsize=8)
+def _yes_and_no(known: tuple[Language, ...]) -> list[tuple[str, str]]:
+    tables = [_SHARED["words"], *(own.table("fields").get("words", {}) for own in known)]
+    return [(table["true"][0], table["false"][0]) for table in tables if table.get("true") and table.get("false")]
 
 
 def number(value: Any) -> float | None:
@@ -154,7 +141,7 @@ def number(value: Any) -> float | None:
         return value
     value = plain(value)
     if isinstance(value, str):
-        if value.strip().lower() in _NO_NUMBER:
+        if value.strip().lower() in named("words", "no_number"):
             return None
         value = value.strip().removesuffix("ms").replace("_", "x")
     if value is None or (isinstance(value, (Mapping, Sequence)) and not isinstance(value, str)):
@@ -185,13 +172,12 @@ def error_text(value: Any) -> str | None:
 
 def question(value: Any) -> str | None:
     """The question; of a conversation (list of messages) the last thing the user said."""
-    return _said(value, _HUMAN, ("question", "query", "input", "user_input", "text", "content", "prompt", "问题"))
+    return _said(value, "user", "question")
 
 
 def answer(value: Any) -> str | None:
     """The answer, kept as recorded; of a conversation the last thing the assistant said."""
-    roles = {"ai", "assistant", "aimessage", "model", "助手"}
-    return _said(value, roles, ("answer", "output", "response", "result", "text", "content", "generated_text", "回答"))
+    return _said(value, "assistant", "answer")
 
 
 def reference(value: Any) -> str | None:
@@ -217,7 +203,8 @@ def _inner(value: Mapping[str, Any], keys: Sequence[str]) -> Any:
     return found
 
 
-def _said(value: Any, roles: set[str], keys: Sequence[str]) -> str | None:
+def _said(value: Any, role: str, field: str) -> str | None:
+    """What ``role`` said last in a conversation, or the text under a key of ``field``, or the text itself."""
     value = plain(value)
     if (
         isinstance(value, str)
@@ -227,29 +214,23 @@ def _said(value: Any, roles: set[str], keys: Sequence[str]) -> str | None:
         value = _list_or_text(value)
     if isinstance(value, Mapping):
         messages = value.get("messages")
-        return _said(messages if isinstance(messages, list) else _inner(value, keys), roles, keys)
+        return _said(messages if isinstance(messages, list) else _inner(value, named("keys", field)), role, field)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return _last_message(value, roles)
+        return _last_message(value, named("words", role))
     return text(value)
 
 
-def _last_message(messages: Sequence[Any], roles: set[str]) -> str | None:
+def _last_message(messages: Sequence[Any], roles: Sequence[str]) -> str | None:
     if len(messages) == 1 and isinstance(messages[0], str):
         return messages[0]
     for message in reversed(messages):
-        if isinstance(message, Mapping) and _role(message) in roles:
-            return text(_message_text(message.get("content")))
+        if isinstance(message, Mapping) and str(message.get("role") or message.get("type") or "").lower() in roles:
+            content = message.get("content")
+            if isinstance(content, list):
+                parts = (part.get("text", "") if isinstance(part, Mapping) else part for part in content)
+                return "\n".join(map(str, parts))
+            return text(content)
     raise Unreadable("is a list without a message of the one who speaks")
-
-
-def _role(message: Mapping[str, Any]) -> str:
-    return str(message.get("role") or message.get("type") or "").lower()
-
-
-def _message_text(content: Any) -> Any:
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text", "")) if isinstance(part, Mapping) else str(part) for part in content)
-    return content
 
 
 # ---------------------------------------------------------------- lists
@@ -396,11 +377,30 @@ _SEPARATORS = re.compile(r"[\W_]+")
 _BRACKETS = re.compile(r"[(（\[].*?[)）\]]")
 
 
-@cache
+#: Names in use by tools everywhere, which every language's ``fields.toml`` adds to.
+_SHARED = tomllib.loads(resources.files("workbench.data").joinpath("fields.toml").read_text(encoding="utf-8"))
+
+
+def named(section: str, name: str) -> tuple[str, ...]:
+    """The names under ``[section] name`` of ``fields.toml`` as they are written, in any language."""
+    return _named(section, languages()).get(name, ())
+
+
+@lru_cache(maxsize=32)
+def _named(section: str, known: tuple[Language, ...]) -> dict[str, tuple[str, ...]]:
+    tables = [_SHARED[section], *(own.table("fields").get(section, {}) for own in known)]
+    names = dict.fromkeys(name for table in tables for name in table)
+    return {name: tuple(one for table in tables for one in table.get(name, ())) for name in names}
+
+
 def aliases(section: str) -> dict[str, tuple[str, ...]]:
     """Field → folded names by which it is known, of one section of ``fields.toml``."""
-    content = tomllib.loads(resources.files("workbench.data").joinpath("fields.toml").read_text(encoding="utf-8"))
-    return {name: tuple(dict.fromkeys(fold(item) for item in names)) for name, names in content[section].items()}
+    return _aliases(section, languages())
+
+
+@lru_cache(maxsize=32)
+def _aliases(section: str, known: tuple[Language, ...]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(dict.fromkeys(map(fold, names))) for name, names in _named(section, known).items()}
 
 
 @lru_cache(maxsize=4096)
@@ -419,11 +419,7 @@ def resolve(
     is used for one field only.
     """
     found = {field: column for column, field in (mapping or {}).items()}
-    taken = set(found.values())
-    by_fold: dict[str, str] = {}
-    for column in columns:
-        if column not in taken:
-            by_fold.setdefault(fold(column), column)
+    by_fold = _by_fold(columns, set(found.values()))
     for field, names in aliases(section).items():
         match = next((by_fold[name] for name in names if name in by_fold), None)
         if field not in found and match is not None:
@@ -433,17 +429,14 @@ def resolve(
 
 def alternates(columns: Sequence[str], chosen: Mapping[str, str], section: str = "sample") -> dict[str, list[str]]:
     """Field → further columns that are known names of it, in order, for records that lack the chosen column."""
-    taken = set(chosen.values())
-    by_fold: dict[str, str] = {}
-    for column in columns:
-        if column not in taken:
-            by_fold.setdefault(fold(column), column)
-    found = {
-        field: [by_fold[n] for n in aliases(section)[field] if n in by_fold]
-        for field in chosen
-        if field in aliases(section)
-    }
+    by_fold = _by_fold(columns, set(chosen.values()))
+    found = {field: [by_fold[n] for n in aliases(section).get(field, ()) if n in by_fold] for field in chosen}
     return {field: names for field, names in found.items() if names}
+
+
+def _by_fold(columns: Sequence[str], taken: set[str]) -> dict[str, str]:
+    """Folded name → column, the first of each, without those that are taken."""
+    return {fold(column): column for column in reversed(columns) if column not in taken}
 
 
 def coalesce(
@@ -510,14 +503,9 @@ def near_miss(column: str, taken: Iterable[str] = ()) -> str | None:
     return names[match[0]] if match else None
 
 
-@cache
-def _score_names() -> frozenset[str]:
-    return frozenset(aliases("scores")["names"])
-
-
 def is_score(column: str) -> bool:
     """Whether a column is named like a metric of another tool; ``"rouge_score(mode=fmeasure)"`` is."""
-    return fold(_BRACKETS.sub("", column)) in _score_names()
+    return fold(_BRACKETS.sub("", column)) in aliases("scores")["names"]
 
 
 def first_of(item: Mapping[str, Any], names: Iterable[str]) -> tuple[str | None, Any]:
@@ -685,10 +673,6 @@ def _is_name(value: Any) -> bool:
     return type(value) is str and value != "" and not value[0].isspace() and not value[-1].isspace()
 
 
-def _is_plain_metadata(value: Any) -> bool:
-    return type(value) is dict and not value.keys() & _LOOKED_FOR
-
-
 _LOOKED_FOR = {"doc_id", "title", "tenant", "position", "score", "document_id", "chunk_id", "id", "_id"}
 _FORMS: dict[str, Callable[[Any], bool]] = {
     "text": lambda value: type(value) is str,
@@ -698,7 +682,7 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
     "score": lambda value: type(value) is float and math.isfinite(value),
     "position": lambda value: type(value) is int,
     "prompted": lambda value: type(value) is bool,
-    "metadata": _is_plain_metadata,
+    "metadata": lambda value: type(value) is dict and not value.keys() & _LOOKED_FOR,
 }
 
 

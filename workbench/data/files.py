@@ -1,14 +1,15 @@
-"""Writing files so that a half-written one never exists under its name."""
+"""Writing files: whole ones that never exist half-written, JSON lines that only grow, tables that no spreadsheet runs."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,6 +108,7 @@ def guard_client_loggers(secrets: Iterable[str]) -> None:
 
 
 # ------------------------------------------------------------------------------
+# Whole files and folders, replaced at once.
 
 
 def write_text(path: str | Path, text: str, *, encoding: str = "utf-8") -> Path:
@@ -210,6 +212,91 @@ def _swap(temporary: Path, target: Path, keep: tuple[str, ...]) -> None:
     target.rename(old)
     temporary.rename(target)
     shutil.rmtree(old.parent, ignore_errors=True)
+
+
+# ------------------------------------------------------------------------------
+# JSON lines that only grow.
+
+
+class JsonLines:
+    """A file of JSON objects, one a line, to which any number of processes may append.
+
+    A line is written by one ``write`` under a lock. One that a killed process or a full disk tore is never glued to the
+    next, and is skipped when read.
+
+    Attributes
+    ----------
+    unreadable
+        Lines met so far that are no JSON object.
+    """
+
+    def __init__(self, path: str | Path, *, ascii: bool = True, sync: bool = True) -> None:
+        self.path = Path(path)
+        self.unreadable = 0
+        self._ascii, self._sync = ascii, sync
+        self._offset = 0
+
+    def append(self, *records: Mapping[str, Any]) -> None:
+        """Write the records, and with ``sync`` wait until they are on disk; without any, only try whether one could.
+
+        Raises ``OSError`` when the place cannot be written.
+        """
+        lines = b"".join(
+            json.dumps(record, ensure_ascii=self._ascii, default=str, separators=(",", ":")).encode("utf-8", "replace")
+            + b"\n"
+            for record in records
+        )
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            with _locked(handle):
+                size = os.fstat(handle).st_size
+                if lines and size and os.pread(handle, 1, size - 1) != b"\n":
+                    lines = b"\n" + lines
+                while lines:
+                    lines = lines[os.write(handle, lines) :]
+                if self._sync:
+                    os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def read_new(self) -> list[dict[str, Any]]:
+        """The objects written since the last call, by any process; an unfinished last line waits for its end."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._offset)
+                content = file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        complete = content.rfind(b"\n") + 1
+        self._offset += complete
+        found = [self._parsed(line) for line in content[:complete].split(b"\n") if line.strip()]
+        return [record for record in found if record is not None]
+
+    def _parsed(self, line: bytes) -> dict[str, Any] | None:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            record = None
+        if isinstance(record, dict):
+            return record
+        self.unreadable += 1
+        return None
+
+
+@contextmanager
+def _locked(handle: int) -> Iterator[None]:
+    """Hold an advisory lock where the system has one; a single appending write is the fallback."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 # ------------------------------------------------------------------------------

@@ -8,8 +8,6 @@ stands a manifest with the configuration, without any key.
 from __future__ import annotations
 
 import asyncio
-import base64
-import http.client
 import inspect
 import json
 import math
@@ -20,20 +18,18 @@ import random
 import re
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import unquote, urlsplit, urlunsplit
+from typing import Any
+from urllib.parse import urlsplit
 
 from workbench.data.fields import Unreadable
 from workbench.data.fields import contexts as read_contexts
-from workbench.data.files import HIDDEN, public_url, redacted
+from workbench.data.files import HIDDEN, JsonLines, guard_client_loggers, public_url, redacted, write_bytes, write_text
 from workbench.data.schema import SAMPLE_FIELDS, SampleSet, none_if_missing
 from workbench.errors import CancelledError, InputError
 
@@ -45,79 +41,58 @@ class RunFile:
     """``out``: JSON lines, one a case, each on disk before the next is asked.
 
     Opening repairs a last line that was torn by a kill, and reads which samples are recorded. The file belongs to one
-    recording at a time.
+    recording at a time. ``forget_errors``: rows with an error are taken out, so that they are asked again.
+
+    Attributes
+    ----------
+    recorded
+        Sample id → whether it was recorded without an error.
+
+    Raises
+    ------
+    InputError
+        When the place cannot be written, or the file holds something else than recorded rows.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Path, *, forget_errors: bool = False) -> None:
         self.recorded: dict[str, bool] = {}
-        self._handle: int | None = None
-
-    def open(self, *, forget_errors: bool = False) -> RunFile:
-        """Read what is there, repair the end, open for appending.
-
-        ``recorded`` then holds sample id → whether it was recorded without an error. With ``forget_errors`` rows with
-        an error are taken out of the file, so that they are asked again.
-
-        Raises
-        ------
-        InputError
-            When the place cannot be written, or the file holds something else than recorded rows.
-        """
+        self._lines = JsonLines(path, ascii=False)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            content = self.path.read_bytes() if self.path.exists() else b""
-            lines = self._read(content, forget_errors)
-            whole = b"".join(line + b"\n" for line in lines)
+            content = path.read_bytes() if path.exists() else b""
+            whole = b"".join(line + b"\n" for line in self._kept(content.split(b"\n"), forget_errors))
             if whole != content:
-                from workbench.data.files import write_bytes
-
-                write_bytes(self.path, whole)
-            self._handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+                write_bytes(path, whole)
+            self._lines.append()
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be written ({error.strerror}); choose another place") from error
-        return self
+            raise InputError(f"{path}: cannot be written ({error.strerror}); choose another place") from error
 
-    def _read(self, content: bytes, forget_errors: bool) -> list[bytes]:
-        raw = content.split(b"\n")
-        kept = []
-        for number, line in enumerate(raw, start=1):
+    def _kept(self, lines: list[bytes], forget_errors: bool) -> Iterator[bytes]:
+        """The lines that stay; a torn last one does not."""
+        for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
-            row = self._row(line, number, last=number == len(raw))
-            if row is None or (forget_errors and row.get("error") is not None):
-                continue
-            self.recorded[str(row["sample_id"])] = row.get("error") is None
-            kept.append(line)
-        return kept
-
-    def _row(self, line: bytes, number: int, last: bool) -> dict[str, Any] | None:
-        """A recorded row; None for a torn last line."""
-        try:
-            row = json.loads(line)
-        except ValueError:
-            if last:
-                return None
-            row = None
-        if not isinstance(row, dict) or "sample_id" not in row:
-            raise InputError(f"{self.path}: line {number} is no recorded row; choose another file for the recording")
-        return row
+            try:
+                row = json.loads(line)
+            except ValueError:
+                if number == len(lines):
+                    continue
+                row = None
+            if not isinstance(row, dict) or "sample_id" not in row:
+                what = f"line {number} is no recorded row; choose another file for the recording"
+                raise InputError(f"{self._lines.path}: {what}")
+            if not forget_errors or row.get("error") is None:
+                self.recorded[str(row["sample_id"])] = row.get("error") is None
+                yield line
 
     def append(self, row: Mapping[str, Any]) -> None:
         """Write one row and wait until it is on disk."""
-        assert self._handle is not None, "open() comes first"
-        line = json.dumps(row, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
-        written = os.write(self._handle, line)
-        while written < len(line):
-            written += os.write(self._handle, line[written:])
-        os.fsync(self._handle)
+        self._lines.append(row)
         self.recorded[str(row["sample_id"])] = row.get("error") is None
 
-    def close(self) -> None:
-        """Close the file."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+    @property
+    def n_errors(self) -> int:
+        """Rows with an error."""
+        return sum(not fine for fine in self.recorded.values())
 
 
 # ------------------------------------------------------------------------------
@@ -172,18 +147,15 @@ class Template:
         return text
 
     def _fill(self, text: str, case: Mapping[str, Any]) -> Any:
-        match = _SLOT.fullmatch(text)
-        if match is not None and match["field"] is not None:
-            return case.get(match["field"])
-        return _SLOT.sub(lambda found: self._text_of(found, case), text)
+        whole = _SLOT.fullmatch(text)
+        if whole is not None and whole["field"] is not None:
+            return case.get(whole["field"])
 
-    def _text_of(self, match: re.Match[str], case: Mapping[str, Any]) -> str:
-        if match["env"] is not None:
-            return os.environ.get(match["env"], "")
-        value = case.get(match["field"])
-        if value is None:
-            return ""
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        def as_text(match: re.Match[str]) -> str:
+            value = os.environ.get(match["env"]) if match["env"] is not None else case.get(match["field"])
+            return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+        return _SLOT.sub(as_text, text)
 
 
 def _walk(value: Any, change: Callable[[str], Any]) -> Any:
@@ -203,21 +175,15 @@ def at_path(value: Any, path: str) -> Any:
     >>> at_path({"docs": [{"id": 1}, {"id": 2}]}, "$.docs[*].id")
     [1, 2]
     """
-    steps = [
-        match["key"] if match["key"] is not None else _index(match["index"])
-        for match in _STEP.finditer(path.removeprefix("$"))
-    ]
+    steps: list[Any] = []
+    for match in _STEP.finditer(path.removeprefix("$")):
+        key, index = match["key"], match["index"]
+        steps.append(key if index is None else None if index == "*" else index[1:-1] if index[0] in "'\"" else int(index))
     return _follow(value, steps)
 
 
-def _index(text: str) -> str | int | None:
-    """A list index, a quoted key, or None for ``*``."""
-    if text == "*":
-        return None
-    return text[1:-1] if text[0] in "'\"" else int(text)
-
-
 def _follow(value: Any, steps: list[Any]) -> Any:
+    """What lies behind keys and list indices; None collects over a list."""
     for at, step in enumerate(steps):
         if step is None:
             items = value if isinstance(value, list) else []
@@ -245,19 +211,17 @@ def checked_path(path: Any) -> str:
 
 def hidden(mapping: Mapping[str, Any] | None) -> dict[str, Any]:
     """A mapping for a manifest: values under secret-sounding names are hidden unless they only name a variable."""
-    return {str(key): _hidden_value(str(key), value) for key, value in (mapping or {}).items()}
 
+    def shown(key: str, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return hidden(value)
+        return HIDDEN if isinstance(value, str) and _SECRET_NAME.search(key) and "${" not in value else value
 
-def _hidden_value(key: str, value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return hidden(value)
-    if not _SECRET_NAME.search(key) or not isinstance(value, str):
-        return value
-    return value if "${" in value else HIDDEN
+    return {str(key): shown(str(key), value) for key, value in (mapping or {}).items()}
 
 
 # ------------------------------------------------------------------------------
-# Asking a service over HTTP or a function, and reading what comes back. Standard library only.
+# Asking a function or a service over HTTP, and reading what comes back.
 
 
 #: Longest reply that is read, in bytes.
@@ -282,9 +246,6 @@ class ServiceError(Exception):
 Ask = Callable[[Mapping[str, Any]], Awaitable[Any]]
 
 
-# ---------------------------------------------------------------- functions
-
-
 def from_function(call: Callable[..., Any], timeout: float) -> Ask:
     """A way of asking ``call``, which may be a coroutine function; a plain one runs in a thread of its own.
 
@@ -292,20 +253,15 @@ def from_function(call: Callable[..., Any], timeout: float) -> Ask:
     other parameter the whole case as a dict.
     """
 
-    async def asked(case: Mapping[str, Any]) -> Any:
-        """What ``call`` gives for a case, however long it takes."""
-        arguments = _arguments(call, case)
-        waits = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
-
-        called = partial(call, **arguments) if isinstance(arguments, dict) else partial(call, arguments[0])
-        result = called() if waits else await in_thread(called)
-        return await result if inspect.isawaitable(result) else result
+    waits = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
 
     async def ask(case: Mapping[str, Any]) -> Any:
-        """What ``call`` gives for a case, within the time; ``ServiceError`` when it is late or out of reach."""
+        arguments = _arguments(call, case)
+        called = partial(call, **arguments) if isinstance(arguments, dict) else partial(call, arguments[0])
         try:
             async with asyncio.timeout(timeout):
-                return await asked(case)
+                result = called() if waits else await in_thread(called)
+                return await result if inspect.isawaitable(result) else result
         except TimeoutError:
             raise ServiceError(f"timeout: no reply within {timeout:g} s", retry=True) from None
         except ConnectionError as error:
@@ -339,47 +295,34 @@ async def in_thread(work: Callable[[], Any]) -> Any:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
-    def settle(set_result: Callable[[Any], None], value: Any) -> None:
+    def tell(set_outcome: Callable[[Any], None], value: Any) -> None:
         if not future.done():
-            set_result(value)
+            set_outcome(value)
 
     def work_and_tell() -> None:
-        """Work in this thread, and hand the outcome to the loop that waits."""
         try:
             outcome: tuple[Callable[[Any], None], Any] = (future.set_result, work())
         except Exception as error:  # noqa: BLE001 - raised again where the result is awaited
             outcome = (future.set_exception, error)
         if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, *outcome)
+            loop.call_soon_threadsafe(tell, *outcome)
 
     threading.Thread(target=work_and_tell, name="workbench-record", daemon=True).start()
     return await future
 
 
-# ---------------------------------------------------------------- HTTP
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Redirects are errors: followed, they would carry the headers to another host."""
-
-    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
-        """None: not followed."""
-
-
 class HttpService:
-    """One endpoint: JSON in by POST, JSON out."""
+    """One endpoint: JSON in by POST, JSON out. Redirects are errors: followed, they would carry the headers elsewhere."""
 
     def __init__(self, endpoint: str, request: Template, headers: Template, timeout: float) -> None:
         parts = urlsplit(endpoint)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(f"endpoint {public_url(endpoint)!r}: write a whole http:// or https:// address")
-        self._endpoint, self._login = _without_login(endpoint)
-        self._request = request
-        self._headers = headers
-        self._timeout = timeout
-        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._endpoint, self._request, self._headers, self._timeout = endpoint, request, headers, timeout
+        self._client: Any = None
         self.secrets = [*request.secrets, *headers.secrets, *(str(v) for v in (headers.value or {}).values())]
         self.secrets += [text for text in (parts.password, parts.query) if text]
+        guard_client_loggers(self.secrets)
 
     async def ask(self, case: Mapping[str, Any]) -> Any:
         """The decoded reply.
@@ -389,66 +332,52 @@ class HttpService:
         ServiceError
             Its message holds no header, key or address with credentials.
         """
+        import httpx
+
+        if self._client is None:
+            self._client = httpx.AsyncClient(timeout=self._timeout, limits=httpx.Limits(max_connections=None))
+        body = json.dumps(self._request.filled(case), ensure_ascii=False).encode("utf-8", "replace")
+        headers = {"Content-Type": "application/json", "Accept": "application/json", **self._headers.filled(case)}
         try:
-            async with asyncio.timeout(self._timeout * 1.5 + 1):
-                return await in_thread(lambda: self._post(case))
-        except TimeoutError:
+            async with (
+                asyncio.timeout(self._timeout * 1.5 + 1),
+                self._client.stream("POST", self._endpoint, content=body, headers=headers) as reply,
+            ):
+                return await _decoded(reply)
+        except (TimeoutError, httpx.TimeoutException):
             raise ServiceError(f"timeout: no reply within {self._timeout:g} s", retry=True) from None
         except ServiceError as error:
             raise ServiceError(redacted(str(error), self.secrets), retry=error.retry, wait=error.wait) from None
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            message = redacted(f"connection: {type(error).__name__}: {error}", self.secrets)
+            raise ServiceError(message, retry=True) from None
 
-    def _post(self, case: Mapping[str, Any]) -> Any:
-        body = json.dumps(self._request.filled(case), ensure_ascii=False).encode("utf-8", "replace")
-        headers = {"Content-Type": "application/json", "Accept": "application/json", **self._login}
-        headers |= self._headers.filled(case)
-        request = urllib.request.Request(self._endpoint, data=body, headers=headers, method="POST")
-        try:
-            with self._opener.open(request, timeout=self._timeout) as reply:
-                content = reply.read(LONGEST_REPLY + 1)
-        except urllib.error.HTTPError as error:
-            raise _status(error) from None
-        except TimeoutError:
-            raise ServiceError(f"timeout: no reply within {self._timeout:g} s", retry=True) from None
-        except urllib.error.URLError as error:
-            late = isinstance(error.reason, TimeoutError)
-            what = f"timeout: no reply within {self._timeout:g} s" if late else f"connection: {error.reason}"
-            raise ServiceError(what, retry=True) from None
-        except (http.client.HTTPException, OSError) as error:
-            raise ServiceError(f"connection: {type(error).__name__}: {error}", retry=True) from None
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.aclose()
+
+
+async def _decoded(reply: Any) -> Any:
+    """The JSON of a reply; ``ServiceError`` for another status, a reply that is too long or none of JSON."""
+    content = b""
+    async for piece in reply.aiter_bytes():
+        content += piece
         if len(content) > LONGEST_REPLY:
             raise ServiceError(f"the reply is longer than {LONGEST_REPLY} bytes")
+    if not 200 <= reply.status_code < 300:
+        detail = " ".join(content[:300].decode("utf-8", "replace").split())[:200]
         try:
-            return json.loads(content)
+            wait = float(reply.headers.get("Retry-After", ""))
         except ValueError:
-            start = content[:60].decode("utf-8", "replace")
-            raise ServiceError(f"the reply is no JSON: {start!r}") from None
-
-
-def _without_login(endpoint: str) -> tuple[str, dict[str, str]]:
-    """The address without user and password, and the header that carries them instead."""
-    parts = urlsplit(endpoint)
-    if parts.username is None:
-        return endpoint, {}
-    login = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
-    host = parts.netloc.rpartition("@")[2]
-    plain = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
-    return plain, {"Authorization": f"Basic {base64.b64encode(login).decode('ascii')}"}
-
-
-def _status(error: urllib.error.HTTPError) -> ServiceError:
+            wait = None
+        retry = reply.status_code in (408, 425, 429) or reply.status_code >= 500
+        raise ServiceError(f"HTTP {reply.status_code}: {detail}", retry=retry, wait=wait)
     try:
-        detail = error.read(300).decode("utf-8", "replace")
-    except (OSError, http.client.HTTPException):
-        detail = ""
-    retry = error.code in (408, 425, 429) or error.code >= 500
-    try:
-        wait = float(error.headers.get("Retry-After", ""))
+        return json.loads(content)
     except ValueError:
-        wait = None
-    return ServiceError(f"HTTP {error.code}: {' '.join(detail.split())[:200]}", retry=retry, wait=wait)
-
-
-# ---------------------------------------------------------------- replies
+        start = content[:60].decode("utf-8", "replace")
+        raise ServiceError(f"the reply is no JSON: {start!r}") from None
 
 
 class Reader:
@@ -514,7 +443,6 @@ class Reader:
 # So a judge works in a script, in a notebook and inside a running loop alike, and nothing patches anybody's loop.
 
 
-Item = TypeVar("Item")
 Put = Callable[[Any], None]
 
 _END = object()
@@ -526,60 +454,46 @@ def iterate(work: Callable[[Put], Coroutine[Any, Any, None]]) -> Iterator[Any]:
     When the iterator is closed early the coroutine is cancelled and its thread joined.
     """
     results: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    worker = _Worker(work, results)
-    worker.start()
+    ready = threading.Event()
+    running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[None]]] = []
+    raised: list[Exception] = []
+
+    async def main() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        running.append((asyncio.get_running_loop(), task))
+        ready.set()
+        await work(results.put)
+
+    def run() -> None:
+        try:
+            asyncio.run(main())
+        except asyncio.CancelledError:
+            pass
+        except Exception as error:  # noqa: BLE001 - handed to the thread that reads, which raises it
+            raised.append(error)
+        finally:
+            ready.set()
+            results.put(_END)
+
+    thread = threading.Thread(target=run, name="workbench-worker", daemon=True)
+    thread.start()
+    ready.wait()
     try:
         while (item := results.get()) is not _END:
             yield item
     finally:
-        worker.stop()
-    if worker.error is not None:
-        raise worker.error
-
-
-class _Worker:
-    """The thread; ``error`` is what the coroutine raised."""
-
-    def __init__(self, work: Callable[[Put], Coroutine[Any, Any, None]], results: queue.SimpleQueue[Any]) -> None:
-        self.error: BaseException | None = None
-        self._work = work
-        self._results = results
-        self._ready = threading.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._thread = threading.Thread(target=self._run, name="workbench-worker", daemon=True)
-
-    def start(self) -> None:
-        """Begin, and wait until the coroutine can be cancelled."""
-        self._thread.start()
-        self._ready.wait()
-
-    def stop(self) -> None:
-        """Cancel the coroutine if it still runs, and wait for its thread."""
-        loop, task = self._loop, self._task
-        if loop is not None and task is not None and self._thread.is_alive():
+        if running and thread.is_alive():
+            loop, task = running[0]
             with suppress(RuntimeError):  # the loop may close between the check and the call
                 loop.call_soon_threadsafe(task.cancel)
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._main())
-        except asyncio.CancelledError:
-            self.error = None
-        except Exception as error:  # noqa: BLE001 - handed to the thread that reads, which raises it
-            self.error = error
-        finally:
-            self._ready.set()
-            self._results.put(_END)
-
-    async def _main(self) -> None:
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
-        self._ready.set()
-        await self._work(self._results.put)
+        thread.join()
+    if raised:
+        raise raised[0]
 
 
 # ------------------------------------------------------------------------------
+# The recording.
 
 
 #: Fields that the recording brings; what a case has under these names is left behind.
@@ -650,24 +564,22 @@ def record(
         When ``cancelled()`` turned true; what was recorded stays.
     """
     rows = _cases(cases)
-    plan = _Plan.make(rows, call, endpoint, request, response, headers, config, timeout)
-    _check_numbers(concurrency, timeout, retries)
+    plan = _plan(rows, call, endpoint, request, response, headers, config, timeout)
+    for option, value, lowest in (("concurrency", concurrency, 1), ("retries", retries, 0), ("timeout", timeout, 0.01)):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not lowest <= value < math.inf:
+            raise InputError(f"record: {option} is {value!r}; use a number from {lowest:g} on")
     path = Path(out)
-    manifest = _Manifest(path, plan, len(rows), {"concurrency": concurrency, "timeout": timeout, "retries": retries})
+    limits = {"concurrency": concurrency, "timeout": timeout, "retries": retries}
+    manifest = _Manifest(path, plan.described, len(rows), limits)
     manifest.check()
-    file = RunFile(path).open(forget_errors=retry_errors)
+    file = RunFile(path, forget_errors=retry_errors)
+    waiting = [row for row in rows if row["sample_id"] not in file.recorded]
+    manifest.write(file, finished=False)
     try:
-        waiting = [row for row in rows if row["sample_id"] not in file.recorded]
-        manifest.write(file, finished=False)
-        _ask_all(waiting, plan, file, (concurrency, retries), len(rows), progress, cancelled)
+        _ask_all(waiting, plan, file, int(concurrency), int(retries), len(rows), progress, cancelled)
     finally:
-        file.close()
         manifest.write(file, finished=True)
-    n_errors = sum(not fine for fine in file.recorded.values())
-    return Recording(path, manifest.path, len(rows), len(waiting), len(rows) - len(waiting), n_errors)
-
-
-# ---------------------------------------------------------------- what is asked
+    return Recording(path, manifest.path, len(rows), len(waiting), len(rows) - len(waiting), file.n_errors)
 
 
 def _cases(cases: Any) -> list[dict[str, Any]]:
@@ -693,102 +605,92 @@ class _Plan:
 
     ask: Ask
     reader: Reader
-    secrets: Sequence[str]
     described: dict[str, Any]
-
-    @classmethod
-    def make(
-        cls, rows: Sequence[Mapping[str, Any]], call: Any, endpoint: str | None, request: Any,
-        response: Mapping[str, str] | None, headers: Mapping[str, str] | None, config: Mapping[str, Any] | None,
-        timeout: float,
-    ) -> _Plan:  # fmt: skip
-        """The plan for these options; ``InputError`` when they contradict each other or cannot be used."""
-        reader = Reader(response)
-        described: dict[str, Any] = {"response": dict(response or {}), "config": hidden(config)}
-        if (call is None) == (endpoint is None):
-            raise InputError("record: give either a function (call=) or an endpoint, not both and not neither")
-        if endpoint is None:
-            name = getattr(call, "__qualname__", type(call).__name__)
-            return cls(from_function(call, timeout), reader, (), {"call": name, **described})
-        body = _request(request, config)
-        fields = {*SAMPLE_FIELDS, *(key for row in rows for key in row)}
-        service = HttpService(endpoint, Template(body, fields), Template(dict(headers or {}), fields), timeout)
-        described |= {"endpoint": public_url(endpoint), "request": body, "headers": hidden(headers)}
-        return cls(service.ask, reader, service.secrets, described)
+    service: HttpService | None = None
 
 
-def _request(request: Any, config: Mapping[str, Any] | None) -> Any:
+def _plan(
+    rows: Sequence[Mapping[str, Any]], call: Any, endpoint: str | None, request: Any,
+    response: Mapping[str, str] | None, headers: Mapping[str, str] | None, config: Mapping[str, Any] | None,
+    timeout: float,
+) -> _Plan:  # fmt: skip
+    """The plan for these options; ``InputError`` when they contradict each other or cannot be used."""
+    reader = Reader(response)
+    described: dict[str, Any] = {"response": dict(response or {}), "config": hidden(config)}
+    if (call is None) == (endpoint is None):
+        raise InputError("record: give either a function (call=) or an endpoint, not both and not neither")
+    if endpoint is None:
+        name = getattr(call, "__qualname__", type(call).__name__)
+        return _Plan(from_function(call, timeout), reader, {"call": name, **described})
     if request is None:
         plain = {key: value for key, value in hidden(config).items() if isinstance(value, str | int | float | bool)}
-        return {**DEFAULT_REQUEST, **{key: value for key, value in plain.items() if (config or {})[key] == value}}
-    if isinstance(request, str):
+        request = {**DEFAULT_REQUEST, **{key: value for key, value in plain.items() if (config or {})[key] == value}}
+    elif isinstance(request, str):
         try:
-            return json.loads(request)
+            request = json.loads(request)
         except ValueError as error:
             raise InputError(f"request template: not valid JSON ({error})") from error
-    return request
-
-
-def _check_numbers(concurrency: int, timeout: float, retries: int) -> None:
-    for name, value, lowest in (("concurrency", concurrency, 1), ("retries", retries, 0), ("timeout", timeout, 0.01)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not lowest <= value < math.inf:
-            raise InputError(f"record: {name} is {value!r}; use a number from {lowest:g} on")
-
-
-# ---------------------------------------------------------------- asking
+    fields = {*SAMPLE_FIELDS, *(key for row in rows for key in row)}
+    service = HttpService(endpoint, Template(request, fields), Template(dict(headers or {}), fields), timeout)
+    described |= {"endpoint": public_url(endpoint), "request": request, "headers": hidden(headers)}
+    return _Plan(service.ask, reader, described, service)
 
 
 def _ask_all(
-    waiting: Sequence[Mapping[str, Any]], plan: _Plan, file: RunFile, limits: tuple[int, int], n_cases: int,
+    waiting: Sequence[Mapping[str, Any]], plan: _Plan, file: RunFile, concurrency: int, retries: int, n_cases: int,
     progress: Progress | None, cancelled: Callable[[], bool] | None,
 ) -> None:  # fmt: skip
     """Ask in a loop of its own; each row is on disk before it is counted."""
     report = progress or (lambda done, total, errors: None)
-    concurrency, retries = int(limits[0]), int(limits[1])
     done = n_cases - len(waiting)
-    report(done, n_cases, _errors(file))
+    report(done, n_cases, file.n_errors)
     replies = iterate(lambda put: _workers(waiting, plan, concurrency, retries, put))
     for row in replies:
         file.append(row)
         done += 1
-        report(done, n_cases, _errors(file))
+        report(done, n_cases, file.n_errors)
         if cancelled is not None and cancelled():
             replies.close()  # type: ignore[attr-defined]
             raise CancelledError(f"cancelled after {done} of {n_cases} cases; run it again to go on")
 
 
-def _errors(file: RunFile) -> int:
-    return sum(not fine for fine in file.recorded.values())
-
-
 async def _workers(waiting: Sequence[Mapping[str, Any]], plan: _Plan, concurrency: int, retries: int, put: Put) -> None:
-    queue: Iterator[Mapping[str, Any]] = iter(waiting)
+    cases: Iterator[Mapping[str, Any]] = iter(waiting)
 
     async def work() -> None:
-        for case in queue:
+        for case in cases:
             put(await _recorded(case, plan, retries))
 
-    await asyncio.gather(*(work() for _ in range(min(concurrency, len(waiting)))))
+    try:
+        await asyncio.gather(*(work() for _ in range(min(concurrency, len(waiting)))))
+    finally:
+        if plan.service is not None:
+            await plan.service.close()
 
 
 async def _recorded(case: Mapping[str, Any], plan: _Plan, retries: int) -> dict[str, Any]:
     """The row of one case: an error is a state of the row, and never of the recording."""
-    for left in range(retries, -1, -1):
+    tried = 0
+    while True:
         started = time.monotonic()
+        wait = None
         try:
             reply = await plan.ask(dict(case))
-            latency = round((time.monotonic() - started) * 1000, 3)
-            return _row(case, latency, plan.reader.read(reply))
+            latency = time.monotonic() - started
+            found = plan.reader.read(reply)
         except ServiceError as error:
-            latency = round((time.monotonic() - started) * 1000, 3)
-            if not error.retry or left == 0:
-                return _row(case, latency, {"answer": None, "error": str(error)})
-            await asyncio.sleep(_wait(error, retries - left))
+            latency = time.monotonic() - started
+            found = {"answer": None, "error": str(error)}
+            wait = _wait(error, tried) if error.retry and tried < retries else None
         except Exception as error:  # noqa: BLE001 - whatever the user's function raises belongs to this case alone
-            latency = round((time.monotonic() - started) * 1000, 3)
-            message = redacted(f"{type(error).__name__}: {error}", plan.secrets)
-            return _row(case, latency, {"answer": None, "error": " ".join(message.split())[:500]})
-    raise AssertionError("the loop always returns")
+            latency = time.monotonic() - started
+            message = redacted(f"{type(error).__name__}: {error}", plan.service.secrets if plan.service else ())
+            found = {"answer": None, "error": " ".join(message.split())[:500]}
+        if wait is None:
+            kept = {name: value for name, value in found.items() if value is not None or name == "answer"}
+            return {**case, **kept, "latency_ms": round(latency * 1000, 3)}
+        tried += 1
+        await asyncio.sleep(wait)
 
 
 def _wait(error: ServiceError, tried: int) -> float:
@@ -798,23 +700,13 @@ def _wait(error: ServiceError, tried: int) -> float:
     return min(LONGEST_WAIT, 0.5 * 2**tried * random.uniform(0.75, 1.0))
 
 
-def _row(case: Mapping[str, Any], latency: float, found: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in found.items() if value is not None or name == "answer"}
-    return {**case, **kept, "latency_ms": latency}
-
-
-# ---------------------------------------------------------------- manifest
-
-
 class _Manifest:
     """``RUN.manifest.json`` beside ``RUN.jsonl``: what was asked, how, when, with which configuration."""
 
-    def __init__(self, out: Path, plan: _Plan, n_cases: int, limits: Mapping[str, Any]) -> None:
+    def __init__(self, out: Path, described: Mapping[str, Any], n_cases: int, limits: Mapping[str, Any]) -> None:
         self.path = out.with_name(f"{out.stem}.manifest.json")
-        self._out = out
-        self._described = json.loads(json.dumps(plan.described, default=str))
-        self._n_cases = n_cases
-        self._limits = dict(limits)
+        self._out, self._n_cases, self._limits = out, n_cases, limits
+        self._described = json.loads(json.dumps(described, default=str))
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
 
     def check(self) -> None:
@@ -834,12 +726,11 @@ class _Manifest:
     def write(self, file: RunFile, *, finished: bool) -> None:
         """Write it, replacing the one before."""
         import workbench
-        from workbench.data.files import write_text
 
         now = datetime.now(UTC).isoformat(timespec="seconds")
         content = {
             "format": 1, "run": self._out.name, "started": self._started, "updated": now, **self._described,
-            **self._limits, "n_cases": self._n_cases, "n_rows": len(file.recorded), "n_errors": _errors(file),
+            **self._limits, "n_cases": self._n_cases, "n_rows": len(file.recorded), "n_errors": file.n_errors,
             "complete": finished and len(file.recorded) >= self._n_cases,
             "workbench": workbench.__version__, "python": platform.python_version(),
         }  # fmt: skip

@@ -6,9 +6,12 @@ text. ``None`` means "not recorded" or "not judged" and is never the same as an 
 
 from __future__ import annotations
 
+import operator
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from workbench.data.text.words import language
 
@@ -60,6 +63,7 @@ def _spread(rows: list[int]) -> list[int]:
 
 
 # ------------------------------------------------------------------------------
+# One sample, and many.
 
 
 #: Columns of ``SampleSet.frame`` in order; DESIGN's data contract. The index is ``sample_id``.
@@ -166,8 +170,61 @@ def alternatives(entry: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(item) for item in entry))
 
 
-@dataclass(frozen=True)
-class SampleSet:
+Row = TypeVar("Row")
+
+
+class Rows(Generic[Row]):
+    """A set that behaves as people expect: ``len``, iterating, ``[id]``, ``[position]``, ``head``, a table in a notebook.
+
+    ``frame`` has a row for each, its index the ids.
+    """
+
+    frame: pd.DataFrame
+    n_read: int
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __iter__(self) -> Iterator[Row]:
+        return self._rows(self.frame)
+
+    def __getitem__(self, key: str | int) -> Row:
+        """The one with that id (text), or at that position (a whole number, from the end when negative)."""
+        if isinstance(key, str):
+            if key not in self.frame.index:
+                raise KeyError(f"{self!r} holds no {self.frame.index.name} {key!r}")
+            return next(self._rows(self.frame.loc[[key]]))
+        place = operator.index(key)
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"position {place} is outside of {self!r}")
+        return next(self._rows(self.frame.iloc[[place]]))
+
+    def _rows(self, frame: pd.DataFrame) -> Iterator[Row]:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        shown = self.frame.loc[:, [name for name in self._shown if name in self.frame.columns]].head(HEAD)
+        cells = {name: [_cell(value) for value in shown[name].tolist()] for name in shown.columns}
+        table = object_frame({name: objects(values) for name, values in cells.items()}, shown.index.map(_cell))
+        return f"<p>{escape(_cell(repr(self)))}</p>{table.to_html(escape=True)}"
+
+
+#: Rows that ``head`` takes and a notebook shows, and characters of a cell.
+HEAD, _CELL = 5, 120
+
+
+def _cell(value: Any) -> str:
+    """A value as it is shown in a table: one short line without control characters and changes of direction."""
+    if none_if_missing(value) is None:
+        return "–"
+    text = f"{len(value)} ×" if isinstance(value, (list, tuple)) else str(value)
+    plain = " ".join("".join(c if unicodedata.category(c)[0] != "C" else " " for c in text[: 2 * _CELL]).split())
+    return plain if len(plain) <= _CELL else plain[: _CELL - 1] + "…"
+
+
+@dataclass(frozen=True, repr=False)
+class SampleSet(Rows[Sample]):
     """Samples that were kept, and everything that was not.
 
     Attributes
@@ -192,9 +249,7 @@ class SampleSet:
     name: str = "samples"
     source: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.frame)
+    _shown = ("question", "answer", "contexts", "reference", "case_type")
 
     def __repr__(self) -> str:
         rejected = self.rejected["row"].nunique()
@@ -202,23 +257,41 @@ class SampleSet:
 
     def samples(self) -> list[Sample]:
         """The rows as :class:`Sample` objects, in order."""
-        return list(iter_samples(self.frame))
+        return list(self)
+
+    def head(self, n: int = HEAD) -> SampleSet:
+        """The first ``n`` samples as a set; what was rejected stays with it."""
+        frame, n_rejected = self.frame.iloc[: max(n, 0)], self.rejected["row"].nunique()
+        scores = self.recorded_scores.iloc[: max(n, 0)]
+        return replace(self, frame=frame, recorded_scores=scores, n_read=len(frame) + n_rejected)
+
+    def _rows(self, frame: pd.DataFrame) -> Iterator[Sample]:
+        return iter_samples(frame)
 
 
-@dataclass(frozen=True)
-class Corpus:
+@dataclass(frozen=True, repr=False)
+class Corpus(Rows[Context]):
     """A knowledge base. ``frame``: index ``doc_id`` (unique text), columns :data:`CORPUS_FIELDS`."""
 
     frame: pd.DataFrame
     rejected: pd.DataFrame
     n_read: int
     name: str = "corpus"
-
-    def __len__(self) -> int:
-        return len(self.frame)
+    _shown = CORPUS_FIELDS
 
     def __repr__(self) -> str:
         return f"Corpus({self.name!r}: {len(self):,} documents of {self.n_read:,} rows read)"
+
+    def head(self, n: int = HEAD) -> Corpus:
+        """The first ``n`` documents as a corpus; what was rejected stays with it."""
+        frame = self.frame.iloc[: max(n, 0)]
+        return replace(self, frame=frame, n_read=len(frame) + self.rejected["row"].nunique())
+
+    def _rows(self, frame: pd.DataFrame) -> Iterator[Context]:
+        columns = (frame[name].tolist() for name in CORPUS_FIELDS)
+        for doc_id, text, title, tenant, position, source in zip(frame.index.tolist(), *columns, strict=True):
+            found = {"text": text, "doc_id": doc_id, "title": title, "tenant": tenant, "position": position}
+            yield to_context({**found, "metadata": {"source": source}})
 
 
 def iter_samples(frame: pd.DataFrame) -> Iterator[Sample]:

@@ -25,25 +25,20 @@ import logging
 import math
 import queue
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from numpy.typing import NDArray
 
-from workbench.data.files import Secret
+from workbench.data.files import Secret, guard_client_loggers
 from workbench.diagnosis.query_log import Statistic, counted
 from workbench.errors import InputError
-from workbench.language import has_text
+from workbench.language import has_text, numbers
 from workbench.language import text as _t
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 # ------------------------------------------------------------------------------
 # Bringing alerts to somebody: a callback or a webhook, in a thread of its own that never harms the service.
@@ -89,7 +84,9 @@ class Webhook:
         self._url = Secret(url)
         self._headers = {name: Secret(value) for name, value in (headers or {}).items()}
         self._timeout, self._tries = timeout, tries
-        self._opener = _opener()
+        parts = urlsplit(url)
+        guard_client_loggers([url, f"{parts.path}?{parts.query}" if parts.query else parts.path, parts.query,
+                              *(headers or {}).values()])  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Webhook({self.place!r})"
@@ -100,25 +97,25 @@ class Webhook:
         problem = ""
         for _ in range(self._tries):
             try:
-                self._post(body)
-            except urllib.error.HTTPError as error:
-                problem = f"answered HTTP {error.code}"
-                error.close()
-                if error.code < 500 and error.code != 429:
-                    break
-            except (OSError, ValueError) as error:
+                status = self._post(body)
+            except Exception as error:  # noqa: BLE001
                 # The error's own text may hold the address: only its kind is told.
-                reason = getattr(error, "reason", error)
-                problem = f"{type(reason if isinstance(reason, Exception) else error).__name__}"
-            else:
+                problem = type(error).__name__
+                continue
+            if status < 300:
                 return
+            problem = f"answered HTTP {status}"
+            if status < 500 and status != 429:
+                break
         raise OSError(f"webhook at {self.place}: {problem}")
 
-    def _post(self, body: bytes) -> None:
+    def _post(self, body: bytes) -> int:
+        """The status of the answer; through the proxies of the environment, redirects not followed."""
+        import httpx
+
         headers = {"Content-Type": "application/json"} | {name: secret.value for name, secret in self._headers.items()}
-        request = urllib.request.Request(self._url.value, data=body, headers=headers, method="POST")
-        with self._opener.open(request, timeout=self._timeout) as reply:
-            reply.read(1)
+        with httpx.stream("POST", self._url.value, content=body, headers=headers, timeout=self._timeout) as reply:
+            return reply.status_code
 
 
 def _place(url: str) -> str:
@@ -133,15 +130,6 @@ def _place(url: str) -> str:
     if parts.username is not None or parts.password is not None:
         raise InputError("webhook: user and password in the address are not sent; use headers={'Authorization': …}")
     return f"{parts.scheme}://{host}" + (f":{port}" if port else "")
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    """Only http and https, through the proxies of the environment, and no redirects."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler,
-                    urllib.request.HTTPDefaultErrorHandler, urllib.request.HTTPErrorProcessor):  # fmt: skip
-        opener.add_handler(handler())
-    return opener
 
 
 class Dispatcher:
@@ -166,7 +154,10 @@ class Dispatcher:
             return
         try:
             self._queue.put_nowait(alert)
-            self._start()
+            with self._lock:
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
+                    self._thread.start()
         except (queue.Full, RuntimeError) as error:
             self.dropped += 1
             _log.warning("an alert was not handed over (%s)", type(error).__name__)
@@ -183,12 +174,6 @@ class Dispatcher:
             return False
         thread.join(timeout)
         return not thread.is_alive()
-
-    def _start(self) -> None:
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="alerts", daemon=True)
-                self._thread.start()
 
     def _run(self) -> None:
         while (alert := self._queue.get()) is not None:
@@ -208,6 +193,7 @@ class Dispatcher:
 
 
 # ------------------------------------------------------------------------------
+# Rules and the levels that they compare with.
 
 
 KINDS = ("absolute", "relative")
@@ -318,9 +304,6 @@ def level_of(statistic: Statistic, values: NDArray[np.float64]) -> Level:
                  least, most)  # fmt: skip
 
 
-# ---------------------------------------------------------------- the sequential test
-
-
 class Detector:
     """The e-detector of the module's text for values y in [0, 1] with mean at most ``mean`` under the null."""
 
@@ -347,9 +330,6 @@ class Detector:
     def restart(self) -> None:
         """Forget what was seen."""
         self._sums = np.zeros(len(BETS))
-
-
-# ---------------------------------------------------------------- alerts
 
 
 @dataclass(frozen=True)
@@ -418,28 +398,28 @@ def statistic_title(name: str) -> str:
     return name
 
 
-def value_text(statistic: str, value: float) -> str:
-    """A statistic's value with its unit: ms, per cent, or two decimals; an en dash for none."""
+def value_text(statistic: str, value: float, *, signed: bool = False) -> str:
+    """A statistic's value with its unit: ms, per cent, or three decimals; an en dash for none."""
     if not math.isfinite(value):
-        return "–"
+        return numbers.NOTHING
     if statistic.startswith("latency_"):
-        return f"{value:,.0f} ms"
-    return f"{value * 100:.1f} %" if statistic.endswith("_rate") else f"{value:.3f}"
+        return f"{value:{'+' if signed else ''},.0f} ms"
+    write = numbers.percent if statistic.endswith("_rate") else numbers.score
+    return write(value, decimals=1 if write is numbers.percent else 3, signed=signed)
 
 
 def change_text(statistic: str, kind: str, change: float) -> str:
     """A change with its sign, its unit and its kind in words."""
     if not math.isfinite(change):
-        return "–"
+        return numbers.NOTHING
     if kind == "relative":
-        return _t("monitoring.change.relative", change=f"{change * 100:+.0f} %")
+        return _t("monitoring.change.relative", change=numbers.percent(change, signed=True))
     if statistic.endswith("_rate"):
-        return _t("monitoring.change.points", change=f"{change * 100:+.1f}")
-    unit = f"{change:+,.0f} ms" if statistic.startswith("latency_") else f"{change:+.3f}"
-    return _t("monitoring.change.absolute", change=unit)
+        return _t("monitoring.change.points", change=numbers.score(100 * change, decimals=1, signed=True))
+    return _t("monitoring.change.absolute", change=value_text(statistic, change, signed=True))
 
 
-class Armed:
+class RuleState:
     """One rule against its baseline, with what it remembers: the evidence so far and whether it is firing.
 
     ``problem`` says why it cannot fire (a key of the texts ``monitoring.problem``), empty when it can.
@@ -488,12 +468,18 @@ class Armed:
         evidence = self._detector.update(self._turned(fresh))
         if n < self.rule.min_n:
             return None
-        state = self._next(value, evidence)
-        if not state:
+        clears = self.firing is not None and self._sign * value <= self._sign * self.clear_level
+        fires = self.firing is None and self.beyond(value) and evidence >= 1
+        if not clears and not fires:
             return None
-        alert = self._alert(state, value, n, n_non_finite, row, at, start, evidence)
-        self.firing = alert if state == FIRED else None
-        if state == CLEARED:
+        scale = abs(self.level.value) if self.rule.kind == "relative" else 1.0
+        alert = Alert(
+            self.rule.statistic, FIRED if fires else CLEARED, self.rule.kind, self.worse, row, at, start, value, n,
+            n_non_finite, self.level.value, self.level.n, self.limit, self.clear_level,
+            (value - self.level.value) / scale, self.rule.change, evidence,
+        )  # fmt: skip
+        self.firing = alert if fires else None
+        if clears:
             self._detector.restart()
         return alert
 
@@ -501,42 +487,28 @@ class Armed:
         """Whether a value is beyond the limit; never for NaN."""
         return self._sign * value > self._sign * self.limit
 
-    def _next(self, value: float, evidence: float) -> str:
-        if self.firing is not None:
-            return CLEARED if self._sign * value <= self._sign * self.clear_level else ""
-        return FIRED if self.beyond(value) and evidence >= 1 else ""
-
-    def _alert(self, state: str, value: float, n: int, n_non_finite: int, row: int, at: float, start: float,
-               evidence: float) -> Alert:  # fmt: skip
-        scale = abs(self.level.value) if self.rule.kind == "relative" else 1.0
-        return Alert(
-            self.rule.statistic, state, self.rule.kind, self.worse, row, at, start, value, n, n_non_finite,
-            self.level.value, self.level.n, self.limit, self.clear_level, (value - self.level.value) / scale,
-            self.rule.change, evidence,
-        )  # fmt: skip
-
 
 class Watch:
     """Rules against a baseline, stepped window by window; the same for a log and for a live service."""
 
     def __init__(self, rules: Iterable[Rule], statistics: Iterable[Statistic], levels: Mapping[str, Level]) -> None:
         known = {item.name: item for item in statistics}
-        self.armed: list[Armed] = []
+        self.rule_states: list[RuleState] = []
         for rule in rules:
             if rule.statistic not in known:
                 raise InputError(f"rule for {rule.statistic}: no such statistic here; there are {', '.join(known)}")
-            self.armed.append(Armed(rule, known[rule.statistic], levels[rule.statistic]))
+            self.rule_states.append(RuleState(rule, known[rule.statistic], levels[rule.statistic]))
 
     @property
     def firing(self) -> list[Alert]:
         """The alerts that have fired and not cleared."""
-        return [item.firing for item in self.armed if item.firing is not None]
+        return [item.firing for item in self.rule_states if item.firing is not None]
 
     def step(self, window: Mapping[str, NDArray[np.float64]], fresh: Mapping[str, NDArray[np.float64]], *, row: int,
              at: float, start: float) -> list[Alert]:  # fmt: skip
         """Look at one window: column → values of all its requests, and of those that are new since the last step."""
         found = []
-        for item in self.armed:
+        for item in self.rule_states:
             column = item.statistic.column
             held, new = counted(window[column]), counted(fresh[column])
             value = item.statistic.value(held.values)

@@ -10,11 +10,14 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.data.formats.source import read_source
+from workbench.data.schema import none_if_missing
 from workbench.data.text.words import language
 from workbench.diagnosis.cause_inputs import PASSED, failing
 from workbench.diagnosis.changes import pair
@@ -22,7 +25,6 @@ from workbench.diagnosis.statistics import (
     DRAWS,
     GRID,
     NO_CUT,
-    NONE,
     SEED,
     Cut,
     Interval,
@@ -36,15 +38,12 @@ from workbench.diagnosis.statistics import (
     wilson,
 )
 from workbench.errors import InputError
+from workbench.language import words_of
 from workbench.scoring.facts import Facts
 from workbench.scoring.metrics import definitions
 from workbench.scoring.view import View
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 # ------------------------------------------------------------------------------
@@ -56,21 +55,6 @@ COLUMNS = ("run", "sample_id", "annotator", "verdict", "note")
 #: The annotator of a file that names none.
 SOMEBODY = "annotator"
 
-_WORDS: Mapping[str, tuple[str, ...]] = {
-    RIGHT: ("right", "correct", "pass", "passed", "good", "yes", "true", "1", "1.0", "正确", "对", "通过", "是"),
-    WRONG: ("wrong", "incorrect", "fail", "failed", "bad", "no", "false", "0", "0.0", "错误", "错", "不正确",
-            "不通过", "否"),
-    UNSURE: ("unsure", "unclear", "unknown", "skip", "不确定", "未知"),
-}  # fmt: skip
-_MEANING = {word: verdict for verdict, words in _WORDS.items() for word in words}
-_ALIASES: Mapping[str, tuple[str, ...]] = {
-    "run": ("run", "run_id", "evaluation", "运行"),
-    "sample_id": ("sample_id", "id", "question_id", "case_id", "样本", "编号"),
-    "annotator": ("annotator", "rater", "reviewer", "user", "标注者", "标注人"),
-    "verdict": ("verdict", "label", "human_verdict", "human", "判断", "标签"),
-    "note": ("note", "comment", "notes", "备注"),
-}
-
 
 def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFrame:
     """Human verdicts from a file (CSV, Excel, JSON lines …), a frame or a list of dicts.
@@ -78,8 +62,8 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
     Parameters
     ----------
     source
-        One row a verdict: ``sample_id`` and ``verdict`` (right / wrong / unsure, 正确 / 错误 / 不确定, pass / fail,
-        true / false, 1 / 0), and where there are any ``run``, ``annotator``, ``note``.
+        One row a verdict: ``sample_id`` and ``verdict`` (right / wrong / unsure, pass / fail, true / false, 1 / 0, or
+        such words of another language), and where there are any ``run``, ``annotator``, ``note``.
     run
         Only the verdicts on this run, where the source names runs; a row that names none counts for every run. A run
         without verdicts gives an empty frame whose ``attrs["runs"]`` names those that have some.
@@ -95,12 +79,12 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
     InputError
         When the source cannot be read, has no ids or verdicts, or a verdict is none of the words above.
     """
-    import pandas as pd
-
     records = read_source(source)
     name = Path(str(source)).name[-80:] if isinstance(source, (str, Path)) else "verdicts"
     found = _columns(records.columns, name)
-    rows = [_row(row, found, f"{name}, row {at}") for at, row in zip(records.numbers, records.rows, strict=True)]
+    meaning = {word: verdict for verdict, words in words_of("verdicts", "words").items() for word in words}
+    rows = [_row(row, found, meaning, f"{name}, row {at}")
+            for at, row in zip(records.numbers, records.rows, strict=True)]  # fmt: skip
     frame = pd.DataFrame([row for row in rows if row is not None], columns=list(COLUMNS), dtype=object)
     runs = sorted({item for item in frame["run"] if item})
     if run is not None and runs:
@@ -113,7 +97,8 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
 def _columns(given: Sequence[str], name: str) -> dict[str, str]:
     """Our column → the column of the source."""
     folded = {str(column).strip().lower().replace(" ", "_"): column for column in given}
-    found = {own: folded[alias] for own, names in _ALIASES.items() for alias in reversed(names) if alias in folded}
+    aliases = words_of("verdicts", "columns")
+    found = {own: folded[alias] for own, names in aliases.items() for alias in reversed(names) if alias in folded}
     for needed in ("sample_id", "verdict"):
         if needed not in found:
             listed = ", ".join(str(column) for column in given[:8])
@@ -121,24 +106,21 @@ def _columns(given: Sequence[str], name: str) -> dict[str, str]:
     return found
 
 
-def _row(row: Mapping[str, Any], found: Mapping[str, str], where: str) -> dict[str, str] | None:
-    own = {name: _text(row.get(column)) for name, column in found.items()}
+def _row(
+    row: Mapping[str, Any], found: Mapping[str, str], meaning: Mapping[str, str], where: str
+) -> dict[str, str] | None:
+    values = {name: none_if_missing(row.get(column)) for name, column in found.items()}
+    own = {name: "" if value is None else str(value).strip() for name, value in values.items()}
     if not own["verdict"] or not own["sample_id"]:
         return None
-    verdict = _MEANING.get(own["verdict"].lower())
+    verdict = meaning.get(own["verdict"].lower())
     if verdict is None:
         raise InputError(f"{where}, verdict: {own['verdict'][:40]!r} is no verdict; use right, wrong or unsure")
     return {"run": "", "annotator": SOMEBODY, "note": "", **{k: v for k, v in own.items() if v}, "verdict": verdict}
 
 
-def _text(value: Any) -> str:
-    return "" if value is None or value != value else str(value).strip()
-
-
 def own_verdicts(annotations: Mapping[str, Any], annotator: str = "me") -> pd.DataFrame:
     """The verdicts that a user gave in a session, in the form of :func:`load_verdicts`."""
-    import pandas as pd
-
     rows = [("", sample_id, annotator, own.verdict, own.note) for sample_id, own in annotations.items() if own.verdict]
     return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
 
@@ -146,16 +128,11 @@ def own_verdicts(annotations: Mapping[str, Any], annotator: str = "me") -> pd.Da
 def consensus(verdicts: pd.DataFrame) -> pd.Series:
     """Sample id → ``right`` or ``wrong`` by the majority of those who were sure; None where they are evenly split or
     nobody was sure. In the order in which samples appear."""
-    import pandas as pd
-
     votes: dict[str, int] = {}
     for sample_id, verdict in zip(verdicts["sample_id"], verdicts["verdict"], strict=True):
         votes[sample_id] = votes.get(sample_id, 0) + (verdict == RIGHT) - (verdict == WRONG)
     said = [RIGHT if vote > 0 else WRONG if vote < 0 else None for vote in votes.values()]
     return pd.Series(said, index=pd.Index(list(votes), name="sample_id", dtype=object), dtype=object, name="human")
-
-
-# ---------------------------------------------------------------- agreement between people
 
 
 def annotator_agreement(verdicts: pd.DataFrame) -> pd.Series:
@@ -176,9 +153,7 @@ def annotator_agreement(verdicts: pd.DataFrame) -> pd.Series:
 
     Source: Krippendorff, Content Analysis (2004), ch. 11.
     """
-    import pandas as pd
-
-    counts = _coincidences(verdicts)
+    counts = count_table(verdicts["sample_id"], verdicts["verdict"])
     several = counts[counts.sum(axis=1) >= 2]
     low, high = _alpha_interval(several)
     pairs = (several * (several - 1)).sum()
@@ -194,8 +169,6 @@ def annotator_agreement(verdicts: pd.DataFrame) -> pd.Series:
 def annotator_pairs(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Cohen's kappa of every two annotators over what both judged: ``first, second, n, accuracy, kappa, kappa_low,
     kappa_high``."""
-    import pandas as pd
-
     wide = verdicts.pivot_table(index="sample_id", columns="annotator", values="verdict", aggfunc="last")
     rows = []
     for first, second in combinations(wide.columns, 2):
@@ -205,19 +178,11 @@ def annotator_pairs(verdicts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["first", "second", "n", "accuracy", "kappa", "kappa_low", "kappa_high"])
 
 
-def _coincidences(verdicts: pd.DataFrame) -> NDArray[np.float64]:
-    """(samples, classes) how often each verdict was given to each sample."""
-    units, values = list(verdicts["sample_id"]), list(verdicts["verdict"])
-    return count_table(units, values)
-
-
 def count_table(units: Iterable[Hashable], values: Iterable[Hashable]) -> NDArray[np.float64]:
     """(units, classes) counts from one unit and one value for each judgement, both in the order of appearance."""
-    pairs = list(zip(units, values, strict=True))
-    rows = {unit: at for at, unit in enumerate(dict.fromkeys(unit for unit, _ in pairs))}
-    columns = {value: at for at, value in enumerate(dict.fromkeys(value for _, value in pairs))}
-    table = np.zeros((len(rows), len(columns)))
-    np.add.at(table, ([rows[unit] for unit, _ in pairs], [columns[value] for _, value in pairs]), 1)
+    rows, columns = (pd.factorize(pd.Series(list(items), dtype=object))[0] for items in (units, values))
+    table = np.zeros((rows.max(initial=-1) + 1, columns.max(initial=-1) + 1))
+    np.add.at(table, (rows, columns), 1)
     return table
 
 
@@ -257,6 +222,7 @@ def _alpha_interval(counts: NDArray[np.float64]) -> tuple[float, float]:
 
 
 # ------------------------------------------------------------------------------
+# A score against those verdicts.
 
 
 #: Thresholds that move ``passed``.
@@ -319,8 +285,6 @@ def calibrate(
 
 
 def _human(labels: Any, run: str) -> pd.Series:
-    import pandas as pd
-
     if not isinstance(labels, (str, Path)) and not len(labels):
         return pd.Series(dtype=object)
     if isinstance(labels, pd.Series) or (isinstance(labels, Mapping) and "verdict" not in labels):
@@ -361,8 +325,6 @@ class Calibration:
         other.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
         return other
 
-    # -- arrays over the labelled samples ---------------------------------------------------------------------------
-
     @cached_property
     def places(self) -> NDArray[np.intp]:
         """(n,) positions of the labelled samples in the evaluation."""
@@ -377,10 +339,10 @@ class Calibration:
     @cached_property
     def swept(self) -> Floats:
         """(n, cuts) the judge's verdicts at each cut of ``GRID``: 1 right, 0 wrong, NaN none."""
-        if self.score != PASSED:
-            return np.column_stack([self._good(self.values, cut) for cut in GRID]) if len(self.human) else _none()
         if not len(self.human):
-            return _none()
+            return np.zeros((0, len(GRID)))
+        if self.score != PASSED:
+            return np.column_stack([self._good(self.values, cut) for cut in GRID])
         facts, places = _labelled_facts(self.evaluation, self.human.index, self.places)
         t = self.evaluation.thresholds
         views = (View(facts, t.replace(**{self.threshold: float(cut)})) for cut in GRID)
@@ -418,8 +380,6 @@ class Calibration:
         """(n,) the judge's verdicts on the labelled samples at the cut."""
         return self.judged_all[self.places]
 
-    # -- findings ---------------------------------------------------------------------------------------------------
-
     @property
     def counts(self) -> dict[str, int]:
         """``n`` labelled samples with a score at any cut, how many of them are ``right`` and ``wrong``."""
@@ -441,8 +401,6 @@ class Calibration:
 
     def labelled(self) -> pd.DataFrame:
         """Index ``sample_id``; ``human``, ``judge`` (right, wrong or None), ``value``, ``language``, ``agree``."""
-        import pandas as pd
-
         judge = [None if np.isnan(said) else RIGHT if said == 1 else WRONG for said in self.judged]
         frame = pd.DataFrame({"human": self.human.to_numpy(), "judge": judge, "value": self.values,
                               "language": self.languages}, index=self.human.index, dtype=object)  # fmt: skip
@@ -457,8 +415,6 @@ class Calibration:
 
     def confusion(self) -> pd.DataFrame:
         """Counts: index what people said, columns what the judge said (``right, wrong, none``)."""
-        import pandas as pd
-
         states = {RIGHT: self.judged == 1, WRONG: self.judged == 0, "none": np.isnan(self.judged)}
         people = (self.right, ~self.right)
         cells = {name: [int((mask & said).sum()) for said in people] for name, mask in states.items()}
@@ -479,8 +435,6 @@ class Calibration:
     def roc(self) -> pd.DataFrame:
         """``cut, found`` (share of wrong answers called wrong)``, false_alarm`` (share of right ones)``, kappa`` for
         every cut from 0 to 1."""
-        import pandas as pd
-
         false_alarm, found = rates(self.right, self.swept)
         kappa = kappas(self.right, self.swept)
         return pd.DataFrame({"cut": GRID, "found": found, "false_alarm": false_alarm, "kappa": kappa})
@@ -500,8 +454,6 @@ class Calibration:
     def by_language(self) -> pd.DataFrame:
         """Index ``language``; ``n, n_wrong, accuracy, kappa, kappa_low, kappa_high, auroc, auroc_low, auroc_high, cut,
         cut_low, cut_high``. The cut is NaN in a language with too few labels."""
-        import pandas as pd
-
         own = np.array(self.languages, dtype=object)
         rows = {name: self._part(own == name) for name in sorted(set(self.languages))}
         frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(_PART))
@@ -523,13 +475,11 @@ class Calibration:
 
         Rests on the labelled samples being a random part of all.
         """
-        import pandas as pd
-
         known = ~np.isnan(self.judged_all)
         naive, n = float(self.judged_all[known].sum()), int(known.sum())
-        ends = {"judge": [naive / n if n else np.nan, *_ends(naive, n), n]}
+        ends = {"judge": [naive / n if n else np.nan, *wilson(naive, n)[:2], n]}
         good, labels = float(self.right.sum()), len(self.right)
-        ends["people"] = [good / labels if labels else np.nan, *_ends(good, labels), labels]
+        ends["people"] = [good / labels if labels else np.nan, *wilson(good, labels)[:2], labels]
         others = known.copy()
         others[self.places] = False
         both = ~np.isnan(self.judged)
@@ -540,15 +490,6 @@ class Calibration:
 
 _PART = ("n", "n_wrong", "accuracy", "kappa", "kappa_low", "kappa_high", "auroc", "auroc_low", "auroc_high", "cut",
          "cut_low", "cut_high")  # fmt: skip
-
-
-def _ends(successes: float, n: int) -> tuple[float, float]:
-    found = wilson(successes, n) if n else NONE
-    return found.low, found.high
-
-
-def _none() -> Floats:
-    return np.zeros((0, len(GRID)))
 
 
 def _labelled_facts(evaluation: Any, ids: pd.Index, places: NDArray[np.intp]) -> tuple[Facts, NDArray[np.intp]]:
@@ -574,8 +515,6 @@ def calibration_table(evaluation: Any, labels: Any) -> pd.DataFrame:
     samples with a score, ``auroc, auroc_low, auroc_high``, ``cut`` in force, ``kappa`` there, ``suggested`` cut with
     ``suggested_low, suggested_high`` and ``suggested_kappa``.
     """
-    import pandas as pd
-
     human, rows = _human(labels, evaluation.name), {}
     for name in calibratable(evaluation):
         found = Calibration(evaluation, human, name)
@@ -613,8 +552,6 @@ def repeated_samples(evaluations: Sequence[Any], score: str = PASSED) -> pd.Data
     InputError
         With fewer than two evaluations.
     """
-    import pandas as pd
-
     if len(evaluations) < 2:
         raise InputError("repeat_noise: give two or more evaluations of the same recording")
     first, *rest = evaluations
@@ -634,16 +571,10 @@ def repeated_samples(evaluations: Sequence[Any], score: str = PASSED) -> pd.Data
 
 
 def _spread(values: NDArray[np.float64], good: NDArray[np.bool_]) -> dict[str, Any]:
-    known = np.isfinite(values)
-    n = known.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(n > 0, np.nansum(values, axis=1) / n, np.nan)
-        off = np.where(known, (values - mean[:, None]) ** 2, 0).sum(axis=1)
-        sd = np.where(n > 1, np.sqrt(off / (n - 1)), np.nan)
-    low = np.where(n > 0, np.min(np.where(known, values, np.inf), axis=1, initial=np.inf), np.nan)
-    high = np.where(n > 0, np.max(np.where(known, values, -np.inf), axis=1, initial=-np.inf), np.nan)
-    n_good = (good & known).sum(axis=1)
-    return {"n": n, "mean": mean, "low": low, "high": high, "sd": sd, "flips": (n_good > 0) & (n_good < n)}
+    frame, known = pd.DataFrame(values), np.isfinite(values)
+    n, n_good = known.sum(axis=1), (good & known).sum(axis=1)
+    rows = {"mean": frame.mean(axis=1), "low": frame.min(axis=1), "high": frame.max(axis=1), "sd": frame.std(axis=1)}
+    return {"n": n, **{name: row.to_numpy() for name, row in rows.items()}, "flips": (n_good > 0) & (n_good < n)}
 
 
 def repeat_noise(evaluations: Sequence[Any], score: str = PASSED) -> pd.Series:
@@ -655,8 +586,6 @@ def repeat_noise(evaluations: Sequence[Any], score: str = PASSED) -> pd.Series:
         ``n`` samples with two scores or more, ``n_flips`` of them with verdicts that differ, ``rate`` with its 95 %
         interval (Wilson) ``low, high``, ``sd`` the pooled standard deviation of the score. NaN for n = 0.
     """
-    import pandas as pd
-
     rows = repeated_samples(evaluations, score)
     rows = rows[rows["n"] >= 2]
     n, flips = len(rows), int(rows["flips"].sum())

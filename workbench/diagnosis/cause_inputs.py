@@ -1,4 +1,4 @@
-"""What the rules of causes look at: a view, and the links between its claims, contexts and expectations that several share."""
+"""What the rules of causes look at: which samples fail, and the links between claims, contexts and expectations."""
 
 from __future__ import annotations
 
@@ -8,22 +8,18 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.evidence.frames import Evidence
 from workbench.scoring.facts import Claims
-from workbench.scoring.groups.answer import cited_support
-from workbench.scoring.groups.joint import any_answers
 from workbench.scoring.groups.refusal import outcome
-from workbench.scoring.metrics import score
+from workbench.scoring.metrics import HEADLINE, definitions, every_metric, score
 from workbench.scoring.scored import Floats, Mask, count
 from workbench.scoring.view import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE, View, severity
 
-# ------------------------------------------------------------------------------
-# Which samples fail, and which could not be tested at all.
-
-
 #: The name under which pass / fail itself is compared, tested and calibrated, beside the metrics.
 PASSED = "passed"
-#: Metrics whose low scores fail a sample.
-LOW_FAILS = ("faithfulness", "answer_relevancy", "citation_validity", "citation_precision")
+
+
+# ---------------------------------------------------------------- which samples fail, and which could not be tested
 
 
 class Failing(NamedTuple):
@@ -34,42 +30,43 @@ class Failing(NamedTuple):
 
 
 def failing(view: View) -> Failing:
-    """Apply the definition of failure to every sample."""
-    if not any_answers(view):
-        return _by_retrieval(view)
-    facts = view.facts
-    end_to_end, leaks = score(view, "end_to_end_correct"), score(view, "leaks")
-    banned = score(view, "must_not_retrieve_hits")
-    low = [(scored := score(view, name)).values < view.t.low_cut(name) for name in LOW_FAILS]
-    unanswered = no_answer(view)
+    """Apply the definition of failure to every sample: a set without answers is judged by recall@k alone."""
+    leaks, banned = score(view, "leaks"), score(view, "must_not_retrieve_hits")
+    foreign = (leaks.values > 0) | (banned.values > 0)
+    if not view.facts.set_has_outcomes:
+        recall = f"recall@{view.t.k}"
+        return Failing(
+            is_low(view, recall) | foreign, score(view, recall).ok | leaks.ok | banned.ok
+        )
+    right, low = score(view, HEADLINE), low_failing(view)
     failed = np.logical_or.reduce([
-        end_to_end.values == 0, leaks.values > 0, banned.values > 0, unanswered, serious_claims(view), *low,
-        facts.format_signs,
+        right.values == 0, foreign, no_answer(view), serious_claims(view), view.facts.format_signs,
+        *(is_low(view, name) for name in low),
     ])  # fmt: skip
-    judged = [score(view, name).ok for name in LOW_FAILS]
-    scored = np.logical_or.reduce([end_to_end.ok, leaks.ok, banned.ok, *judged])
-    claimed = (np.bincount(view.answer.code, minlength=view.n) > 0) & facts.recorded
+    scored = np.logical_or.reduce([right.ok, leaks.ok, banned.ok, *(score(view, name).ok for name in low)])
+    claimed = (np.bincount(view.answer.code, minlength=view.n) > 0) & view.facts.recorded
     return Failing(failed, failed | scored | claimed)
 
 
-def _by_retrieval(view: View) -> Failing:
-    """A set without answers: recall@k below its low score."""
-    name = f"recall@{view.t.k}"
-    recall, leaks, banned = score(view, name), score(view, "leaks"), score(view, "must_not_retrieve_hits")
-    failed = (recall.values < view.t.low_cut(name)) | (leaks.values > 0) | (banned.values > 0)
-    return Failing(failed, recall.ok | leaks.ok | banned.ok)
+def low_failing(view: View) -> list[str]:
+    """The metrics whose low scores fail a sample."""
+    return [item.name.format(k=view.t.k) for item in every_metric() if item.low_fails]
+
+
+def is_low(view: View, name: str) -> Mask:
+    """The samples whose score of this metric is on the bad side of its cut."""
+    values, cut = score(view, name).values, view.t.low_cut(name)
+    return values > cut if definitions(view.t.k)[name].higher_is_better is False else values < cut
 
 
 def no_answer(view: View) -> Mask:
     """The answer is missing while other samples of the set have one, or the service reported an error."""
     facts = view.facts
-    return facts.errors | (~facts.answered if facts.answered.any() else np.zeros(view.n, dtype=bool))
+    return facts.errors | (~facts.answered & facts.set_has_answers)
 
 
 def serious_claims(view: View) -> Mask:
     """A claim is contradicted by the contexts, or not mentioned there with severity medium or more."""
-    if not len(view.answer):
-        return np.zeros(view.n, dtype=bool)
     return count(view.answer.code, serious(view), view.n) > 0
 
 
@@ -81,16 +78,25 @@ def serious(view: View) -> Mask:
     return bad & known
 
 
-# ------------------------------------------------------------------------------
+# ---------------------------------------------------------------- the links
 
 
-class Chain:
-    """What the rules look at: a view, and the links that several rules share. Masks are over samples unless said."""
+class CauseInputs:
+    """What rules look at: a view, and the links that several rules share. Masks are over samples unless said."""
 
     def __init__(self, view: View) -> None:
         self.view = view
         self.facts = view.facts
         self.n = view.n
+
+    @property
+    def evidence(self) -> Evidence:
+        """The frames; a column of ``samples`` by ``evidence.plain(name)`` or ``evidence.number(name)``."""
+        return self.facts.evidence
+
+    def score(self, name: str) -> Floats:
+        """The values of a metric, NaN where there is none."""
+        return score(self.view, name).values
 
     def any_of(self, claims: Claims, mask: Mask) -> Mask:
         """Samples with a claim for which ``mask`` holds."""
@@ -110,12 +116,12 @@ class Chain:
     @cached_property
     def refused(self) -> Mask:
         """The answer is a refusal."""
-        return score(self.view, "refused").values == 1
+        return self.score("refused") == 1
 
     @cached_property
     def outcome(self) -> np.ndarray:
         """Refusal outcomes."""
-        return outcome(self.view)
+        return self.view.once(outcome)
 
     @cached_property
     def wants_refusal(self) -> Mask:
@@ -141,14 +147,9 @@ class Chain:
         return (np.bincount(missing, minlength=self.n) > 0) & self.facts.recorded
 
     @cached_property
-    def has_points(self) -> Mask:
-        """There are key points."""
-        return np.bincount(self.view.points.code, minlength=self.n) > 0
-
-    @cached_property
     def elsewhere(self) -> np.ndarray:
         """Where each key point stands that no context has: ``split``, ``missed`` or empty (per point)."""
-        column = self.facts.evidence.claims["elsewhere"]
+        column = self.evidence.claims["elsewhere"]
         values = column.to_numpy(dtype=object)[self.view.points.row]
         return np.array([v.partition(":")[0] if isinstance(v, str) else "" for v in values], dtype=object)
 
@@ -160,7 +161,7 @@ class Chain:
     @cached_property
     def unmade_claims(self) -> Mask:
         """Per reference claim: the answer does not make it, in samples without key points."""
-        free = ~self.has_points[self.view.reference.code]
+        free = ~self.view.has_points[self.view.reference.code]
         return free & np.isin(self.view.reference_other, (NOT_MENTIONED, CONTRADICTED))
 
     @cached_property
@@ -199,7 +200,7 @@ class Chain:
         known = ~reference.incomplete & ~self.facts.skipped("support")[reference.code]
         lost_claim = self.any_of(reference, (self.view.reference_verdicts == NOT_MENTIONED) & known)
         unjudged = ~self.facts.judged & ~self.facts.expects_nothing & self.facts.recorded
-        return unjudged & np.where(self.has_points, lost_point, lost_claim)
+        return unjudged & np.where(self.view.has_points, lost_point, lost_claim)
 
     # -- the answer -------------------------------------------------------------------------------------------------
 
@@ -210,8 +211,7 @@ class Chain:
         An answer that resembles neither the reference nor an expected context is about something else, however
         well it would fit the question.
         """
-        relevancy = score(self.view, "answer_relevancy")
-        addresses = ~(relevancy.values < self.view.t.low_cut("answer_relevancy"))
+        addresses = ~is_low(self.view, "answer_relevancy")
         return self.makes_a_point | (addresses & self.resembles_expected)
 
     @cached_property
@@ -231,7 +231,7 @@ class Chain:
     @cached_property
     def missed_point(self) -> Mask:
         """The answer is wrong: it drops a point (or without key points a reference claim), or contradicts the reference."""
-        wrong = score(self.view, "end_to_end_correct").values == 0
+        wrong = self.score(HEADLINE) == 0
         dropped = self.any_of(self.view.points, self.unmade_points) | self.any_of(
             self.view.reference, self.unmade_claims
         )
@@ -246,7 +246,7 @@ class Chain:
     def makes_a_point(self) -> Mask:
         """The answer makes at least one key point, or without key points one reference claim."""
         reference = self.view.reference
-        made = (self.view.reference_other == SUPPORTED) & ~self.has_points[reference.code]
+        made = (self.view.reference_other == SUPPORTED) & ~self.view.has_points[reference.code]
         return self.any_of(self.view.points, ~self.unmade_points) | self.any_of(reference, made)
 
     @cached_property
@@ -315,7 +315,7 @@ class Chain:
         """A point (or without key points, a reference claim) is not made and stands in no context either."""
         points = self.view.points
         lost = self.unmade_points & (points.entail < 0.5) & (self.elsewhere != "split")
-        free = ~self.has_points[self.view.reference.code]
+        free = ~self.view.has_points[self.view.reference.code]
         refuted = free & self.against_reference[self.view.reference.code]
         unsaid = (self.unmade_claims | refuted) & (self.view.reference_verdicts != SUPPORTED)
         return self.any_of(points, lost) | self.any_of(self.view.reference, unsaid)
@@ -328,7 +328,7 @@ class Chain:
     @cached_property
     def bad_citations(self) -> Mask:
         """A citation resolves to nothing or does not support its sentence."""
-        pair, _ = cited_support(self.view)
+        pair, _ = self.view.cited
         judged = ~self.facts.skipped("support") & ~self.facts.failed("support")
         cited = self.facts.citations
         code = cited["code"].to_numpy(dtype=np.int64)

@@ -1,103 +1,174 @@
 """Why a sample failed: one chain of rules, the first that holds is the primary cause.
 
-Each rule is one entry of :data:`RULES`: a name, what it needs (so that it can say what it could not check), the condition
-over all samples at once, and how sure the deciding evidence is. What is said about one sample is in ``explain.py``.
+Everything about a cause stands in its :class:`Rule`: the layer that is at fault, what it needs (so that it can say what it
+could not check), the condition over all samples at once, how sure the deciding evidence is, and what is said about one
+sample. Its name, evidence sentence and advice in each language stand in ``texts/causes.toml``. A new cause is a rule in
+:data:`RULES` and its texts; one of the user's own is registered by :func:`cause`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.diagnosis.cause_inputs import Chain, no_answer, serious
-from workbench.scoring.groups.joint import any_answers
+from workbench.diagnosis.cause_inputs import CauseInputs, is_low, low_failing, no_answer, serious
+from workbench.diagnosis.explain import QUOTE, Explainer
+from workbench.errors import InputError
+from workbench.language import has_text, listed, text
 from workbench.scoring.groups.refusal import answerable
-from workbench.scoring.metrics import score
+from workbench.scoring.metrics import HEADLINE, definitions
+from workbench.scoring.metrics import title as metric_title
 from workbench.scoring.scored import Floats, Mask
 from workbench.scoring.view import CONTRADICTED, NOT_MENTIONED, SUPPORTED, View
 
-# ------------------------------------------------------------------------------
-# Which part of a retrieval-augmented system each cause of failure belongs to.
-
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Layers in the order in which a question passes them.
 LAYERS = ("access", "index", "retrieval", "generation", "service", "unknown")
-
-#: Cause → layer; ``pass`` and ``not_checked`` have none.
-LAYER_OF: Mapping[str, str] = {
-    "permission_leak": "access",
-    "no_answer": "service",
-    "not_indexed": "index",
-    "retrieval_miss": "retrieval",
-    "split_evidence": "index",
-    "missing_refusal": "generation",
-    "wrong_refusal": "generation",
-    "distracted": "generation",
-    "contradiction": "generation",
-    "hallucination": "generation",
-    "omission": "generation",
-    "faithful_but_wrong": "index",
-    "off_topic": "generation",
-    "bad_citation": "generation",
-    "format": "service",
-    "unexplained": "unknown",
-}
-
-
-def layer(cause: str) -> str:
-    """The layer of a cause; empty for ``pass`` and ``not_checked``."""
-    return LAYER_OF.get(cause, "")
-
-
-# ------------------------------------------------------------------------------
-
 
 PASS = "pass"
 NOT_CHECKED = "not_checked"
 UNEXPLAINED = "unexplained"
 
+#: Primary causes of samples that do not fail.
+NOT_FAILING = (PASS, NOT_CHECKED)
+
+#: What fills the gaps of an evidence sentence; ``variant`` names another sentence than ``evidence``.
+Found = dict[str, Any]
+
+
+def _nothing(_: Explainer, __: int) -> Found:
+    return {}
+
 
 @dataclass(frozen=True)
 class Rule:
-    """One link of the chain.
+    """One cause: a link of the chain.
 
-    ``needs``: fields or evidence without which it cannot be checked. ``holds``: the samples for which it holds, failing
-    or not. ``confidence``: probability in [0, 1] behind the deciding evidence; None = an exact fact (1).
+    Attributes
+    ----------
+    name
+        As in ``failures()``.
+    layer
+        The part of the system that is at fault, one of :data:`LAYERS`.
+    needs
+        Fields or evidence without which it cannot be checked.
+    holds
+        The samples for which it holds, failing or not, as a mask.
+    explain
+        What its evidence sentence says of one sample.
+    confidence
+        Probability in [0, 1] behind the deciding evidence; None = an exact fact (1).
+    sub_cause
+        The sub-cause of one sample, where there are any.
+    red_line
+        Blocks a release whatever the averages say.
+    retriever_at_fault
+        Better retrieval would have prevented it.
+    marks
+        What a reader is shown as wrong in the answer: ``claims``, the whole ``answer``, or the ``citations`` that the
+        evidence names.
+    quotes_service
+        Its evidence repeats what a service said, which may hold the key that it was called with.
+    title, evidence, advice
+        Texts of a cause of the user's own, instead of those in the language's folder.
     """
 
     name: str
+    layer: str
     needs: tuple[str, ...]
-    holds: Callable[[Chain], Mask]
-    confidence: Callable[[Chain], Floats] | None = None
+    holds: Callable[[CauseInputs], Mask]
+    explain: Callable[[Explainer, int], Found] = _nothing
+    confidence: Callable[[CauseInputs], Floats] | None = None
+    sub_cause: Callable[[Explainer, int], str | None] | None = None
+    red_line: bool = False
+    retriever_at_fault: bool = False
+    marks: str = "claims"
+    quotes_service: bool = False
+    title: str = ""
+    evidence: str = ""
+    advice: str = ""
 
 
-def _permission_leak(c: Chain) -> Mask:
-    banned = score(c.view, "must_not_retrieve_hits").values
-    return (np.nan_to_num(score(c.view, "leaks").values) > 0) | (np.nan_to_num(banned) > 0)
+# ---------------------------------------------------------------- the conditions, and what is said of a sample
 
 
-def _not_indexed(c: Chain) -> Mask:
-    outside = c.facts.evidence.nested("not_in_corpus")
+def _permission_leak(c: CauseInputs) -> Mask:
+    banned = c.score("must_not_retrieve_hits")
+    return (np.nan_to_num(c.score("leaks")) > 0) | (np.nan_to_num(banned) > 0)
+
+
+def _say_leak(e: Explainer, code: int) -> Found:
+    mine = e.foreign.get(code)
+    if not mine:
+        return {"variant": "banned"}
+    places = ", ".join(text(f"causes.place.{place}") for place in dict.fromkeys(place for _, place in mine))
+    return {"docs": _listed(dict.fromkeys(doc for doc, _ in mine)), "places": places}
+
+
+def _listed(names: Iterable[object], most: int = 3) -> str:
+    shown = [str(name) for name in names]
+    return ", ".join(shown[:most]) + (f" … ({len(shown)})" if len(shown) > most else "")
+
+
+def _say_no_answer(e: Explainer, code: int) -> Found:
+    error = e.inputs.evidence.plain("error")[code]
+    return {"variant": "error", "error": str(error)[:QUOTE]} if error else {}
+
+
+def _not_indexed(c: CauseInputs) -> Mask:
+    outside = c.evidence.nested("not_in_corpus")
     total = np.bincount(c.facts.entries["code"].to_numpy(dtype=np.int64), minlength=c.n)
     lost = np.array([-1 if value is None else len(value) for value in outside])
     # A document that was retrieved is indexed, whatever the corpus at hand says.
     return c.nothing_retrieved & (lost > 0) & (lost >= total)
 
 
-def _retrieval_miss(c: Chain) -> Mask:
+def _say_not_indexed(e: Explainer, code: int) -> Found:
+    return {"docs": _listed(e.facts.evidence.nested("not_in_corpus")[code])}
+
+
+def _retrieval_miss(c: CauseInputs) -> Mask:
     missing = (c.missing_entries & ~c.only_split) | c.unsupported_needs
     return missing & ~c.wants_refusal
 
 
-def _retrieval_confidence(c: Chain) -> Floats:
+def _retrieval_confidence(c: CauseInputs) -> Floats:
     reference = c.view.reference
     unsupported = 1 + c.highest(reference, -reference.entail, np.ones(len(reference), dtype=bool))
-    return np.where(c.missing_entries | c.has_points, 1.0, np.nan_to_num(unsupported, nan=1.0))
+    return np.where(c.missing_entries | c.view.has_points, 1.0, np.nan_to_num(unsupported, nan=1.0))
 
 
-def _distracted(c: Chain) -> Mask:
+def _say_missing(e: Explainer, code: int) -> Found:
+    lost = e.lost_documents.get(code)
+    if not lost:
+        return _say_unsupported(e, code)
+    return {"docs": _listed(lost), "n": int(e.facts.n_contexts[code])}
+
+
+def _say_unsupported(e: Explainer, code: int) -> Found:
+    points, reference = e.view.points, e.view.reference
+    rows = e.rows(points, code, e.masks["absent_points"])
+    if len(rows):
+        return {"variant": "point", "point": e.quote(points, rows[0])}
+    rows = e.rows(reference, code, e.masks["absent_claims"])
+    return {"variant": "point", "point": e.quote(reference, rows[0]) if len(rows) else "–"}
+
+
+def _say_split(e: Explainer, code: int) -> Found:
+    rows = e.rows(e.view.points, code, e.inputs.split_points)
+    if len(rows):
+        return {"point": e.quote(e.view.points, rows[0])}
+    rows = e.rows(e.view.reference, code, e.inputs.split_claims)
+    return {"point": e.quote(e.view.reference, rows[0])}
+
+
+def _distracted(c: CauseInputs) -> Mask:
     there = c.facts.judged & c.facts.recorded & ~c.missing_entries
     refuted = c.against_expected | (c.view.answer_other == CONTRADICTED)
     wholly = c.any_of(c.view.answer, c.misled_claims) & ~c.any_of(c.view.answer, c.well_founded_claims)
@@ -105,76 +176,264 @@ def _distracted(c: Chain) -> Mask:
     return there & c.missed_point & misled & ~c.is_off_topic
 
 
-def _contradiction(c: Chain) -> Mask:
+def _say_distracted(e: Explainer, code: int) -> Found:
+    rows = e.rows(e.view.answer, code, e.inputs.misled_claims)
+    return {"claim": e.quote(e.view.answer, rows[0]), **e.where(rows[0])}
+
+
+def _contradiction(c: CauseInputs) -> Mask:
     return c.any_of(c.view.answer, c.contradicting_claims)
 
 
-def _contradiction_confidence(c: Chain) -> Floats:
+def _contradiction_confidence(c: CauseInputs) -> Floats:
     answer = c.view.answer
     direct = c.highest(answer, answer.contradict, c.view.answer_verdicts == CONTRADICTED)
     through = c.highest(answer, answer.other_contradict, c.contradicting_claims)
     return np.where(np.isnan(direct), through, direct)
 
 
-def _hallucination(c: Chain) -> Mask:
+def _say_contradiction(e: Explainer, code: int) -> Found:
+    rows = e.rows(e.view.answer, code, e.masks["contradicting"])
+    row = rows[np.argmax(e.view.answer.contradict[rows])]
+    return {"claim": e.quote(e.view.answer, row), **e.where(row)}
+
+
+def _hallucination(c: CauseInputs) -> Mask:
     invented = c.any_of(c.view.answer, serious(c.view) & (c.view.answer_verdicts == NOT_MENTIONED))
-    faithfulness = score(c.view, "faithfulness").values
-    return invented | (faithfulness < c.view.t.low_cut("faithfulness"))
+    return invented | is_low(c.view, "faithfulness")
 
 
-def _hallucination_confidence(c: Chain) -> Floats:
+def _hallucination_confidence(c: CauseInputs) -> Floats:
     claims = c.view.answer
     doubt = 1 - np.fmax(claims.entail, claims.contradict)
     return c.highest(claims, doubt, c.view.answer_verdicts == NOT_MENTIONED)
 
 
-def _faithful_but_wrong(c: Chain) -> Mask:
+def _say_hallucination(e: Explainer, code: int) -> Found:
+    rows = e.rows(e.view.answer, code, e.masks["invented"])
+    if not len(rows):
+        rows = e.rows(e.view.answer, code, e.masks["unsupported"])
+    row = rows[np.argmin(e.view.answer.entail[rows])]
+    return {"claim": e.quote(e.view.answer, row), "n": len(rows)}
+
+
+def _say_omission(e: Explainer, code: int) -> Found:
+    points, reference = e.view.points, e.view.reference
+    rows = e.rows(points, code, e.masks["dropped_points"])
+    if len(rows):
+        return {"point": e.quote(points, rows[0]), **e.place("point", rows[0])}
+    rows = e.rows(reference, code, e.masks["dropped_claims"])
+    return {"point": e.quote(reference, rows[0]), **e.place("reference", rows[0])}
+
+
+def _faithful_but_wrong(c: CauseInputs) -> Mask:
     return c.missed_point & c.on_topic & c.grounded & c.point_nowhere
 
 
-def _off_topic_confidence(c: Chain) -> Floats:
-    return 1 - score(c.view, "answer_relevancy").values
+def _say_faithful(e: Explainer, code: int) -> Found:
+    answer = e.view.answer
+    rows = e.rows(answer, code, e.masks["against_reference"])
+    if not len(rows):
+        rows = e.rows(answer, code, e.masks["held"])
+    return {"claim": e.quote(answer, rows[0]), **e.where(rows[0])}
 
 
+def _say_off_topic(e: Explainer, code: int) -> Found:
+    return {"relevancy": f"{e.inputs.score('answer_relevancy')[code]:.2f}"}
+
+
+def _say_citation(e: Explainer, code: int) -> Found:
+    lost, bad = e.bad_marks.get(code, ([], []))
+    if lost:
+        return {"mark": str(lost[0])[:QUOTE]}
+    return {"variant": "unsupported", "mark": str(bad[0])[:QUOTE]}
+
+
+def _say_format(e: Explainer, code: int) -> Found:
+    return {"sign": text(f"causes.sign.{e.inputs.evidence.plain('text_format')[code]}")}
+
+
+def _say_tests(e: Explainer, code: int) -> Found:
+    """The tests that the sample fails."""
+    known = definitions(e.view.t.k)
+    low = [
+        f"{metric_title(name)} {e.inputs.score(name)[code]:.2f} {'>' if known[name].higher_is_better is False else '<'} "
+        f"{e.view.t.low_cut(name):.2f}"
+        for name in (*low_failing(e.view), f"recall@{e.view.t.k}")
+        if is_low(e.view, name)[code]
+    ]
+    wrong = [f"{metric_title(HEADLINE)} 0"] if e.inputs.score(HEADLINE)[code] == 0 else []
+    return {"tests": listed([*wrong, *low]) or "–"}
+
+# ---------------------------------------------------------------- the chain
+
+#: The built-in causes in their order.
 RULES: tuple[Rule, ...] = (
-    Rule("permission_leak", ("tenant", "contexts"), _permission_leak),
-    Rule("no_answer", ("answer",), lambda c: no_answer(c.view)),
-    Rule("not_indexed", ("expected_docs", "corpus"), _not_indexed),
-    Rule("retrieval_miss", ("contexts", "expected_docs or reference"), _retrieval_miss, _retrieval_confidence),
+    Rule("permission_leak", "access", ("tenant", "contexts"), _permission_leak, _say_leak, red_line=True),
+    Rule("no_answer", "service", ("answer",), lambda c: no_answer(c.view), _say_no_answer, quotes_service=True),
+    Rule("not_indexed", "index", ("expected_docs", "corpus"), _not_indexed, _say_not_indexed, retriever_at_fault=True),
     Rule(
-        "split_evidence",
-        ("contexts", "must_include or reference", "position"),
-        lambda c: c.any_of(c.view.points, c.split_points) | c.any_of(c.view.reference, c.split_claims),
+        "retrieval_miss", "retrieval", ("contexts", "expected_docs or reference"), _retrieval_miss, _say_missing,
+        _retrieval_confidence, lambda e, code: e.sub_causes.get(code), retriever_at_fault=True,
     ),
-    Rule("missing_refusal", ("answer", "expect_refusal"), lambda c: c.outcome == "missing_refusal"),
-    Rule("wrong_refusal", ("answer",), lambda c: c.outcome == "wrong_refusal"),
     Rule(
-        "distracted",
-        ("expected_docs", "contexts", "claims"),
-        _distracted,
+        "split_evidence", "index", ("contexts", "must_include or reference", "position"),
+        lambda c: c.any_of(c.view.points, c.split_points) | c.any_of(c.view.reference, c.split_claims), _say_split,
+        retriever_at_fault=True,
+    ),
+    Rule(
+        "missing_refusal", "generation", ("answer", "expect_refusal"), lambda c: c.outcome == "missing_refusal",
+        marks="answer",
+    ),
+    Rule("wrong_refusal", "generation", ("answer",), lambda c: c.outcome == "wrong_refusal", marks="answer"),
+    Rule(
+        "distracted", "generation", ("expected_docs", "contexts", "claims"), _distracted, _say_distracted,
         lambda c: c.highest(c.view.answer, c.rests[1], c.misled_claims),
     ),
     Rule(
-        "contradiction",
-        ("contexts", "claims"),
-        _contradiction,
+        "contradiction", "generation", ("contexts", "claims"), _contradiction, _say_contradiction,
         _contradiction_confidence,
     ),
-    Rule("hallucination", ("contexts", "claims"), _hallucination, _hallucination_confidence),
-    Rule("omission", ("contexts", "must_include or reference"), lambda c: c.left_out & ~c.is_off_topic),
     Rule(
-        "faithful_but_wrong",
-        ("contexts", "reference or must_include", "claims"),
-        _faithful_but_wrong,
-        lambda c: c.highest(c.view.answer, c.view.answer.entail, c.view.answer_verdicts == SUPPORTED),
+        "hallucination", "generation", ("contexts", "claims"), _hallucination, _say_hallucination,
+        _hallucination_confidence,
     ),
-    Rule("off_topic", ("answer", "claims"), lambda c: c.is_off_topic, _off_topic_confidence),
-    Rule("bad_citation", ("contexts", "citations"), lambda c: c.bad_citations),
-    Rule("format", ("answer",), lambda c: c.facts.format_signs),
-)
+    Rule(
+        "omission", "generation", ("contexts", "must_include or reference"), lambda c: c.left_out & ~c.is_off_topic,
+        _say_omission,
+    ),
+    Rule(
+        "faithful_but_wrong", "index", ("contexts", "reference or must_include", "claims"), _faithful_but_wrong,
+        _say_faithful, lambda c: c.highest(c.view.answer, c.view.answer.entail, c.view.answer_verdicts == SUPPORTED),
+    ),
+    Rule(
+        "off_topic", "generation", ("answer", "claims"), lambda c: c.is_off_topic, _say_off_topic,
+        lambda c: 1 - c.score("answer_relevancy"), marks="answer",
+    ),
+    Rule("bad_citation", "generation", ("contexts", "citations"), lambda c: c.bad_citations, _say_citation,
+         marks="citations"),
+    Rule(
+        "format", "service", ("answer",), lambda c: c.facts.format_signs, _say_format,
+        sub_cause=lambda e, code: e.inputs.evidence.plain("text_format")[code], marks="answer",
+    ),
+    # Closes the chain: it holds for what fails and no other rule explains.
+    Rule(UNEXPLAINED, "unknown", (), lambda c: c.failing.failed, _say_tests, lambda c: np.zeros(c.n)),
+)  # fmt: skip
 
-#: Cause names in the order of the chain; ``unexplained`` closes it.
-CAUSES = (*(rule.name for rule in RULES), UNEXPLAINED)
+#: Causes of the user's own: the rule, and the name of the one that it stands before.
+_own: dict[str, tuple[Rule, str]] = {}
+
+
+def rules() -> tuple[Rule, ...]:
+    """Every rule in the order of the chain, registered ones included."""
+    found = list(RULES)
+    for rule, before in _own.values():
+        found.insert(next((at for at, item in enumerate(found) if item.name == before), len(found) - 1), rule)
+    return tuple(found)
+
+
+def cause_names() -> tuple[str, ...]:
+    """The names of :func:`rules`: the code of a cause is its position."""
+    return tuple(rule.name for rule in rules())
+
+
+def rule_of(cause: str) -> Rule | None:
+    """The rule of a cause; None for ``pass``, ``not_checked`` and unknown ones."""
+    return next((rule for rule in rules() if rule.name == cause), None)
+
+
+def layer(cause: str) -> str:
+    """The layer of a cause; empty for ``pass`` and ``not_checked``."""
+    rule = rule_of(cause)
+    return rule.layer if rule else ""
+
+
+def title(cause: str) -> str:
+    """What a reader calls a cause, in the language in force."""
+    rule, key = rule_of(cause), f"causes.{cause}.name"
+    return rule.title if rule and rule.title else text(key) if has_text(key) else str(cause)
+
+
+def advice(cause: str) -> str:
+    """What to try for a cause, in the language in force."""
+    rule, key = rule_of(cause), f"causes.{cause}.advice"
+    return rule.advice if rule and rule.advice else text(key) if has_text(key) else ""
+
+
+def sign(cause: str) -> str:
+    """✗ for a cause of failure, ✓ for ``pass``, ○ for ``not_checked``."""
+    return {PASS: "✓", NOT_CHECKED: "○"}.get(cause, "✗")
+
+
+def cause(
+    name: str,
+    holds: Callable[[CauseInputs], Any] | None = None,
+    *,
+    layer: str = "generation",
+    needs: tuple[str, ...] = (),
+    before: str = UNEXPLAINED,
+    title: str = "",
+    evidence: str = "",
+    advice: str = "",
+    **more: Any,
+) -> Any:
+    """Register a cause of failure; also usable as a decorator. It then stands in failures, panels, reports and the gate.
+
+    Parameters
+    ----------
+    name
+        As in ``failures()``; must not be a built-in one.
+    holds
+        Takes :class:`workbench.diagnosis.cause_inputs.CauseInputs` (``.score(metric)``, ``.evidence`` with its frames) and
+        returns a mask over all samples. Only samples that fail are given causes; ``wb.metric(…, low_fails=True)`` makes
+        low scores of a metric fail.
+    layer
+        One of access, index, retrieval, generation, service.
+    before
+        The cause that it goes before in the chain: the first that holds is the primary one.
+    needs
+        Fields without which it cannot be checked.
+    title, evidence, advice
+        What a reader is told: its name, one sentence on why, and what to try.
+    more
+        Further attributes of :class:`Rule`: ``confidence``, ``explain``, ``red_line``, ``marks`` …
+
+    Raises
+    ------
+    InputError
+        For a name that is taken, an unknown layer, neighbour or attribute.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> @wb.cause("too_short", title="too short", advice="Ask for full sentences.", before="omission")
+    ... def too_short(inputs):
+    ...     return [len(answer or "") < 10 for answer in inputs.evidence.plain("answer")]
+    """
+    if not isinstance(name, str) or not name or name in {*(rule.name for rule in RULES), *NOT_FAILING}:
+        raise InputError(f"cause name {name!r} is taken; choose another")
+    if layer not in LAYERS:
+        raise InputError(f"cause {name!r}: layer {layer!r} is not known; use one of {', '.join(LAYERS)}")
+    if before not in cause_names():
+        raise InputError(f"cause {name!r}: before {before!r}, which is no cause; known are {', '.join(cause_names())}")
+
+    def register(chosen: Callable[[CauseInputs], Any]) -> Callable[[CauseInputs], Any]:
+        try:
+            rule = Rule(name, layer, needs, chosen, title=title, evidence=evidence, advice=advice, **more)
+        except TypeError as error:
+            raise InputError(f"cause {name!r}: {error}; see workbench.diagnosis.causes.Rule") from error
+        _own[name] = (rule, before)
+        return chosen
+
+    return register if holds is None else register(holds)
+
+
+def unregister(name: str) -> None:
+    """Forget a registered cause; unknown names are ignored."""
+    _own.pop(name, None)
+
+
+# ---------------------------------------------------------------- the causes of a set
 
 
 @dataclass(frozen=True)
@@ -184,9 +443,9 @@ class Causes:
     Attributes
     ----------
     primary
-        (n,) code of the primary cause in :data:`CAUSES`; −1 passes, −2 could not be checked.
+        (n,) code of the primary cause, its place in ``rules``; −1 passes, −2 could not be checked.
     holds
-        (n, len(CAUSES)) which causes contribute; all False for samples that do not fail.
+        (n, len(rules)) which causes contribute; all False for samples that do not fail.
     confidence
         (n,) in [0, 1] of the primary cause, NaN where there is none.
     """
@@ -194,49 +453,94 @@ class Causes:
     primary: np.ndarray
     holds: np.ndarray
     confidence: Floats
-    chain: Chain
+    inputs: CauseInputs
+    rules: tuple[Rule, ...] = field(default_factory=rules)
 
     def names(self) -> np.ndarray:
         """Primary cause of each sample by name, ``pass`` and ``not_checked`` included."""
-        return np.array([*CAUSES, NOT_CHECKED, PASS], dtype=object)[self.primary]
+        return np.array([*(rule.name for rule in self.rules), NOT_CHECKED, PASS], dtype=object)[self.primary]
+
+    def has(self, cause: str) -> Mask:
+        """(n,) whether ``cause`` contributes."""
+        return np.asarray(self.holds[:, [rule.name for rule in self.rules].index(cause)], dtype=bool)
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        """The pieces of evidence sentences."""
+        return Explainer(self.inputs)
+
+    def evidence(self, rule: Rule, code: int) -> str:
+        """The sentence that says why a cause holds for the sample ``code``, in the language in force."""
+        found = dict(rule.explain(self.explainer, code))
+        variant = found.pop("variant", "evidence")
+        if rule.evidence or not has_text(f"causes.{rule.name}.{variant}"):
+            return rule.evidence.format(**found)
+        return text(f"causes.{rule.name}.{variant}", **found)
+
+    def explanations(self, code: int) -> dict[str, str]:
+        """Every contributing cause of a sample with its evidence, in the order of the chain."""
+        mine = zip(self.rules, self.holds[code], strict=True)
+        return {rule.name: self.evidence(rule, code) for rule, holds in mine if holds}
+
+    def sub_cause(self, code: int) -> str | None:
+        """The sub-cause of the primary cause of a failing sample: of a missed document, or the sign of a broken format."""
+        find = self.rules[self.primary[code]].sub_cause
+        return None if find is None else find(self.explainer, code)
 
 
 def attribute(view: View) -> Causes:
     """Walk the chain for every sample at once."""
-    chain = Chain(view)
-    failed, tested = chain.failing
-    holds = np.zeros((view.n, len(CAUSES)), dtype=bool)
-    for place, rule in enumerate(RULES):
-        holds[:, place] = np.asarray(rule.holds(chain), dtype=bool) & failed
+    inputs, chain = CauseInputs(view), rules()
+    failed, tested = inputs.failing
+    holds = np.zeros((view.n, len(chain)), dtype=bool)
+    for place, rule in enumerate(chain[:-1]):
+        holds[:, place] = np.asarray(rule.holds(inputs), dtype=bool) & failed
     holds[:, -1] = failed & ~holds.any(axis=1)
     primary = np.where(failed, holds.argmax(axis=1), np.where(tested, -1, -2))
-    return Causes(primary, holds, _confidence(chain, primary), chain)
-
-
-def _confidence(chain: Chain, primary: np.ndarray) -> Floats:
-    values = np.where(primary >= 0, 1.0, np.nan)
-    for place, rule in enumerate(RULES):
+    confidence = np.where(primary >= 0, 1.0, np.nan)
+    for place, rule in enumerate(chain):
         mine = primary == place
         if rule.confidence is not None and mine.any():
-            values[mine] = np.clip(np.nan_to_num(rule.confidence(chain)[mine], nan=1.0), 0, 1)
-    values[primary == len(RULES)] = 0.0
-    return values
+            confidence[mine] = np.clip(np.nan_to_num(np.asarray(rule.confidence(inputs))[mine], nan=1.0), 0, 1)
+    return Causes(primary, holds, confidence, inputs, chain)
 
 
-def unchecked(chain: Chain) -> list[list[str]]:
+def failure_rows(causes: Causes) -> pd.DataFrame:
+    """The table of failures; see ``Evaluation.failures``."""
+    import pandas as pd
+
+    inputs, primary, n = causes.inputs, causes.names(), causes.inputs.n
+    names = np.array([rule.name for rule in causes.rules], dtype=object)
+    failing = (causes.primary >= 0).tolist()
+    advices = {name: "" if name == PASS else advice(name) for name in set(primary.tolist())}
+    said = [causes.evidence(causes.rules[causes.primary[c]], c) if failing[c] else "" for c in range(n)]
+    rows = {
+        "passed": np.where(causes.primary == -2, None, causes.primary == -1),
+        "primary_cause": primary,
+        "sub_cause": [causes.sub_cause(code) if failing[code] else None for code in range(n)],
+        "causes": [names[row].tolist() for row in causes.holds],
+        "confidence": causes.confidence,
+        "evidence": said,
+        "advice": [advices[name] for name in primary],
+        "refusal_outcome": inputs.outcome,
+        "unchecked": unchecked(inputs),
+    }
+    return pd.DataFrame(rows, index=inputs.evidence.ids).astype({"primary_cause": "str"})
+
+
+def unchecked(inputs: CauseInputs) -> list[list[str]]:
     """What each sample lacks, so that some rules could not be checked: names of fields and evidence."""
-    facts = chain.facts
-    everywhere = np.ones(chain.n, dtype=bool)
+    facts = inputs.facts
     lacks = {
         "contexts": ~facts.recorded,
         "expected_docs": ~(facts.judged | facts.expects_nothing),
         "reference": ~facts.referenced,
-        "must_include": ~chain.has_points,
+        "must_include": ~inputs.view.has_points,
         "tenant": ~facts.has_tenants,
         "claims": facts.skipped("claims", "support") | facts.failed("claims", "support"),
         "corpus": np.array([value is None for value in facts.evidence.nested("not_in_corpus")], dtype=bool),
-        "answers": everywhere & (not any_answers(chain.view)),
-        "expectation": np.isnan(answerable(chain.view)),
+        "answers": np.full(inputs.n, not facts.set_has_outcomes),
+        "expectation": np.isnan(inputs.view.once(answerable)),
     }
     names = np.array(list(lacks), dtype=object)
     patterns, which = np.unique(np.stack(list(lacks.values()), axis=1), axis=0, return_inverse=True)
@@ -246,7 +550,7 @@ def unchecked(chain: Chain) -> list[list[str]]:
 
 def lacking(causes: Causes, cause: str) -> list[list[str]]:
     """What each sample lacks so that ``cause`` could not be told if it were there; an empty list: it could."""
-    needs = [need.split(" or ") for rule in RULES if rule.name == cause for need in rule.needs]
+    needs = [need.split(" or ") for rule in causes.rules if rule.name == cause for need in rule.needs]
     known = {"answer": "answers", "expect_refusal": "expectation"}
     named = [[known.get(name, name) for name in alternatives] for alternatives in needs]
-    return [[group[0] for group in named if all(name in row for name in group)] for row in unchecked(causes.chain)]
+    return [[group[0] for group in named if all(name in row for name in group)] for row in unchecked(causes.inputs)]

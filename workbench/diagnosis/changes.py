@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from workbench.data.text.quantities import contains_quantity, quantities
 from workbench.diagnosis.statistics import exact_mean
 from workbench.evidence.frames import Evidence
+from workbench.language import languages
 from workbench.scoring.tables import claim_rows, context_rows
 
 # ------------------------------------------------------------------------------
@@ -94,50 +95,22 @@ def pair(before: Evidence, after: Evidence) -> Pairing:
     """Match the samples of two evaluations by id."""
     position = after.ids.get_indexer(before.ids)
     left = np.flatnonzero(position >= 0)
-    matched = np.zeros(len(after), dtype=bool)
-    matched[position[left]] = True
-    return Pairing(
-        before, after, before.ids[left], left, position[left], _texts(before.ids[position < 0]),
-        _texts(after.ids[~matched]),
-    )  # fmt: skip
-
-
-def _texts(ids: pd.Index) -> list[str]:
-    return [str(item) for item in ids.tolist()]
+    others = after.ids.delete(position[left])
+    return Pairing(before, after, before.ids[left], left, position[left],
+                   before.ids[position < 0].astype("str").tolist(), others.astype("str").tolist())  # fmt: skip
 
 
 def _fingerprints(evidence: Evidence) -> NDArray[np.uint64]:
     """(n,) a hash of each sample's contexts, in order; equal contexts give equal hashes."""
     frame = evidence.contexts
     total = np.zeros(len(evidence), dtype=np.uint64)
-    if not len(frame):
-        return total
-    row = np.zeros(len(frame), dtype=np.uint64)
-    for place, name in enumerate((*_CONTEXT, "rank")):
-        mixed = pd.util.hash_pandas_object(frame[name], index=False).to_numpy(dtype=np.uint64)
-        row = _mix(row ^ (mixed + np.uint64(place)))
-    np.add.at(total, evidence.codes(frame), row)
+    rows = pd.util.hash_pandas_object(frame[[*_CONTEXT, "rank"]], index=False).to_numpy(dtype=np.uint64)
+    np.add.at(total, evidence.codes(frame), rows)
     return total
-
-
-def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64: every bit of the input moves every bit of the output."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = values ^ (values >> np.uint64(31))
-    return mixed
 
 
 # ------------------------------------------------------------------------------
 # Whose doing was it? The change of the share of right answers, split between retriever and generator.
-
-
-class Rates(NamedTuple):
-    """One run: share of samples with all evidence in the contexts, and of right ones with and without it."""
-
-    evidence: float
-    with_evidence: float
-    without: float
 
 
 def split(comparison: Any) -> pd.DataFrame:
@@ -159,35 +132,32 @@ def split(comparison: Any) -> pd.DataFrame:
     if not n:
         return pd.DataFrame(columns=["points", "before", "after", "n"], index=pd.Index([], name="part"))
     first, second = (_rates(right[run].values[known], there[run].values[known]) for run in (0, 1))
-    first, second = _filled(first, second), _filled(second, first)
-    base, both = _share(first, first), _share(second, second)
-    only_retriever, only_generator = _share(second, first), _share(first, second)
+    # A rate over no sample is taken from the other run, so that it takes no part in the change; 0 when both lack it.
+    filled = [np.nan_to_num(np.where(np.isnan(own), other, own)) for own, other in ((first, second), (second, first))]
+    base, only_generator, only_retriever, both = (_right(r, g) for r in filled for g in filled)
     retriever = ((only_retriever - base) + (both - only_generator)) / 2
     generator = ((only_generator - base) + (both - only_retriever)) / 2
     rows = {
-        "retriever": (retriever, first.evidence, second.evidence, n),
-        "generator": (generator, first.with_evidence, second.with_evidence, n),
+        "retriever": (retriever, filled[0][0], filled[1][0], n),
+        "generator": (generator, filled[0][1], filled[1][1], n),
         "total": (both - base, base, both, n),
     }
     columns = ["points", "before", "after", "n"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("part")
 
 
-def _rates(right: np.ndarray, there: np.ndarray) -> Rates:
-    return Rates(exact_mean(there), exact_mean(right[there == 1]), exact_mean(right[there == 0]))
+def _rates(right: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Share of samples with all evidence in the contexts, and of right ones with and without it."""
+    return np.array([exact_mean(there), exact_mean(right[there == 1]), exact_mean(right[there == 0])])
 
 
-def _filled(own: Rates, other: Rates) -> Rates:
-    """A rate over no sample is taken from the other run, so that it takes no part in the change; 0 when both lack it."""
-    return Rates(*(a if a == a else b if b == b else 0.0 for a, b in zip(own, other, strict=True)))
-
-
-def _share(retriever: Rates, generator: Rates) -> float:
-    evidence = retriever.evidence
-    return evidence * generator.with_evidence + (1 - evidence) * generator.without
+def _right(retriever: np.ndarray, generator: np.ndarray) -> float:
+    """Share of right answers with the evidence of one run and the conditional rates of another."""
+    return float(retriever[0] * generator[1] + (1 - retriever[0]) * generator[2])
 
 
 # ------------------------------------------------------------------------------
+# Inside the samples: ranks, contexts, claims.
 
 
 CONTEXTS = ("sample_id", "change", "doc_id", "rank", "expected", "leaked", "text")
@@ -199,7 +169,6 @@ CLAIMS = (
 ALIKE = 0.7
 #: Claims a sample up to which other words are looked for; beyond, claims are only gained or lost.
 MOST_CLAIMS = 60
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*|[零〇一二两三四五六七八九十百千万亿]+")
 _BAD = ("contradicted", "not_mentioned")
 
 
@@ -237,8 +206,9 @@ def contexts(comparison: Any) -> pd.DataFrame:
     ids = comparison.pairing.ids[comparison.pairing.contexts_changed]
     first, second = (_named_contexts(run, ids) for run in (comparison.before, comparison.after))
     keys = ["sample_id", "key"]
-    lost = first[~_in(first, second, keys)].assign(change="lost")
-    gained = second[~_in(second, first, keys)].assign(change="gained")
+    here, there = (pd.MultiIndex.from_frame(frame[keys]) for frame in (first, second))
+    lost = first[~here.isin(there)].assign(change="lost")
+    gained = second[~there.isin(here)].assign(change="gained")
     frame = pd.concat([lost, gained], ignore_index=True)
     place = ids.get_indexer(frame["sample_id"])
     order = np.lexsort([frame["rank"], frame["change"].to_numpy(dtype=object) == "gained", place])
@@ -250,13 +220,6 @@ def _named_contexts(run: Any, ids: pd.Index) -> pd.DataFrame:
     frame = context_rows(run.view)
     frame = frame[frame["sample_id"].isin(ids)]
     return frame.assign(key=frame["doc_id"].fillna(frame["text"])).drop_duplicates(["sample_id", "key"])
-
-
-def _in(frame: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> np.ndarray:
-    return pd.MultiIndex.from_frame(frame[keys]).isin(pd.MultiIndex.from_frame(other[keys]))
-
-
-# ---------------------------------------------------------------- claims
 
 
 def claims(comparison: Any) -> pd.DataFrame:
@@ -314,7 +277,9 @@ def _similar(left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) ->
     """Pairs that are alike, the most similar first; numbers count as equal."""
     if not left or not right or len(left) > MOST_CLAIMS or len(right) > MOST_CLAIMS:
         return []
-    masked = [[_NUMBER.sub("0", claim["text"])[:400] for claim in side] for side in (left, right)]
+    numerals = [f"[{item.facts['numerals']}]+" for item in languages() if "numerals" in item.facts]
+    number = re.compile("|".join([r"\d+(?:[.,:/-]\d+)*", *numerals]))
+    masked = [[number.sub("0", claim["text"])[:400] for claim in side] for side in (left, right)]
     pairs = []
     for i, one in enumerate(masked[0]):
         for j, other in enumerate(masked[1]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,13 +11,14 @@ import pandas as pd
 
 from workbench.diagnosis import changes, statistics
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.causes import CAUSES, LAYERS, NOT_CHECKED, PASS, layer
+from workbench.diagnosis.causes import LAYERS, NOT_CHECKED, PASS, cause_names, layer, rules
 from workbench.diagnosis.changes import Mask, Pairing, pair
 from workbench.diagnosis.statistics import mean_interval
 from workbench.errors import InputError
-from workbench.language import get_language
+from workbench.language import sentences
 from workbench.language import text as _t
-from workbench.scoring.metrics import OVERALL, definitions, formulas
+from workbench.language.numbers import p_value, percent, points
+from workbench.scoring.metrics import OVERALL, definition, definitions, formulas
 from workbench.scoring.scored import Floats, Scored
 from workbench.scoring.thresholds import Thresholds
 
@@ -34,11 +34,6 @@ if TYPE_CHECKING:
 _SAME = ("judge", "prompt_hash", "encoder")
 #: Ids that a sentence names at most.
 NAMED = 5
-
-
-def warnings(comparison: Comparison) -> list[str]:
-    """What makes the two hard to compare, each in one sentence; empty when nothing does."""
-    return [*_thresholds(comparison), *_judges(comparison), *_data(comparison)]
 
 
 def _thresholds(comparison: Comparison) -> list[str]:
@@ -70,16 +65,13 @@ def _judges(comparison: Comparison) -> list[str]:
         for name in _SAME
         if first.get(name) != second.get(name)
     ]
-    methods = [_methods(run.evidence) for run in (comparison.before, comparison.after)]
+    plain = [run.evidence.plain("judge_method") for run in (comparison.before, comparison.after)]
+    methods = [sorted({str(method) for method in column if method is not None}) for column in plain]
     if methods[0] != methods[1] and first.get("judge") == second.get("judge"):
         lines.append(
             _t("compare.warning.methods", before=", ".join(methods[0]) or "–", after=", ".join(methods[1]) or "–")
         )
     return lines
-
-
-def _methods(evidence: Any) -> list[str]:
-    return sorted({str(method) for method in evidence.plain("judge_method") if method is not None})
 
 
 def _data(comparison: Comparison) -> list[str]:
@@ -97,8 +89,7 @@ def _data(comparison: Comparison) -> list[str]:
     return lines
 
 
-def notes(comparison: Comparison) -> list[str]:
-    """What to know beside the warnings: how many samples matched, and how much of the recordings is the same."""
+def _notes(comparison: Comparison) -> list[str]:
     pairing = comparison.pairing
     lines = [_t("compare.note.matched", n=f"{len(pairing):,}", before=f"{len(pairing.only_before):,}",
                 after=f"{len(pairing.only_after):,}")]  # fmt: skip
@@ -112,9 +103,9 @@ def notes(comparison: Comparison) -> list[str]:
     return lines
 
 
-def verdict(comparison: Comparison) -> str:
-    """The outcome in a sentence or two."""
+def _verdict(comparison: Comparison) -> str:
     counts, row = comparison.counts, comparison.passing
+    levels = {name: percent(row[name]) for name in ("before", "after")}
     if not counts.n:
         return _t("compare.verdict.no_ids")
     n = row["n_pairs"]
@@ -122,46 +113,17 @@ def verdict(comparison: Comparison) -> str:
         return _t("compare.verdict.untested", n=f"{counts.n:,}")
     if counts.fixed == counts.broken == 0:
         unmoved = not comparison.pairing.answer_changed.any() and not comparison.pairing.contexts_changed.any()
-        first = _t("compare.verdict.same" if unmoved else "compare.verdict.no_flip", n=f"{n:,}", **_levels(row))
+        first = _t("compare.verdict.same" if unmoved else "compare.verdict.no_flip", n=f"{n:,}", **levels)
     else:
-        first = _t(f"compare.verdict.{_direction(row)}", **_figures(row))
-    return ("" if get_language() == "zh" else " ").join([first, *_red(comparison)])
-
-
-def _direction(row: Any) -> str:
-    if row["delta"] == 0:
-        return "even"
-    way = "better" if row["delta"] > 0 else "worse"
-    return f"{way}_real" if row["p_value"] < 0.05 else f"{way}_noise"
-
-
-def _levels(row: Any) -> dict[str, str]:
-    return {name: f"{math.floor(100 * row[name] + 0.5)} %" for name in ("before", "after")}
-
-
-def _figures(row: Any) -> dict[str, str]:
-    return {
-        "n": f"{row['n_pairs']:,}", "points": points(abs(row["delta"]), sign=False), "low": points(row["low"]),
-        "high": points(row["high"]), "p": p_text(row["p_value"]),
-        "detectable": points(row["smallest_detectable"], sign=False), **_levels(row),
-    }  # fmt: skip
-
-
-def points(value: float, *, sign: bool = True) -> str:
-    """A difference of rates in points of a hundred: 0.163 → "+16"; one decimal below 1; a dash where there is none."""
-    if value is None or not np.isfinite(value):
-        return "–"
-    hundred = 100 * abs(value)
-    # Half a point goes up, as the rates beside it do: 55 % → 67.5 % is 13 points, not 12.
-    shown = f"{math.floor(hundred + 0.5)}" if hundred >= 0.95 or not hundred else f"{hundred:.1f}"
-    return ("" if not hundred else "−" if value < 0 else "+" if sign else "") + shown
-
-
-def p_text(p: float) -> str:
-    """ "p = 0.03", "p < 0.001"; "–" without a test."""
-    if p is None or not np.isfinite(p):
-        return "p –"
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.01 else f"p = {p:.2f}"
+        figures = {
+            "n": f"{n:,}", "points": points(abs(row["delta"]), signed=False), "low": points(row["low"]),
+            "high": points(row["high"]), "p": p_value(row["p_value"]),
+            "detectable": points(row["smallest_detectable"], signed=False),
+        }  # fmt: skip
+        way = "even" if row["delta"] == 0 else "better" if row["delta"] > 0 else "worse"
+        sure = "" if way == "even" else "_real" if row["p_value"] < 0.05 else "_noise"
+        first = _t(f"compare.verdict.{way}{sure}", **figures, **levels)
+    return sentences([first, *_red(comparison)])
 
 
 def _red(comparison: Comparison) -> list[str]:
@@ -199,8 +161,6 @@ def layer_title(layer: str) -> str:
 
 
 COLUMNS = ("run", "metric", "n", "mean", "low", "high", "delta", "delta_low", "delta_high", "p_value")
-#: Metrics of the table unless others are asked for; those that a run lacks are left out.
-DEFAULT = ("recall", "context_relevance", "faithfulness", "answer_correctness", "end_to_end_correct", "leaks")
 
 
 def runs_table(
@@ -230,7 +190,9 @@ def runs_table(
     """
     if len(runs) < 2:
         raise InputError("comparing runs needs at least two evaluations")
-    titles = list(names) if names is not None else _titles(runs)
+    own = [str(run.name) for run in runs]
+    numbered = [name if own.count(name) == 1 else f"{name} {own[: i + 1].count(name)}" for i, name in enumerate(own)]
+    titles = numbered if names is None else list(names)
     ids = runs[0].evidence.ids
     for run in runs[1:]:
         ids = ids[ids.isin(run.evidence.ids)]
@@ -240,15 +202,10 @@ def runs_table(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _titles(runs: Sequence[Any]) -> list[str]:
-    names = [str(run.name) for run in runs]
-    return [name if names.count(name) == 1 else f"{name} {names[: i + 1].count(name)}" for i, name in enumerate(names)]
-
-
 def _chosen(runs: Sequence[Any], metrics: Sequence[str] | None) -> list[str]:
     shared = [name for name in runs[0].metrics if all(name in run.metrics for run in runs)]
     if metrics is None:
-        return [PASSED, *(name for name in shared if name.partition("@")[0] in DEFAULT)]
+        return [PASSED, *(name for name in shared if (known := definition(name)) and known.in_overview)]
     return [name for name in metrics if name == PASSED or name in shared]
 
 
@@ -264,28 +221,40 @@ def _values(run: Any, metric: str, ids: pd.Index) -> np.ndarray:
 
 def _rows(metric: str, titles: Sequence[str], values: Sequence[np.ndarray]) -> list[tuple[Any, ...]]:
     known = np.isfinite(np.stack(values)).all(axis=0)
-    base = metric.partition("@")[0]
-    binary = metric == PASSED or any(m.binary for n, m in definitions(1).items() if n.partition("@")[0] == base)
+    declared = definition(metric)
+    binary = metric == PASSED or bool(declared and declared.binary)
     rows = []
     for place, (title, own) in enumerate(zip(titles, (v[known] for v in values), strict=True)):
         low, high, _ = mean_interval(own, binary=binary) if len(own) else (np.nan, np.nan, "")
         delta: tuple[float, ...] = (np.nan,) * 4
         if place:
-            delta = _difference(own - values[0][known], binary)
+            delta = _difference(own - values[0][known], binary)[:4]
         rows.append((title, metric, len(own), statistics.exact_mean(own), low, high, *delta))
     return rows
 
 
-def _difference(differences: np.ndarray, binary: bool) -> tuple[float, ...]:
-    low, high, _ = statistics.difference_interval(differences)
+class _Difference(NamedTuple):
+    """A paired difference: mean, 95 % interval, p-value, and the names of test and interval."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    test: str
+
+
+def _difference(differences: np.ndarray, binary: bool) -> _Difference:
+    low, high, method = statistics.difference_interval(differences)
     if binary:
         p = statistics.mcnemar_mid_p(int((differences > 0).sum()), int((differences < 0).sum()))
     else:
         p = statistics.permutation_p(differences)
-    return statistics.exact_mean(differences), low, high, p if len(differences) else np.nan
+    names = ["McNemar mid-p" if binary else "permutation", *([method] if method else [])]
+    return _Difference(statistics.exact_mean(differences), low, high, p if len(differences) else np.nan, "; ".join(names))
 
 
 # ------------------------------------------------------------------------------
+# The comparison itself.
 
 
 #: What a pair of outcomes is called; see :meth:`Comparison.flips`.
@@ -354,27 +323,20 @@ class Comparison:
         """Ids that only the second run has; they take no part."""
         return self.pairing.only_after
 
-    # -- in words ---------------------------------------------------------------------------------------------------
-
     @property
     def warnings(self) -> list[str]:
         """What makes the two hard to compare (judge, thresholds, k, cases …), to be read before any number."""
-
-        return warnings(self)
+        return [*_thresholds(self), *_judges(self), *_data(self)]
 
     @property
     def notes(self) -> list[str]:
         """What to know beside: unmatched ids, how much of the recordings is the same."""
-
-        return notes(self)
+        return _notes(self)
 
     @property
     def verdict(self) -> str:
         """The outcome in one sentence or two, in the language in force."""
-
-        return verdict(self)
-
-    # -- pass and fail ----------------------------------------------------------------------------------------------
+        return _verdict(self)
 
     @cached_property
     def _primary(self) -> tuple[np.ndarray, np.ndarray]:
@@ -429,7 +391,7 @@ class Comparison:
         on identical text.
         """
         first, second = self._primary
-        width = len(CAUSES) + 2
+        width = len(cause_names()) + 2
         cells, cell = np.unique((first + 2) * width + second + 2, return_inverse=True)
         order = np.argsort(cell, kind="stable")
         groups = np.split(order, np.cumsum(np.bincount(cell, minlength=len(cells)))[:-1]) if len(cells) else []
@@ -447,9 +409,9 @@ class Comparison:
     def causes(self) -> pd.DataFrame:
         """Index ``cause``; ``layer, before, after, change``: samples with that primary cause; changes add up to 0."""
         first, second = self._primary
-        width = len(CAUSES) + 2
+        width = len(cause_names()) + 2
         counted = [np.roll(np.bincount(codes + 2, minlength=width), -2) for codes in (first, second)]
-        names = [*CAUSES, NOT_CHECKED, PASS]
+        names = [*cause_names(), NOT_CHECKED, PASS]
         frame = pd.DataFrame({
             "layer": [layer(name) for name in names], "before": counted[0], "after": counted[1],
             "change": counted[1] - counted[0],
@@ -473,8 +435,6 @@ class Comparison:
             "cause_after": _names(second[chosen]),
             "reason": np.where(self.pairing.case_changed[chosen], "case", other),
         })  # fmt: skip
-
-    # -- tests ------------------------------------------------------------------------------------------------------
 
     @cached_property
     def known(self) -> dict[str, Metric]:
@@ -531,7 +491,7 @@ class Comparison:
         metric = self.known[name]
         first, second = self.scored(name)
         both = first.ok & second.ok & self._one_formula(name, first.ok & second.ok)
-        judged = metric.group not in ("ranking", "permission")
+        judged = not metric.read_from.startswith("ids")
         return _row(name, first.values[both], second.values[both], binary=metric.binary, method=self._method(judged),
                     higher=metric.higher_is_better)  # fmt: skip
 
@@ -572,8 +532,6 @@ class Comparison:
         moved = np.divide(total, seen, out=np.zeros(len(self)), where=seen > 0)
         return flip + np.where(self.pairing.identical, 0.0, moved)
 
-    # -- in detail --------------------------------------------------------------------------------------------------
-
     def rank_moves(self) -> pd.DataFrame:
         """Expected documents of matched samples: ``sample_id, doc_id, rank_before, rank_after, move`` (gained, lost,
         up, down, same, absent); ranks from 1, missing where it was not retrieved."""
@@ -593,38 +551,30 @@ class Comparison:
     def split(self) -> pd.DataFrame:
         """The change of the share of right answers split between retriever and generator; descriptive, see
         :func:`workbench.diagnosis.changes.split`."""
-        from workbench.diagnosis.changes import split
-
-        return split(self)
+        return changes.split(self)
 
     def red_lines(self) -> pd.DataFrame:
-        """Samples with a permission leak in either run: ``sample_id, change`` (new, gone, still)."""
-        leak = CAUSES.index("permission_leak")
-        first = self.before.causes.holds[self.pairing.left, leak]
-        second = self.after.causes.holds[self.pairing.right, leak]
+        """Samples with a red line, such as a permission leak, in either run: ``sample_id, change`` (new, gone, still)."""
+        red = [at for at, rule in enumerate(rules()) if rule.red_line]
+        first = self.before.causes.holds[self.pairing.left][:, red].any(axis=1)
+        second = self.after.causes.holds[self.pairing.right][:, red].any(axis=1)
         either = first | second
         names = np.select([~first & second, first & ~second], ["new", "gone"], "still")
         return pd.DataFrame({"sample_id": self.pairing.ids[either].astype("str"), "change": names[either]})
 
 
 def _names(codes: np.ndarray) -> np.ndarray:
-    return np.array([*CAUSES, NOT_CHECKED, PASS], dtype=object)[codes]
+    return np.array([*cause_names(), NOT_CHECKED, PASS], dtype=object)[codes]
 
 
 def _row(name: str, first: Floats, second: Floats, *, binary: bool, method: str, higher: bool | None) -> dict[str, Any]:
     """One row of :meth:`Comparison.tests`."""
     differences = second - first
-    delta = statistics.exact_mean(differences)
-    low, high, interval = statistics.difference_interval(differences)
-    if binary:
-        test = "McNemar mid-p"
-        p = statistics.mcnemar_mid_p(int((differences > 0).sum()), int((differences < 0).sum()))
-    else:
-        test, p = "permutation", statistics.permutation_p(differences)
+    delta = _difference(differences, binary)
     return {
         "metric": name, "n_pairs": len(first), "before": statistics.exact_mean(first), "after": statistics.exact_mean(second),
-        "delta": delta, "low": low, "high": high, "p_value": p if len(first) else np.nan,
-        "smallest_detectable": statistics.smallest_detectable(differences, binary=binary),
-        "test": "; ".join(part for part in (test, interval) if part), "method": method,
-        "better": None if higher is None or not delta or np.isnan(delta) else bool((delta > 0) == higher),
+        "delta": delta.mean, "low": delta.low, "high": delta.high, "p_value": delta.p,
+        "smallest_detectable": statistics.smallest_detectable(differences, binary=binary), "test": delta.test,
+        "method": method,
+        "better": None if higher is None or not delta.mean or np.isnan(delta.mean) else bool((delta.mean > 0) == higher),
     }  # fmt: skip

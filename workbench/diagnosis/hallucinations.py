@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from workbench.scoring.groups.answer import cited_support
+import pandas as pd
+
+from workbench.scoring.groups.joint import RISK_PARTS
 from workbench.scoring.metrics import score
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Verdicts that are listed, worst first, and severities, worst first.
 VERDICTS = ("contradicted", "not_mentioned", "unsure")
 SEVERITIES = ("high", "medium", "low")
 
 #: Reference-free signs, one column each.
-SIGNS = ("self_consistency", "numeric_consistency", "hedging", "overconfidence", "reference_free_risk")
+SIGNS = (*RISK_PARTS, "reference_free_risk")
 
 
 def hallucinated_claims(evaluation: Any) -> pd.DataFrame:
@@ -57,8 +56,6 @@ def _wrong_parts(evaluation: Any, below: float = 0.5) -> dict[tuple[str, int], l
 def verdict_counts(evaluation: Any) -> pd.DataFrame:
     """Answer claims by verdict: index verdict (supported first), ``n`` and ``share`` of the judged ones, and for those
     without support ``high, medium, low``."""
-    import pandas as pd
-
     claims = evaluation.claims()
     answer = claims[(claims["side"] == "answer") & claims["verdict"].notna()]
     order = ["supported", *VERDICTS]
@@ -73,10 +70,8 @@ def verdict_counts(evaluation: Any) -> pd.DataFrame:
 def citation_rows(evaluation: Any) -> pd.DataFrame:
     """``sample_id, mark, doc_id, state``: resolved and supporting, not_supporting, unresolved, or without_claim (its
     sentence states nothing). Worst first."""
-    import pandas as pd
-
     view = evaluation.view
-    cited, (pair, _) = view.facts.citations, cited_support(view)
+    cited, (pair, _) = view.facts.citations, view.cited
     frame = view.facts.evidence.claims
     marks = frame[(frame["side"] == "citation").to_numpy()]
     judged = ~(view.facts.skipped("support") | view.facts.failed("support"))[cited["code"].to_numpy(dtype=int)]
@@ -95,8 +90,6 @@ def citation_rows(evaluation: Any) -> pd.DataFrame:
 
 def sign_rows(evaluation: Any) -> pd.DataFrame:
     """Reference-free signs of each answer, index ``sample_id``, columns :data:`SIGNS`; riskiest first."""
-    import pandas as pd
-
     scored = {name: score(evaluation.view, name).values for name in SIGNS}
     frame = pd.DataFrame(scored, index=evaluation.evidence.ids)
     return frame.dropna(how="all").sort_values("reference_free_risk", ascending=False, kind="stable")

@@ -7,6 +7,7 @@ for what fires and how false alarms are kept rare.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import logging
 import math
@@ -18,18 +19,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.data.files import redacted
 from workbench.diagnosis.alerts import (
     FIRED,
     Alert,
-    Armed,
     Dispatcher,
     Level,
     Rule,
+    RuleState,
     Watch,
     Webhook,
     default_rules,
@@ -50,6 +53,7 @@ from workbench.diagnosis.query_log import (
     failed,
     flag,
     load_log,
+    number,
     rolling,
     seconds_of,
     statistics_of,
@@ -57,11 +61,6 @@ from workbench.diagnosis.query_log import (
 )
 from workbench.errors import InputError
 from workbench.language import text as _t
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
 
 #: Share of a log that is its own baseline when none is given.
 OWN_SHARE = 0.3
@@ -170,7 +169,7 @@ class Monitoring:
         raise InputError(f"no statistic {name!r} here; there are {', '.join(item.name for item in self.statistics)}")
 
     @cached_property
-    def _watched(self) -> tuple[list[Alert], list[Armed]]:
+    def _watched(self) -> tuple[list[Alert], list[RuleState]]:
         watch = Watch(self.rules, self.statistics, self.levels)
         events: list[Alert] = []
         columns, rows = self.log.columns, self.log.rows
@@ -179,7 +178,7 @@ class Monitoring:
             fresh = {name: values[span.fresh : span.last] for name, values in columns.items()}
             row = int(rows[span.last - 1]) if span.last else 0
             events += watch.step(window, fresh, row=row, at=span.end, start=span.start)
-        return events, watch.armed
+        return events, watch.rule_states
 
     @property
     def events(self) -> list[Alert]:
@@ -187,27 +186,23 @@ class Monitoring:
         return self._watched[0]
 
     @property
-    def armed(self) -> list[Armed]:
+    def rule_states(self) -> list[RuleState]:
         """The rules with their limits, and why one cannot fire."""
         return self._watched[1]
 
     @property
     def firing(self) -> list[Alert]:
         """The alerts that had not cleared at the end of the log."""
-        return [item.firing for item in self.armed if item.firing is not None]
+        return [item.firing for item in self.rule_states if item.firing is not None]
 
     @property
     def n_fired(self) -> int:
         """How many alerts fired."""
         return sum(event.state == FIRED for event in self.events)
 
-    # -- frames -----------------------------------------------------------------------------------------------------
-
     def windows(self, statistics: Iterable[str] | None = None) -> pd.DataFrame:
         """One row a window and statistic: ``statistic, start, end, first_row, last_row, n_requests, value, n,
         n_missing, n_non_finite``. ``n`` counts finite values; with none there is no value (NaN). Times: UTC or NaT."""
-        import pandas as pd
-
         names = list(statistics) if statistics is not None else [item.name for item in self.statistics]
         rows, spans = self.log.rows, self.spans
         held = {
@@ -223,20 +218,15 @@ class Monitoring:
     def alerts(self) -> pd.DataFrame:
         """One row an alert: ``statistic, fired_at, cleared_at`` (UTC; NaT while it fires and without times)``, row,
         cleared_row, kind, worse, value, baseline, change, allowed, limit, clear_level, n, baseline_n, evidence``."""
-        import pandas as pd
-
         found: list[dict[str, Any]] = []
         last: dict[tuple[str, str, str, float], dict[str, Any]] = {}
         for event in self.events:
             key = (event.statistic, event.kind, event.worse, event.allowed)
-            if event.state != FIRED:
+            if event.state == FIRED:
+                last[key] = dataclasses.asdict(event) | {"fired_at": event.at, "cleared_at": math.nan, "cleared_row": None}
+                found.append(last[key])
+            else:
                 last[key] |= {"cleared_at": event.at, "cleared_row": event.row}
-                continue
-            names = ("row", "kind", "worse", "value", "baseline", "change", "allowed", "limit", "clear_level", "n",
-                     "baseline_n", "evidence")  # fmt: skip
-            last[key] = {"statistic": event.statistic, "fired_at": event.at, "cleared_at": math.nan,
-                         "cleared_row": None, **{name: getattr(event, name) for name in names}}  # fmt: skip
-            found.append(last[key])
         frame = pd.DataFrame(found, columns=_ALERT_COLUMNS)
         frame["cleared_row"] = frame["cleared_row"].astype("Int64")
         for name in ("fired_at", "cleared_at"):
@@ -246,14 +236,12 @@ class Monitoring:
     def rules_table(self) -> pd.DataFrame:
         """One row a rule: ``statistic, kind, change, worse, baseline, low, high, baseline_n, limit, clear_level, min_n,
         false_alarm_every, problem``; ``problem`` (baseline, zero, unreachable) says why it cannot fire."""
-        import pandas as pd
-
+        own = ("worse", "limit", "clear_level", "problem")
+        of_rule = ("statistic", "kind", "change", "min_n", "false_alarm_every")
         rows = [
-            {"statistic": item.rule.statistic, "kind": item.rule.kind, "change": item.rule.change, "worse": item.worse,
-             "baseline": item.level.value, "low": item.level.low, "high": item.level.high, "baseline_n": item.level.n,
-             "limit": item.limit, "clear_level": item.clear_level, "min_n": item.rule.min_n,
-             "false_alarm_every": item.rule.false_alarm_every, "problem": item.problem}
-            for item in self.armed
+            {name: getattr(item.rule, name) for name in of_rule} | {name: getattr(item, name) for name in own}
+            | {"baseline": item.level.value, "low": item.level.low, "high": item.level.high, "baseline_n": item.level.n}
+            for item in self.rule_states
         ]  # fmt: skip
         return pd.DataFrame(rows, columns=_RULE_COLUMNS)
 
@@ -303,7 +291,9 @@ def watch_log(
     watched, reference = log, baseline
     if reference is None:
         reference, watched = split_log(log, until)
-        watched = _with_counts(watched, log)
+        # The part watched says what was rejected and noted when the whole was read.
+        watched = dataclasses.replace(watched, n_read=log.n_read, n_rejected=log.n_rejected, rejections=log.rejections,
+                                      notes=log.notes)  # fmt: skip
     known = statistics_of(watched.columns)
     found = Monitoring(watched, reference, window, step, tuple(default_rules(known) if rules is None else rules),
                        own_baseline=baseline is None)  # fmt: skip
@@ -311,18 +301,10 @@ def watch_log(
     return found
 
 
-def _with_counts(part: QueryLog, whole: QueryLog) -> QueryLog:
-    """The part watched, with what was rejected and noted when the whole was read."""
-    import dataclasses
-
-    return dataclasses.replace(part, n_read=whole.n_read, n_rejected=whole.n_rejected, rejections=whole.rejections,
-                               notes=whole.notes)  # fmt: skip
-
-
-def columns_of(records: Sequence[Mapping[str, float]]) -> dict[str, NDArray[np.float64]]:
-    """Records of numbers as columns; what a record does not have is NaN."""
-    names = dict.fromkeys(name for record in records for name in record)
-    return {name: np.array([record.get(name, math.nan) for record in records], dtype=float) for name in names}
+def columns_of(records: Sequence[Mapping[str, float]], names: Iterable[str] = ()) -> dict[str, NDArray[np.float64]]:
+    """Records of numbers as columns, those of ``names`` in any case; what a record does not have is NaN."""
+    found = dict.fromkeys([*(name for record in records for name in record), *names])
+    return {name: np.array([record.get(name, math.nan) for record in records], dtype=float) for name in found}
 
 
 # ------------------------------------------------------------------------------
@@ -409,8 +391,6 @@ class Collector:
         self._dispatcher = Dispatcher(*_receivers(on_alert))
         self._resume()
 
-    # -- recording --------------------------------------------------------------------------------------------------
-
     def record(self, *, latency_ms: float | None = None, refused: bool | None = None, error: Any = None,
                time: Any = None, **scores: float | None) -> None:  # fmt: skip
         """Record one request; never raises.
@@ -452,11 +432,11 @@ class Collector:
         self, latency: Any, refused: Any, error: Any, at: Any, scores: Mapping[str, Any]
     ) -> tuple[bytes, dict[str, float]]:
         """The line to write and the numbers to keep."""
-        numbers = {TIME: self._moment(at), ERROR: failed(error)}
-        if (declined := self._flag(refused)) is not None:
-            numbers[REFUSED] = declined
-        for name, value in ((LATENCY, latency), *scores.items()):
-            if (found := self._number(value)) is not None:
+        moment = self._number(seconds_of, at)
+        numbers = {TIME: time.time() if moment is None or math.isinf(moment) else moment, ERROR: failed(error)}
+        readers = {REFUSED: flag, **dict.fromkeys((LATENCY, *scores), number)}
+        for name, value in ((REFUSED, refused), (LATENCY, latency), *scores.items()):
+            if (found := self._number(readers[name], value)) is not None:
                 numbers[name] = found
         entry: dict[str, Any] = {name: value if math.isfinite(value) else "nan" for name, value in numbers.items()}
         if REFUSED in numbers:
@@ -464,33 +444,14 @@ class Collector:
         entry[ERROR] = redacted(str(error))[:ERROR_TEXT] if numbers[ERROR] else None
         return json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n", numbers
 
-    def _moment(self, at: Any) -> float:
+    def _number(self, reader: Callable[[Any], float], value: Any) -> float | None:
+        """What is recorded as a number; None for nothing and for what cannot be read (counted)."""
         try:
-            found = seconds_of(at) if at is not None else math.nan
-        except ValueError:
-            self.n_unreadable += 1
-            found = math.nan
-        return found if math.isfinite(found) else time.time()
-
-    def _flag(self, value: Any) -> float | None:
-        """1 or 0; None for nothing and for what is neither true nor false (counted)."""
-        try:
-            found = flag(value)
+            found = reader(float(value) if reader is number and isinstance(value, bool) else value)
         except ValueError:
             self.n_unreadable += 1
             return None
         return None if math.isnan(found) else found
-
-    def _number(self, value: Any) -> float | None:
-        """A number; ±inf for one that is not finite; None for nothing and for what is no number (counted)."""
-        if value is None:
-            return None
-        try:
-            found = float(value)
-        except (TypeError, ValueError, OverflowError):
-            self.n_unreadable += 1
-            return None
-        return found if math.isfinite(found) else math.copysign(math.inf, found)
 
     def _write(self, line: bytes) -> None:
         if self._path is None:
@@ -508,8 +469,6 @@ class Collector:
             if self.n_unwritten == 1:
                 _log.warning("requests cannot be written to the log: %s", error.strerror or type(error).__name__)
 
-    # -- watching ---------------------------------------------------------------------------------------------------
-
     def _take(self, numbers: dict[str, float]) -> list[Alert]:
         """Keep one request and, each ``step`` requests once the window is full, look at the window."""
         self._records.append(numbers)
@@ -521,8 +480,8 @@ class Collector:
         records = list(self._records)
         window, fresh = records[-self._size :], records[-self._since :]
         self._since = 0
-        names = [item.statistic.column for item in self._watch.armed]
-        held, new = _filled(columns_of(window), names, len(window)), _filled(columns_of(fresh), names, len(fresh))
+        names = [item.statistic.column for item in self._watch.rule_states]
+        held, new = columns_of(window, names), columns_of(fresh, names)
         found = self._watch.step(held, new, row=self.n_recorded, at=window[-1][TIME], start=window[0][TIME])
         self.alerts.extend(found)
         return found
@@ -596,13 +555,6 @@ def _opened(path: Path) -> int:
     return file
 
 
-def _filled(columns: dict[str, Any], names: Sequence[str], n: int) -> dict[str, Any]:
-    """With a column of NaN for everything that a rule needs and no request had."""
-    import numpy as np
-
-    return {name: columns.get(name, np.full(n, math.nan)) for name in names}
-
-
 def _watch(baseline: QueryLog | str | Path | None, rules: Sequence[Rule] | None) -> Watch | None:
     if baseline is None:
         if rules:
@@ -670,12 +622,12 @@ def note_lines(found: Monitoring) -> list[str]:
 _WANTED = ((LATENCY, "latency_p95"), (REFUSED, "refusal_rate"), (ERROR, "error_rate"))
 
 
-def rule_words(item: Armed) -> str:
+def rule_words(item: RuleState) -> str:
     """ "latency p95 up by more than 50 % of the baseline (relative): baseline 1,833 ms (n = 1,500), limit …"."""
     return f"{rule_title(item)}: {problem_words(item) or limit_words(item)}"
 
 
-def rule_title(item: Armed) -> str:
+def rule_title(item: RuleState) -> str:
     """The rule without its numbers here: statistic, direction, change and its kind."""
     rule, name = item.rule, item.rule.statistic
     if rule.kind == "relative":
@@ -688,14 +640,14 @@ def rule_title(item: Armed) -> str:
               worse=_t(f"monitoring.direction.{item.worse}"))  # fmt: skip
 
 
-def limit_words(item: Armed) -> str:
+def limit_words(item: RuleState) -> str:
     """Baseline, limit and clear level."""
     name = item.rule.statistic
     return _t("monitoring.command.limits", baseline=value_text(name, item.level.value), n=f"{item.level.n:,}",
               limit=value_text(name, item.limit), clear=value_text(name, item.clear_level))  # fmt: skip
 
 
-def problem_words(item: Armed) -> str:
+def problem_words(item: RuleState) -> str:
     """Why the rule cannot fire; empty when it can."""
     if not item.problem:
         return ""

@@ -1,23 +1,24 @@
-"""What kind of question each sample asks: types by readable cues, in English and Chinese.
+"""What kind of question each sample asks, what samples can be parted by, and how often each part fails.
 
-The cues stand in ``query_types.toml`` as regular expressions over the normalised question (lower case, simplified
-characters, half width), so that anybody can read why a question was given a type, and change it. They may stand anywhere
-in the question, whole words only: "however" is no how-question. A question can have several types ("when and where").
+The types of questions rest on readable cues: regular expressions in ``language/<code>/query_types.toml`` over the
+normalised question (lower case, simplified characters, half width), so that anybody can read why a question was given a
+type, and change it. They may stand anywhere in the question, whole words only: "however" is no how-question. A question
+can have several types ("when and where").
 
 ==============  ====================================================================================
-who             asks for a person ("which team" is ``which``)          谁、哪位
-what            asks for a thing with the word what                    什么、啥
-when            asks for a time: a point, a duration, how often        什么时候、几点、多久
-where           asks for a place                                       哪里、在哪
-why             asks for a reason                                      为什么、怎么会
-how             asks for a manner; not "how many", not "how come"      怎么、如何
-procedure       asks what steps to take (always ``how`` as well)       怎么重置…、流程、步骤
-how_many        asks for a number, an amount, a measure                多少、几个、多大
-which           asks to choose among some                              哪个、哪些
-yes_no          can be answered with yes or no                         吗、是否、能不能
-comparison      sets things against each other, "is it a or b"         区别、比…更、还是
-list            asks for several items                                 哪些、列出
-definition      asks what a word means                                 什么是、什么意思
+who             asks for a person ("which team" is ``which``)
+what            asks for a thing with the word what
+when            asks for a time: a point, a duration, how often
+where           asks for a place
+why             asks for a reason
+how             asks for a manner; not "how many", not "how come"
+procedure       asks what steps to take (always ``how`` as well)
+how_many        asks for a number, an amount, a measure
+which           asks to choose among some
+yes_no          can be answered with yes or no
+comparison      sets things against each other, "is it a or b"
+list            asks for several items
+definition      asks what a word means
 keyword         a few words and no sentence
 other           none of these
 ==============  ====================================================================================
@@ -26,32 +27,27 @@ other           none of these
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
+from functools import cache, cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.data.schema import NESTED_FIELDS, SAMPLE_FIELDS, judgements, none_if_missing
-from workbench.data.text.normalise import HAN_CHARACTER, normalise
+from workbench.data.text.normalise import normalise
 from workbench.data.text.words import language
+from workbench.diagnosis.causes import NOT_CHECKED, NOT_FAILING
 from workbench.diagnosis.statistics import wilson
 from workbench.errors import InputError
-from workbench.evidence.frames import own_columns
-from workbench.language import has_text
+from workbench.evidence.frames import Evidence, own_columns
+from workbench.language import Language, has_text, languages
 from workbench.language import text as _t
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-
-    from workbench.evidence.frames import Evidence
+Ints = NDArray[np.int64]
 
 
 #: Types in the order of the columns.
@@ -64,106 +60,67 @@ _BY_CUES = TYPES[:-2]
 LONGEST = 2000
 _LATIN = re.compile("[a-z]+")
 _PART = re.compile(r"\{([a-z]+)\}")
-_TOKEN = re.compile(r"[^\s,;、]+")
+_TOKEN = re.compile(r"[^\s,;]+")
 
 
-@dataclass(frozen=True)
-class _Rule:
-    cues: re.Pattern[str]
-    unless: re.Pattern[str] | None
-    needs: tuple[str, ...] = ()
+class _Cues:
+    """The cues of one language; of a language without ``query_types.toml`` nothing holds."""
 
-    def holds(self, question: str) -> bool:
-        """Whether the rule matches a question."""
-        if self.needs and not any(word in question for word in self.needs):
-            return False
-        return bool(self.cues.search(question)) and not (self.unless and self.unless.search(question))
+    def __init__(self, language: Language) -> None:
+        table = language.table("query_types")
+        self._parts = table.get("parts", {})
+        self.ignored = self._joined(table.get("ignored"))
+        self._types = {
+            name: (self._joined(rule.get("cues")), self._joined(rule.get("unless")), tuple(rule.get("needs", ())))
+            for name, rule in table.items() if name in _BY_CUES
+        }  # fmt: skip
+        self.implied = [(name, other) for name in self._types for other in table[name].get("implies", ())]
+        keyword = table.get("keyword", {})
+        self._sentence, self._longest = self._joined(keyword.get("unless")), keyword.get("longest", 0)
+        self._spaced = bool(language.facts["spaced"])
 
+    def _joined(self, patterns: Sequence[str] | None) -> re.Pattern[str] | None:
+        filled = [_PART.sub(lambda match: self._parts[match[1]], pattern) for pattern in patterns or ()]
+        return re.compile("|".join(filled)) if filled else None
 
-@dataclass(frozen=True)
-class _Rules:
-    """The rules of one language."""
+    def types(self, text: str) -> Iterator[str]:
+        """The types that hold for a normalised question."""
+        kept = self.ignored.sub(" ", text) if self.ignored else text
+        for name, (cues, unless, needs) in self._types.items():
+            there = not needs or any(word in kept for word in needs)
+            if there and cues and cues.search(kept) and not (unless and unless.search(kept)):
+                yield name
 
-    ignored: re.Pattern[str]
-    types: Mapping[str, _Rule]
-    sentence: re.Pattern[str]
-    longest: int
-
-
-@cache
-def _cues() -> dict[str, Any]:
-    return tomllib.loads(resources.files(__package__).joinpath("query_types.toml").read_text(encoding="utf-8"))
-
-
-def _joined(patterns: Sequence[str], parts: Mapping[str, str]) -> re.Pattern[str]:
-    filled = [_PART.sub(lambda match: parts[match[1]], pattern) for pattern in patterns]
-    return re.compile("|".join(filled))
-
-
-@cache
-def _rules(language: str) -> _Rules:
-    cues = _cues()
-    parts = cues["parts"]
-    types = {}
-    for name in _BY_CUES:
-        unless = cues[name].get("unless", {}).get(language)
-        needs = tuple(cues[name].get("needs", {}).get(language, ()))
-        types[name] = _Rule(_joined(cues[name][language], parts), _joined(unless, parts) if unless else None, needs)
-    keyword = cues["keyword"]
-    sentence = _joined(keyword["unless"][language], parts)
-    return _Rules(_joined(cues["ignored"][language], parts), types, sentence, keyword["longest"][language])
+    def is_keywords(self, text: str) -> bool:
+        """A few words that are no sentence."""
+        size = len(_TOKEN.findall(text)) if self._spaced else len(text.replace(" ", ""))
+        return 0 < size <= self._longest and not (self._sentence and self._sentence.search(text))
 
 
-@cache
-def _implied() -> tuple[tuple[str, str], ...]:
-    return tuple((name, other) for name in _BY_CUES for other in _cues()[name].get("implies", ()))
+_cues = cache(_Cues)
 
 
 def types_of(question: str) -> frozenset[str]:
     """The types of one question, at least one; ``other`` and ``keyword`` never stand beside another."""
     text = normalise(question[:LONGEST])
-    found: set[str] = set()
-    languages = _languages(text)
-    for code in languages:
-        rules = _rules(code)
-        kept = rules.ignored.sub(" ", text)
-        found.update(name for name, rule in rules.types.items() if rule.holds(kept))
-    found.update(other for name, other in _implied() if name in found)
-    if found:
-        return frozenset(found)
-    return frozenset({"keyword" if _is_keywords(text, languages[0]) else "other"})
+    asked = [_cues(language) for language in _written_in(text)]
+    found = {name for cues in asked for name in cues.types(text)}
+    found |= {other for cues in asked for name, other in cues.implied if name in found}
+    return frozenset(found or {"keyword" if asked[0].is_keywords(text) else "other"})
 
 
-def _languages(text: str) -> tuple[str, ...]:
-    """Whose cues apply: Chinese where there is a Han character, English without, both where a text is mixed."""
-    if not HAN_CHARACTER.search(text):
-        return ("en",)
-    return ("zh", "en") if len(_LATIN.findall(text)) >= 3 else ("zh",)
-
-
-def _is_keywords(text: str, language: str) -> bool:
-    rules = _rules(language)
-    size = len(text.replace(" ", "")) if language == "zh" else len(_TOKEN.findall(text))
-    return 0 < size <= rules.longest and not rules.sentence.search(text)
+def _written_in(text: str) -> list[Language]:
+    """Languages whose cues apply: those whose script a text shows, the others where there is none or Latin words too."""
+    found = [item for item in languages() if item.script and item.script.search(text)]
+    if not found or len(_LATIN.findall(text)) >= 3:
+        found += [item for item in languages() if not item.script]
+    return found
 
 
 def type_matrix(questions: Iterable[str]) -> NDArray[np.bool_]:
     """(n, len(TYPES)): which types each question has; each distinct question is read once."""
-    place = {name: at for at, name in enumerate(TYPES)}
-    known: dict[str, list[int]] = {}
-    rows: list[int] = []
-    columns: list[int] = []
-    n = 0
-    for question in questions:
-        found = known.get(question)
-        if found is None:
-            found = known[question] = [place[name] for name in types_of(question)]
-        rows.extend([n] * len(found))
-        columns.extend(found)
-        n += 1
-    matrix = np.zeros((n, len(TYPES)), dtype=bool)
-    matrix[rows, columns] = True
-    return matrix
+    rows = _each(list(questions), lambda question: [name in found for found in [types_of(question)] for name in TYPES])
+    return np.array(rows, dtype=bool).reshape(-1, len(TYPES))
 
 
 def sample_frame(source: Any) -> pd.DataFrame:
@@ -174,8 +131,6 @@ def sample_frame(source: Any) -> pd.DataFrame:
     InputError
         When there are no questions in it.
     """
-    import pandas as pd
-
     frame: pd.DataFrame
     if isinstance(source, pd.DataFrame):
         frame = source
@@ -190,8 +145,6 @@ def sample_frame(source: Any) -> pd.DataFrame:
 
 def _recorded(evidence: Evidence) -> pd.DataFrame:
     """The recorded fields without contexts, which take long to unpack and are not asked for here."""
-    import pandas as pd
-
     names = [name for name in own_columns(evidence) if name != "contexts"]
     columns = {name: evidence.nested(name) if name in NESTED_FIELDS else evidence.plain(name) for name in names}
     return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}).set_axis(evidence.ids)
@@ -219,8 +172,6 @@ def query_types(source: Any) -> pd.DataFrame:
     InputError
         When there are no questions in it.
     """
-    import pandas as pd
-
     frame = sample_frame(source)
     return pd.DataFrame(type_matrix(questions_of(frame)), index=frame.index, columns=list(TYPES))
 
@@ -239,7 +190,7 @@ MOST_NUMBERS = 8
 #: Counts from here on are one value ("3+").
 MOST_COUNTED = 3
 LENGTHS = ("short", "medium", "long")
-#: Sizes (words; 1.7 Han characters weigh as one) from which a question is ``medium`` and ``long``.
+#: Sizes in words, see :func:`question_size`, from which a question is ``medium`` and ``long``.
 MEDIUM_FROM, LONG_FROM = 6, 15
 
 _ALIASES = {"query_types": "query_type", "question_type": "query_type", "expected_docs": "expected_documents"}
@@ -317,7 +268,6 @@ class Dimensions:
         self.frame: pd.DataFrame = sample_frame(source)
         self.n = len(self.frame)
         self._known: dict[str, Dimension] = {}
-        self._tags: dict[str, list[Any]] | None = None
 
     def names(self) -> list[str]:
         """Names of the dimensions in which some sample has a value, those made from the question first."""
@@ -328,12 +278,8 @@ class Dimensions:
 
     def informative(self) -> list[str]:
         """Those of :meth:`names` that part the samples: at least two values, and not nearly one value a sample."""
-        found = []
-        for name in self.names():
-            dimension = self[name]
-            if 2 <= len(dimension.values) <= max(20, self.n // 5):
-                found.append(name)
-        return found
+        most = max(20, self.n // 5)
+        return [name for name in self.names() if 2 <= len(self[name].values) <= most]
 
     def lacking(self) -> list[str]:
         """Fields that would give further dimensions and are not recorded."""
@@ -364,16 +310,12 @@ class Dimensions:
             return f"tags.{name.removeprefix('tags.')}"
         raise InputError(f"there is nothing to group by under {name!r}; choose among {', '.join(self.names())[:250]}")
 
-    @property
+    @cached_property
     def tags(self) -> dict[str, list[Any]]:
         """Tag → value of every sample (None without)."""
-        if self._tags is None:
-            column = self.frame["tags"].tolist() if "tags" in self.frame else []
-            keys = dict.fromkeys(str(key) for item in column if isinstance(item, Mapping) for key in item)
-            self._tags = {
-                key: [item.get(key) if isinstance(item, Mapping) else None for item in column] for key in keys
-            }
-        return self._tags
+        column = [item if isinstance(item, Mapping) else {} for item in self.frame.get("tags", ())]
+        keys = dict.fromkeys(key for item in column for key in item)
+        return {str(key): [item.get(key) for item in column] for key in keys}
 
     def _recorded(self, name: str) -> bool:
         field = "expected_docs" if name == "expected_documents" else name
@@ -381,38 +323,33 @@ class Dimensions:
 
     def _made(self, name: str) -> Dimension:
         if name == "query_type":
-            return _of_matrix(name, TYPES, type_matrix(questions_of(self.frame)))
+            matrix = type_matrix(questions_of(self.frame))
+            used = np.flatnonzero(matrix.any(axis=0))
+            rows, codes = np.nonzero(matrix[:, used])
+            return Dimension(name, tuple(TYPES[int(code)] for code in used), rows, codes, multiple=True)
         if name in TYPES:
             types = self["query_type"]
             held = types.mask(types.values.index(name), self.n) if name in types.values else np.zeros(self.n, bool)
             return of_values(name, ["yes" if item else "no" for item in held])
         if name.startswith("tags.") and name.removeprefix("tags.") in self.tags:
             return of_values(name, self.tags[name.removeprefix("tags.")])
-        maker = {
-            "language": self._language, "length": self._length, "numbers": self._numbers,
-            "expected_documents": self._expected,
-        }.get(name)  # fmt: skip
-        return maker() if maker else of_values(name, self._column(name))
+        questions = questions_of(self.frame)
+        if name == "language":
+            return of_values(name, _each(questions, lambda text: language(text[:_QUESTION_CUT])))
+        if name == "length":
+            sizes = np.array(_each(questions, question_size), dtype=float)
+            return _of_codes(name, LENGTHS, np.digitize(sizes, [MEDIUM_FROM, LONG_FROM]), ordered=True)
+        if name == "numbers":
+            return _counted(name, _each(questions, count_numbers))
+        column = self.frame[name if name != "expected_documents" else "expected_docs"] if self._there(name) else None
+        values = [None] * self.n if column is None else column.tolist()
+        if name == "expected_documents":
+            found = [judgements(none_or(item)) for item in values]
+            return _counted(name, [None if own is None else sum(entry.grade >= 1 for entry in own) for own in found])
+        return of_values(name, values)
 
-    def _column(self, name: str) -> list[Any]:
-        return self.frame[name].tolist() if name in self.frame else [None] * self.n
-
-    def _language(self) -> Dimension:
-        return of_values("language", _each(questions_of(self.frame), lambda text: language(text[:_QUESTION_CUT])))
-
-    def _length(self) -> Dimension:
-        sizes = np.array(_each(questions_of(self.frame), question_size), dtype=float)
-        codes = np.digitize(sizes, [MEDIUM_FROM, LONG_FROM]).astype(np.int64)
-        return _of_codes("length", LENGTHS, codes, ordered=True)
-
-    def _numbers(self) -> Dimension:
-        return _counted("numbers", _each(questions_of(self.frame), count_numbers))
-
-    def _expected(self) -> Dimension:
-        found = [judgements(none_or(item)) for item in self._column("expected_docs")]
-        return _counted("expected_documents", [
-            None if item is None else sum(entry.grade >= 1 for entry in item) for item in found
-        ])  # fmt: skip
+    def _there(self, name: str) -> bool:
+        return ("expected_docs" if name == "expected_documents" else name) in self.frame
 
 
 def none_or(value: Any) -> Any:
@@ -421,9 +358,13 @@ def none_or(value: Any) -> Any:
 
 
 def question_size(question: str) -> float:
-    """Words of a question; 1.7 Han characters weigh as one word."""
-    han = len(HAN_CHARACTER.findall(question))
-    return len(_WORD.findall(HAN_CHARACTER.sub(" ", question))) + han / 1.7
+    """Words of a question; of a language that does not part them, so many characters weigh as one word."""
+    size = 0.0
+    for item in languages():
+        if item.script and not item.facts["spaced"]:
+            size += len(item.script.findall(question)) / item.facts.get("characters_per_word", 2.0)
+            question = item.script.sub(" ", question)
+    return size + len(_WORD.findall(question))
 
 
 def count_numbers(question: str) -> int:
@@ -431,11 +372,9 @@ def count_numbers(question: str) -> int:
     return len(_NUMBER.findall(question))
 
 
-def _each(texts: Sequence[str], function: Any) -> list[Any]:
-    known: dict[str, Any] = {}
-    for text in texts:
-        if text not in known:
-            known[text] = function(text)
+def _each(texts: Sequence[str], function: Callable[[str], Any]) -> list[Any]:
+    """``function`` of each text; each distinct text is read once."""
+    known = {text: function(text) for text in dict.fromkeys(texts)}
     return [known[text] for text in texts]
 
 
@@ -447,8 +386,6 @@ def _plain(column: pd.Series) -> bool:
 
 def of_values(name: str, values: Iterable[Any]) -> Dimension:
     """A dimension of one value a sample: text as it is, few numbers each for itself, many cut at their quartiles."""
-    import pandas as pd
-
     column = [_scalar(value) for value in values]
     known = [value for value in column if value is not None]
     if known and all(isinstance(value, float) for value in known):
@@ -496,16 +433,9 @@ def _of_codes(
     codes = np.where((codes < 0) | (codes >= len(labels)), len(labels), codes)
     counts = np.bincount(codes, minlength=len(labels) + 1)[: len(labels)]
     used = np.flatnonzero(counts)
-    place = np.full(len(labels) + 1, len(used), dtype=np.int64)
-    place[used] = np.arange(len(used))
     values = tuple(labels[int(code)] for code in used)
-    return Dimension(name, values, np.arange(len(codes)), place[codes], numbers, ordered)
-
-
-def _of_matrix(name: str, labels: Sequence[str], matrix: NDArray[np.bool_]) -> Dimension:
-    used = np.flatnonzero(matrix.any(axis=0))
-    rows, codes = np.nonzero(matrix[:, used])
-    return Dimension(name, tuple(labels[int(code)] for code in used), rows, codes, multiple=True)
+    # A code's place among those in use; that of "none" comes after all of them.
+    return Dimension(name, values, np.arange(len(codes)), np.searchsorted(used, codes), numbers, ordered)
 
 
 # ------------------------------------------------------------------------------
@@ -517,7 +447,7 @@ COLUMNS = ("value", "n", "n_failing", "rate", "low", "high", "causes", "n_not_ch
 TIMES = " × "
 
 
-class Outcomes(NamedTuple):
+class SampleOutcomes(NamedTuple):
     """Per sample: failed, tested (neither passed nor failed where False), and the primary cause by name."""
 
     failed: NDArray[np.bool_]
@@ -525,14 +455,14 @@ class Outcomes(NamedTuple):
     causes: NDArray[Any]
 
 
-def outcomes(evaluation: Any) -> Outcomes:
+def outcomes(evaluation: Any) -> SampleOutcomes:
     """What became of every sample, in the order of the samples."""
     causes = getattr(evaluation, "causes", None)
     if causes is not None:
-        return Outcomes(causes.primary >= 0, causes.primary >= -1, causes.names())
+        return SampleOutcomes(causes.primary >= 0, causes.primary >= -1, causes.names())
     failures = evaluation.failures()
     names = failures["primary_cause"].to_numpy(dtype=object)
-    return Outcomes(~np.isin(names, ("pass", "not_checked")), names != "not_checked", names)
+    return SampleOutcomes(~np.isin(names, NOT_FAILING), names != NOT_CHECKED, names)
 
 
 @dataclass(frozen=True)
@@ -578,8 +508,6 @@ def groups(dimensions: Dimensions, by: Sequence[str], tested: NDArray[np.bool_],
 def _memberships(parts: Sequence[Dimension]) -> tuple[NDArray[Any], NDArray[Any]]:
     if len(parts) == 1:
         return parts[0].rows, parts[0].codes
-    import pandas as pd
-
     left, right = (pd.DataFrame({"row": part.rows, "code": part.codes}) for part in parts)
     both = left.merge(right, on="row", suffixes=("", "_other"))
     codes = both["code"].to_numpy() * (len(parts[1].values) + 1) + both["code_other"].to_numpy()
@@ -588,10 +516,7 @@ def _memberships(parts: Sequence[Dimension]) -> tuple[NDArray[Any], NDArray[Any]
 
 def _values(parts: Sequence[Dimension], code: int) -> tuple[str, ...]:
     codes = [code] if len(parts) == 1 else list(divmod(code, len(parts[1].values) + 1))
-    missing = _t("queries.missing")
-    return tuple(
-        part.values[at] if at < len(part.values) else missing for part, at in zip(parts, codes, strict=True)
-    )
+    return tuple((*part.values, _t("queries.missing"))[at] for part, at in zip(parts, codes, strict=True))
 
 
 def breakdown(evaluation: Any, by: str | Sequence[str], min_n: int = 5) -> pd.DataFrame:
@@ -622,11 +547,9 @@ def breakdown(evaluation: Any, by: str | Sequence[str], min_n: int = 5) -> pd.Da
 
 
 def grouped(
-    dimensions: Dimensions, found: Outcomes, by: str | Sequence[str], min_n: int = 5
+    dimensions: Dimensions, found: SampleOutcomes, by: str | Sequence[str], min_n: int = 5
 ) -> tuple[pd.DataFrame, list[Group]]:
     """:func:`breakdown` over what is known already, and the groups row by row."""
-    import pandas as pd
-
     names = checked_names(dimensions, by)
     if min_n < 1:
         raise InputError(f"min_n is {min_n}; use a number from 1 on")
@@ -656,7 +579,7 @@ def checked_names(dimensions: Dimensions, by: str | Sequence[str]) -> list[str]:
     return names
 
 
-def _row(group: Group, found: Outcomes) -> tuple[Any, ...]:
+def _row(group: Group, found: SampleOutcomes) -> tuple[Any, ...]:
     tested = group.rows[found.tested[group.rows]]
     failing = tested[found.failed[tested]]
     n, n_failing = len(tested), len(failing)

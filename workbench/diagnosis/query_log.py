@@ -17,24 +17,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.data.schema import none_if_missing
 from workbench.diagnosis.statistics import Z, mean_interval, wilson
 from workbench.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
+from workbench.language import languages, words_of
 
 # ------------------------------------------------------------------------------
 # Values of a query log as numbers: flags, latencies, statuses and times, each as services write them.
 
 
-_TRUE, _FALSE = {"true", "yes", "1", "1.0", "是", "y"}, {"false", "no", "0", "0.0", "否", "n"}
 #: Seconds since 1970 of the years 1900 and 2200.
 _EARLIEST, _LATEST = -2_208_988_800.0, 7_258_118_400.0
 #: Numbers since 1970 from the first on are nano-, micro- or milliseconds; smaller ones are seconds.
@@ -49,10 +46,12 @@ def flag(value: Any) -> float:
     """1, 0 or NaN (not recorded)."""
     if value is None or value == "" or value != value:
         return math.nan
-    word = str(value).strip().lower()
-    if word in _TRUE or word in _FALSE:
-        return float(word in _TRUE)
-    raise UnreadableError("is neither true nor false; write true or false, 是 or 否")
+    word, words = str(value).strip().lower(), words_of("log_fields", "words")
+    if word in words["true"] or word in words["false"]:
+        return float(word in words["true"])
+    tables = [language.table("log_fields").get("words", {}) for language in languages()]
+    pairs = [f"{table['true'][0]} or {table['false'][0]}" for table in tables if "true" in table and "false" in table]
+    raise UnreadableError(f"is neither true nor false; write {', '.join(pairs)}")
 
 
 def number(value: Any) -> float:
@@ -80,7 +79,7 @@ def failed(value: Any) -> float:
     """0 for no error (null, false, empty), 1 for anything else."""
     if value is None or value is False or value == "" or value == 0 or value != value or value in ([], {}):
         return 0.0
-    return 0.0 if isinstance(value, str) and value.strip().lower() in _FALSE else 1.0
+    return 0.0 if isinstance(value, str) and value.strip().lower() in words_of("log_fields", "words")["false"] else 1.0
 
 
 def status(value: Any) -> float:
@@ -90,7 +89,7 @@ def status(value: Any) -> float:
     word = str(value).strip().lower()
     if re.fullmatch(r"\d{3}(\.0)?", word):
         return float(float(word) >= 400)
-    return float(word not in ("ok", "success", "成功"))
+    return float(word not in words_of("log_fields", "words")["ok"])
 
 
 def seconds_of(value: Any) -> float:
@@ -118,34 +117,12 @@ def _seconds(value: Any) -> float:
     return float((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
 
 
-def looks_numeric(value: str) -> bool:
-    """Whether a text is a number or empty."""
-    try:
-        float(value)
-    except ValueError:
-        return not value.strip()
-    return True
-
-
 # ------------------------------------------------------------------------------
+# The log and its reader.
 
 
 LATENCY, REFUSED, ERROR, TIME = "latency_ms", "refused", "error", "time"
 
-#: Field → names it is found under, compared in lower case without spaces, dashes and underscores.
-NAMES = {
-    TIME: ("time", "timestamp", "ts", "@timestamp", "datetime", "date", "at", "createdat", "requesttime", "starttime",
-           "时间", "时间戳", "请求时间"),
-    LATENCY: ("latencyms", "latency", "durationms", "elapsedms", "responsetimems", "latencymillis", "耗时ms", "延迟ms",
-              "耗时毫秒", "延迟毫秒", "延迟", "耗时"),
-    "latency_s": ("latencys", "latencyseconds", "durations", "durationseconds", "elapsedseconds",
-                  "responsetimeseconds", "延迟秒", "耗时秒"),
-    REFUSED: ("refused", "isrefusal", "refusal", "declined", "拒答", "是否拒答"),
-    ERROR: ("error", "exception", "errormessage", "failed", "错误", "报错", "异常"),
-    "succeeded": ("success", "ok", "succeeded", "成功"),
-    "status": ("status", "statuscode", "httpstatus", "状态码"),
-}  # fmt: skip
-_FIELD = {name: known for known, names in NAMES.items() for name in names}
 #: Rejected rows that are kept with their reason; all are counted.
 KEPT_REJECTIONS = 1_000
 #: An undeclared column whose values are no numbers more often than this is no score.
@@ -201,15 +178,11 @@ class QueryLog:
     @property
     def rejected(self) -> pd.DataFrame:
         """``row, field, reason, excerpt`` of the rows left out (the first 1,000)."""
-        import pandas as pd
-
         return pd.DataFrame(list(self.rejections), columns=["row", "field", "reason", "excerpt"])
 
     @property
     def frame(self) -> pd.DataFrame:
         """``time`` (UTC, where there is one), ``row`` and the columns, one row a request."""
-        import pandas as pd
-
         found: dict[str, Any] = {} if self.times is None else {TIME: pd.to_datetime(self.times, unit="s", utc=True)}
         return pd.DataFrame(found | {"row": self.rows, **self.columns})
 
@@ -252,15 +225,12 @@ def load_log(
     InputError
         For a file that cannot be read or has no usable row, an unknown field in ``mapping`` or a missing column.
     """
-    reader = _Reader(mapping or {}, None if metrics is None else tuple(metrics))
+    reader = _LogReader(mapping or {}, None if metrics is None else tuple(metrics))
     label = name or (Path(source).name.split(".")[0] if isinstance(source, (str, Path)) else "log")
     where = str(source) if isinstance(source, (str, Path)) else label
     for number, record in _records(source):
         reader.take(number, record)
     return reader.finish(label, where)
-
-
-# ---------------------------------------------------------------- records
 
 
 def _records(source: Any) -> Iterator[tuple[int, Any]]:
@@ -309,9 +279,6 @@ def _table(file: Iterable[str], delimiter: str) -> Iterator[tuple[int, Any]]:
         yield number, record
 
 
-# ---------------------------------------------------------------- columns
-
-
 _READERS: dict[str, tuple[str, Any]] = {
     TIME: (TIME, seconds_of),
     LATENCY: (LATENCY, latency),
@@ -333,7 +300,7 @@ def _printable(text: str) -> str:
 
 
 @dataclass
-class _Reader:
+class _LogReader:
     """Columns as they grow; one value a kept row in each."""
 
     mapping: Mapping[str, str]
@@ -341,15 +308,17 @@ class _Reader:
     numbers: array[int] = field(default_factory=lambda: array("q"))
     columns: dict[str, array[float]] = field(default_factory=dict)
     known: dict[str, str | None] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
     bad: dict[str, list[int]] = field(default_factory=dict)
     rejections: list[tuple[int, str, str, str]] = field(default_factory=list)
     n_read: int = 0
     n_rejected: int = 0
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.mapping if name not in NAMES]
+        unknown = [name for name in self.mapping if name not in _READERS]
         if unknown:
-            raise InputError(f"mapping: field {unknown[0]!r} is not known; use {', '.join(NAMES)}")
+            raise InputError(f"mapping: field {unknown[0]!r} is not known; use {', '.join(_READERS)}")
+        self.names = {name: known for known, names in words_of("log_fields", "names").items() for name in names}
 
     def take(self, number: int, record: Any) -> None:
         """Read one record, or reject it with the reason."""
@@ -377,7 +346,7 @@ class _Reader:
     def _read(self, name: str, value: Any, values: dict[str, float]) -> None:
         if name not in self.known:
             folded = re.sub(r"[\s_-]", "", name.lower())
-            field_name = _FIELD.get(folded)
+            field_name = self.names.get(folded)
             given = {column: known for known, column in self.mapping.items()}
             self.known[name] = given.get(name, field_name if field_name not in self.mapping else None)
         known = self.known[name]
@@ -394,8 +363,7 @@ class _Reader:
             self._maybe_score(name, value, values)
 
     def _maybe_score(self, name: str, value: Any, values: dict[str, float]) -> None:
-        is_text = isinstance(value, str) and name not in self.columns and not looks_numeric(value)
-        if isinstance(value, bool) or is_text:
+        if isinstance(value, bool):
             return
         try:
             values[name] = number(value)
@@ -406,13 +374,11 @@ class _Reader:
     def _append(self, number: int, values: dict[str, float]) -> None:
         at = len(self.numbers)
         for name in values.keys() - self.columns.keys():
-            if values[name] == values[name] or name in _FIELD.values():
+            if values[name] == values[name] or name in _READERS:
                 self.columns[name] = array("d", itertools.repeat(math.nan, at))
         self.numbers.append(number)
         for name, column in self.columns.items():
             column.append(values.get(name, math.nan))
-
-    # -- the end ----------------------------------------------------------------------------------------------------
 
     def finish(self, name: str, where: str) -> QueryLog:
         """The log: columns that are no scores left out, rows without a time rejected, in the order of time."""
@@ -422,46 +388,36 @@ class _Reader:
         columns = {key: np.frombuffer(values, dtype=np.float64).copy() for key, values in self.columns.items()}
         times = columns.pop(TIME, None)
         keep = np.ones(len(self.numbers), dtype=bool)
-        ignored = [key for key, values in columns.items() if self._is_no_score(key, values)]
+        ignored = [key for key, values in columns.items() if not self._is_score(key, values)]
         columns = {key: values for key, values in columns.items() if key not in ignored}
-        self._reject_bad(keep, columns)
+        for key in columns:
+            self._reject_where(np.isin(np.arange(len(keep)), self.bad.get(key, [])), keep, key, "is no number")
         if times is not None and not np.isfinite(times).any():
             times = None
         if times is not None:
-            self._reject_where(keep & ~np.isfinite(times), keep, TIME, "has no time while other rows have one")
+            self._reject_where(~np.isfinite(times), keep, TIME, "has no time while other rows have one")
         if ERROR in columns:
             columns[ERROR] = np.nan_to_num(columns[ERROR], nan=0.0)
-        self._check_usable(where, keep, columns)
-        return self._ordered(name, times, keep, columns, ignored)
-
-    def _is_no_score(self, name: str, values: NDArray[np.float64]) -> bool:
-        if name in (LATENCY, REFUSED, ERROR) or (self.metrics is not None and name in self.metrics):
-            return False
-        finite = values[np.isfinite(values)]
-        unreadable = len(self.bad.get(name, ()))
-        return bool(not len(finite) or finite.min() < 0 or finite.max() > 1
-                    or unreadable > _NO_SCORE_ABOVE * (len(finite) + unreadable))  # fmt: skip
-
-    def _reject_bad(self, keep: NDArray[np.bool_], columns: Mapping[str, Any]) -> None:
-        for name in columns:
-            chosen = np.zeros(len(keep), dtype=bool)
-            chosen[self.bad.get(name, [])] = True
-            self._reject_where(chosen & keep, keep, name, "is no number")
-
-    def _reject_where(self, chosen: NDArray[np.bool_], keep: NDArray[np.bool_], name: str, reason: str) -> None:
-        for at in np.flatnonzero(chosen):
-            self.reject(self.numbers[at], name, reason)
-        keep &= ~chosen
-
-    def _check_usable(self, where: str, keep: NDArray[np.bool_], columns: Mapping[str, Any]) -> None:
         if not keep.any():
             first = "; row {}, {}: {}".format(*self.rejections[0][:3]) if self.rejections else ""
             raise InputError(f"{where}: no usable row among {self.n_read:,}{first}")
         if not columns:
-            raise InputError(
-                f"{where}: no latency, refusal, error or score among {', '.join(list(self.known)[:12])}; name the "
-                "columns with mapping= or metrics="
-            )
+            known = ", ".join(list(self.known)[:12])
+            raise InputError(f"{where}: no latency, refusal, error or score among {known}; name the columns with "
+                             "mapping= or metrics=")  # fmt: skip
+        return self._ordered(name, times, keep, columns, ignored)
+
+    def _is_score(self, name: str, values: NDArray[np.float64]) -> bool:
+        if name in (LATENCY, REFUSED, ERROR) or (self.metrics is not None and name in self.metrics):
+            return True
+        finite, unreadable = values[np.isfinite(values)], len(self.bad.get(name, ()))
+        few = unreadable <= _NO_SCORE_ABOVE * (len(finite) + unreadable)
+        return bool(len(finite) and few and finite.min() >= 0 and finite.max() <= 1)
+
+    def _reject_where(self, chosen: NDArray[np.bool_], keep: NDArray[np.bool_], name: str, reason: str) -> None:
+        for at in np.flatnonzero(chosen & keep):
+            self.reject(self.numbers[at], name, reason)
+        keep &= ~chosen
 
     def _ordered(self, name: str, times: Any, keep: Any, columns: dict[str, Any], ignored: list[str]) -> QueryLog:
         order = np.flatnonzero(keep)
@@ -532,10 +488,9 @@ def statistics_of(columns: Mapping[str, object]) -> list[Statistic]:
 
 def _worse(score: str) -> str | None:
     """A score is worse when low, unless its metric says otherwise."""
-    from workbench.scoring.metrics import definitions
+    from workbench.scoring.metrics import definition
 
-    depth = score.partition("@")[2]
-    metric = definitions(int(depth) if depth.isdigit() else 1).get(score)
+    metric = definition(score)
     better = True if metric is None else metric.higher_is_better
     return None if better is None else "down" if better else "up"
 
@@ -563,9 +518,6 @@ def counted(values: NDArray[np.float64]) -> Counted:
     finite = np.isfinite(values)
     missing = int(np.isnan(values).sum())
     return Counted(values[finite], missing, int(len(values) - finite.sum() - missing))
-
-
-# ---------------------------------------------------------------- which rows
 
 
 def window_size(window: int | str) -> tuple[int, float]:

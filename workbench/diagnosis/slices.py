@@ -1,27 +1,23 @@
-"""The worst slices: conjunctions of up to three conditions under which samples fail more often than elsewhere.
-
-How they are counted, and corrected for how many were tried, is in ``candidates.py``.
-"""
+"""The worst slices: conjunctions of up to three conditions under which samples fail more often than elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.diagnosis.queries import Dimension, Dimensions, dimension_title, outcomes, value_title
+from workbench.diagnosis.statistics import SEED
 from workbench.errors import InputError
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
-    Masks = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Masks = NDArray[np.bool_]
 
 
 # ------------------------------------------------------------------------------
@@ -45,13 +41,9 @@ NEARLY_THE_SAME = 0.8
 MOST_COMPARED = 400
 #: What a slice must still show outside the slices listed before it.
 LEFT_OVER = 0.01
-SEED = 20240501
 
 
-# ---------------------------------------------------------------- counting
-
-
-class Table(NamedTuple):
+class Totals(NamedTuple):
     """The four numbers that say what is unusual: samples and failing ones, in all and in candidates."""
 
     n_all: int
@@ -164,10 +156,7 @@ def _profiles(items: Masks) -> tuple[Masks, Ints]:
     return unpacked.astype(bool), profile.ravel().astype(np.int64)
 
 
-# ---------------------------------------------------------------- testing
-
-
-def strength(n: Ints, x: Any, table: Table) -> Floats:
+def strength(n: Ints, x: Any, totals: Totals) -> Floats:
     """Likelihood ratio (G²) of "fails more often inside than outside", 0 where it fails less often.
 
     Parameters
@@ -177,7 +166,7 @@ def strength(n: Ints, x: Any, table: Table) -> Floats:
     x
         (c,) or (c, b) failing ones among them.
     """
-    n_all, k = table
+    n_all, k = totals
     logs = np.arange(n_all + 1, dtype=float)
     logs[1:] *= np.log(logs[1:])
     constant = logs[n_all] - logs[k] - logs[n_all - k] - logs[n] - logs[n_all - n]
@@ -186,64 +175,54 @@ def strength(n: Ints, x: Any, table: Table) -> Floats:
     return np.where(x * n_all > n * k, 2 * (inside + outside + constant), 0.0)
 
 
-def exact(n: Any, x: Any, table: Table) -> Floats:
+def exact(n: Any, x: Any, totals: Totals) -> Floats:
     """One-sided exact p-value (hypergeometric) of at least ``x`` failing among ``n``."""
     from scipy.stats import hypergeom
 
-    return np.asarray(hypergeom.sf(np.asarray(x) - 1, table.n_all, table.failing_all, n), dtype=float)
+    return np.asarray(hypergeom.sf(np.asarray(x) - 1, totals.n_all, totals.failing_all, n), dtype=float)
 
 
-def strongest_exact(candidates: Candidates, x: Ints, table: Table) -> Floats:
+def strongest_exact(candidates: Candidates, x: Ints, totals: Totals) -> Floats:
     """(c,) exact p-values of the candidates that may be reported; 1 for the others, which would cost time for nothing."""
     p = np.ones(len(candidates))
-    some = np.argsort(-strength(candidates.n, x, table), kind="stable")[:MOST_COMPARED]
-    p[some] = exact(candidates.n[some], x[some], table)
+    some = np.argsort(-strength(candidates.n, x, totals), kind="stable")[:MOST_COMPARED]
+    p[some] = exact(candidates.n[some], x[some], totals)
     return p
 
 
-def corrected(candidates: Candidates, x: Ints, table: Table, p: Floats, seed: int = SEED) -> tuple[Floats, str]:
+def corrected(candidates: Candidates, x: Ints, totals: Totals, p: Floats, seed: int = SEED) -> tuple[Floats, str]:
     """(c,) p-values corrected for all candidates, and the name of the correction."""
     if candidates.affordable:
-        return _by_permutation(candidates, strength(candidates.n, x, table), table, seed), "Westfall–Young"
-    least = np.sort(_smallest_possible(candidates.n, table))
+        return _by_permutation(candidates, strength(candidates.n, x, totals), totals, seed), "Westfall–Young"
+    # The p-value that each would have if as many of its samples failed as can fail.
+    least = np.sort(exact(candidates.n, np.minimum(candidates.n, totals.failing_all), totals))
     tried = np.arange(1, len(least) + 1)
     reachable = np.searchsorted(least, 0.05 / tried, side="right")
     k = int(tried[np.argmax(reachable <= tried)]) if (reachable <= tried).any() else len(least)
     return np.minimum(1.0, p * k), "Tarone–Bonferroni"
 
 
-def _smallest_possible(n: Ints, table: Table) -> Floats:
-    """(c,) the p-value that a candidate would have if as many of its samples failed as can fail."""
-    from scipy.stats import hypergeom
-
-    most = np.minimum(n, table.failing_all)
-    return np.asarray(hypergeom.pmf(most, table.n_all, table.failing_all, n), dtype=float)
-
-
-def _by_permutation(candidates: Candidates, observed: Floats, table: Table, seed: int) -> Floats:
+def _by_permutation(candidates: Candidates, observed: Floats, totals: Totals, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     weights = candidates.weights.astype(np.int64)
     strongest = np.empty(0)
     best = observed.max(initial=0.0)
     while len(strongest) < DRAWS and (strongest >= best - 1e-9).sum() < ENOUGH:
-        drawn = rng.multivariate_hypergeometric(weights, table.failing_all, size=BATCH, method="marginals")
-        strongest = np.concatenate([strongest, _maxima(candidates, drawn.T.astype(np.float32), table)])
+        drawn = rng.multivariate_hypergeometric(weights, totals.failing_all, size=BATCH, method="marginals")
+        strongest = np.concatenate([strongest, _maxima(candidates, drawn.T.astype(np.float32), totals)])
     ranked = np.sort(strongest)
     beaten = len(ranked) - np.searchsorted(ranked, observed - 1e-9, side="left")
     return np.asarray((1.0 + beaten) / (1.0 + len(ranked)), dtype=float)
 
 
-def _maxima(candidates: Candidates, drawn: NDArray[np.float32], table: Table) -> Floats:
+def _maxima(candidates: Candidates, drawn: NDArray[np.float32], totals: Totals) -> Floats:
     """(b,) the strength of the strongest candidate in each draw of failing samples by profile (u, b)."""
     best = np.zeros(drawn.shape[1])
     step = max(1, 2_000_000 // drawn.shape[1])
     for at in range(0, len(candidates), step):
         x = np.rint(candidates.matrix[at : at + step] @ drawn).astype(np.int64)
-        best = np.maximum(best, strength(candidates.n[at : at + step, None], x, table).max(axis=0))
+        best = np.maximum(best, strength(candidates.n[at : at + step, None], x, totals).max(axis=0))
     return best
-
-
-# ---------------------------------------------------------------- choosing
 
 
 class Slice(NamedTuple):
@@ -253,13 +232,13 @@ class Slice(NamedTuple):
     same: list[int]
 
 
-def chosen(candidates: Candidates, x: Ints, table: Table, q: Floats, failed: Masks, alpha: float, top: int) -> list[Slice]:
+def chosen(candidates: Candidates, x: Ints, totals: Totals, q: Floats, failed: Masks, alpha: float, top: int) -> list[Slice]:
     """The significant candidates, strongest first, without those that say again what one before them said.
 
     Of nearly identical ones the shortest is taken unless it is clearly weaker. What a slice shows beyond the samples of
     those before it must be unusual by itself.
     """
-    power = strength(candidates.n, x, table)
+    power = strength(candidates.n, x, totals)
     depth = (candidates.members >= 0).sum(axis=1)
     left = np.array([at for at in np.lexsort((depth, -power))[:MOST_COMPARED] if q[at] <= alpha and power[at] > 0], dtype=int)
     held = candidates.by_profile(left)
@@ -267,7 +246,9 @@ def chosen(candidates: Candidates, x: Ints, table: Table, q: Floats, failed: Mas
     uncovered = np.ones(len(failing), dtype=bool)
     found: list[Slice] = []
     while len(left) and len(found) < top:
-        near = _overlaps(held, held[0], candidates.weights) >= NEARLY_THE_SAME
+        both = held @ (candidates.weights * held[0])
+        either = held @ candidates.weights + held[0] @ candidates.weights - both
+        near = both / either >= NEARLY_THE_SAME
         similar = left[near]
         pick = min((at for at in similar if power[at] >= 0.9 * power[left[0]]), key=lambda at: (depth[at], -power[at]))
         mine = held[near][int(np.flatnonzero(similar == pick)[0])] > 0
@@ -278,20 +259,15 @@ def chosen(candidates: Candidates, x: Ints, table: Table, q: Floats, failed: Mas
     return found
 
 
-def _overlaps(held: NDArray[np.float32], one: NDArray[np.float32], weights: NDArray[np.float32]) -> Floats:
-    """(k,) samples that each slice has in common with ``one``, of those in either."""
-    both = held @ (weights * one)
-    return np.asarray(both / (held @ weights + one @ weights - both), dtype=float)
-
-
 def _unusual_beyond(mine: Masks, uncovered: Masks, weights: NDArray[np.float32], failing: NDArray[np.float32]) -> bool:
     rest = mine & uncovered
     n, x = round(float(weights[rest].sum())), round(float(failing[rest].sum()))
-    table = Table(round(float(weights[uncovered].sum())), round(float(failing[uncovered].sum())))
-    return n > 0 and float(exact(n, x, table)) <= LEFT_OVER
+    totals = Totals(round(float(weights[uncovered].sum())), round(float(failing[uncovered].sum())))
+    return n > 0 and float(exact(n, x, totals)) <= LEFT_OVER
 
 
 # ------------------------------------------------------------------------------
+# Conditions, and the slices that are reported.
 
 
 COLUMNS = ("rule", "n", "n_failing", "rate", "lift", "p_value", "q_value", "conditions", "same_samples", "sample_ids")
@@ -337,11 +313,8 @@ def _cuts(dimension: Dimension) -> list[Condition]:
     known = numbers[np.isfinite(numbers)]
     distinct = np.unique(known)
     cuts = distinct[1:] if len(distinct) <= 8 else np.unique(np.quantile(known, [0.25, 0.5, 0.75, 0.9]))
-    found = []
-    for cut in cuts:
-        found.append(Condition(dimension.name, "≥", f"{cut:.4g}", numbers >= cut))
-        found.append(Condition(dimension.name, "<", f"{cut:.4g}", numbers < cut))
-    return found
+    return [Condition(dimension.name, sign, f"{cut:.4g}", holds) for cut in cuts
+            for sign, holds in (("≥", numbers >= cut), ("<", numbers < cut))]  # fmt: skip
 
 
 def worst_slices(
@@ -396,18 +369,19 @@ def slices_of(
         raise InputError(f"min_n is {min_n}; use a number from 1 on")
     names = [dimensions.resolve(name) for name in columns] if columns is not None else dimensions.informative()
     failed = (failed & tested)[tested]
-    table = Table(len(failed), int(failed.sum()))
+    totals = Totals(len(failed), int(failed.sum()))
     least = max(min_n, int(np.ceil(0.005 * len(failed))))
     known = _useful(conditions(dimensions, names), tested, least)
-    if not known or not 0 < table.failing_all < table.n_all:
-        return _frame([], dimensions, tested, {**_attrs(table), "n_tried": 0, "method": ""})
+    attrs = {"n_tested": totals.n_all, "n_failing": totals.failing_all}
+    if not known or not 0 < totals.failing_all < totals.n_all:
+        return _frame([], dimensions, tested, {**attrs, "n_tried": 0, "method": ""})
     items = np.stack([item.holds[tested] for item in known], axis=1)
     candidates = Candidates(items, _exclusive(known, dimensions), least)
     x = candidates.failing(failed)
-    p = strongest_exact(candidates, x, table)
-    q, method = corrected(candidates, x, table, p, seed)
-    found = chosen(candidates, x, table, q, failed, alpha, top)
-    base = table.failing_all / table.n_all
+    p = strongest_exact(candidates, x, totals)
+    q, method = corrected(candidates, x, totals, p, seed)
+    found = chosen(candidates, x, totals, q, failed, alpha, top)
+    base = totals.failing_all / totals.n_all
     rows = []
     for at, same in found:
         n, bad = int(candidates.n[at]), int(x[at])
@@ -415,20 +389,16 @@ def slices_of(
         parts = _parts(candidates, known, at)
         rows.append((rule_words(parts), n, bad, bad / n, lift, float(p[at]), float(q[at]), parts,
                      [rule_words(_parts(candidates, known, other)) for other in same], candidates.holds(at)))  # fmt: skip
-    return _frame(rows, dimensions, tested, {**_attrs(table), "n_tried": len(candidates), "method": method})
+    return _frame(rows, dimensions, tested, {**attrs, "n_tried": len(candidates), "method": method})
 
 
 def rule_words(parts: Sequence[Condition]) -> str:
-    """A rule for a reader: "type = policy ∧ language = zh ∧ expected documents ≥ 2"."""
+    """A rule for a reader: "type = policy ∧ tenant = north ∧ expected documents ≥ 2"."""
     return " ∧ ".join(part.words for part in parts)
 
 
 def _parts(candidates: Candidates, known: Sequence[Condition], at: int) -> list[Condition]:
     return [known[int(item)] for item in candidates.members[at] if item >= 0]
-
-
-def _attrs(table: Table) -> dict[str, Any]:
-    return {"n_tested": table.n_all, "n_failing": table.failing_all}
 
 
 def _useful(known: Sequence[Condition], tested: Masks, least: int) -> list[Condition]:
@@ -447,16 +417,12 @@ def _useful(known: Sequence[Condition], tested: Masks, least: int) -> list[Condi
 
 def _exclusive(known: Sequence[Condition], dimensions: Dimensions) -> Ints:
     """Group of each condition: those of a dimension together, but each question type for itself."""
-    names: dict[Any, int] = {}
-    keys = [
-        (item.dimension, item.value if dimensions[item.dimension].multiple else "") for item in known
-    ]
-    return np.array([names.setdefault(key, len(names)) for key in keys], dtype=np.int64)
+    keys = [(item.dimension, item.value if dimensions[item.dimension].multiple else "") for item in known]
+    places = {key: at for at, key in enumerate(dict.fromkeys(keys))}
+    return np.array([places[key] for key in keys], dtype=np.int64)
 
 
 def _frame(rows: Sequence[tuple[Any, ...]], dimensions: Dimensions, tested: Masks, attrs: dict[str, Any]) -> pd.DataFrame:
-    import pandas as pd
-
     ids = dimensions.frame.index[tested]
     plain = [
         (*row[:7], [(part.dimension, part.sign, part.value) for part in row[7]], row[8], ids[row[9]].tolist())

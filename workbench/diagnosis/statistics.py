@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # ------------------------------------------------------------------------------
 # How far a judge agrees with people: agreement beyond chance, and what it gets wrong.
@@ -47,8 +45,6 @@ def agreement(labels: Iterable[Any], predictions: Iterable[Any], positive: Any =
     InputError
         When the two are not equally long.
     """
-    import pandas as pd
-
     said, judged = _plain(labels), _plain(predictions)
     if len(said) != len(judged):
         counts = f"{len(said)} labels and {len(judged)} predictions"
@@ -57,46 +53,36 @@ def agreement(labels: Iterable[Any], predictions: Iterable[Any], positive: Any =
     pairs = [(a, b) for a, b in known if b is not None]
     found = dict.fromkeys(_FIELDS, np.nan) | {"n": float(len(pairs)), "n_error": float(len(known) - len(pairs))}
     if pairs:
-        table, classes = _table(pairs)
-        found |= _rates(table, classes, none_if_missing(positive)) | _kappa(table)
+        distinct = dict.fromkeys(itertools.chain.from_iterable(pairs))
+        classes: dict[Hashable, int] = {value: at for at, value in enumerate(distinct)}
+        said_at, judged_at = (np.array([classes[pair[side]] for pair in pairs]) for side in (0, 1))
+        found |= {"accuracy": float((said_at == judged_at).mean())} | _kappa(said_at, judged_at)
+        if (one := none_if_missing(positive)) is None or one in classes:
+            found |= _rates(said_at, judged_at, None if one is None else classes[one])
     return pd.Series(found, index=list(_FIELDS), dtype=float)
 
 
 def _plain(values: Iterable[Any]) -> list[Hashable]:
     """Python values, missing ones None; numpy scalars unwrapped so that equal ones are equal."""
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-    return [none_if_missing(value) for value in plain]
+    return [none_if_missing(value.item() if isinstance(value, np.generic) else value) for value in values]
 
 
-def _table(pairs: Sequence[tuple[Hashable, Hashable]]) -> tuple[np.ndarray, list[Hashable]]:
-    """Confusion counts: rows are labels, columns predictions."""
-    classes = list(dict.fromkeys([a for a, _ in pairs] + [b for _, b in pairs]))
-    place = {value: i for i, value in enumerate(classes)}
-    table = np.zeros((len(classes), len(classes)))
-    np.add.at(table, ([place[a] for a, _ in pairs], [place[b] for _, b in pairs]), 1)
-    return table, classes
+def _rates(labels: NDArray[np.int64], judged: NDArray[np.int64], at: int | None) -> dict[str, float]:
+    """Of the class ``at``; without it averaged over classes, a class that was never predicted (or labelled) counting 0."""
+    from sklearn.metrics import precision_recall_fscore_support
+
+    one = {"labels": [at], "zero_division": np.nan} if at is not None else {"zero_division": 0}
+    precision, recall, f1, _ = precision_recall_fscore_support(labels, judged, average="macro", **one)
+    return {"precision": float(precision), "recall": float(recall), "f1": float(f1)}
 
 
-def _rates(table: np.ndarray, classes: list[Hashable], positive: Any) -> dict[str, float]:
-    right, labelled, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        precision = np.where(predicted > 0, right / predicted, np.nan)
-        recall = np.where(labelled > 0, right / labelled, np.nan)
-    f1 = 2 * right / np.maximum(labelled + predicted, 1)
-    accuracy = float(right.sum() / table.sum())
-    if positive is None:
-        # A class that was never predicted (or labelled) counts 0, as in scikit-learn's macro average.
-        macro = {"precision": float(np.nan_to_num(precision).mean()), "recall": float(np.nan_to_num(recall).mean())}
-        return {"accuracy": accuracy, **macro, "f1": float(f1.mean())}
-    if positive not in classes:
-        return {"accuracy": accuracy}
-    at = classes.index(positive)
-    return {"accuracy": accuracy, "precision": float(precision[at]), "recall": float(recall[at]), "f1": float(f1[at])}
-
-
-def _kappa(table: np.ndarray) -> dict[str, float]:
+def _kappa(labels: NDArray[np.int64], judged: NDArray[np.int64]) -> dict[str, float]:
+    from sklearn.metrics import confusion_matrix
     from statsmodels.stats.inter_rater import cohens_kappa
 
+    if not (labels.any() or judged.any()):
+        return {}
+    table = confusion_matrix(labels, judged)
     shares = table / table.sum()
     if np.isclose(shares.sum(axis=1) @ shares.sum(axis=0), 1):
         return {}
@@ -108,6 +94,7 @@ def _kappa(table: np.ndarray) -> dict[str, float]:
 
 
 # ------------------------------------------------------------------------------
+# Intervals of rates and means.
 
 
 #: Two-sided 95 %.
@@ -182,13 +169,7 @@ def bca(values: NDArray[np.float64]) -> Interval:
 def bootstrap_means(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Means of 2,000 seeded bootstrap samples of ``values``, in no order that means anything."""
     distinct, counts = np.unique(values, return_counts=True)
-    return _means(values, distinct, counts, np.random.default_rng(SEED))
-
-
-def _means(
-    values: NDArray[np.float64], distinct: NDArray[np.float64], counts: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.float64]:
-    n = len(values)
+    rng, n = np.random.default_rng(SEED), len(values)
     if len(distinct) <= 64:
         return rng.multinomial(n, counts / n, size=DRAWS) @ distinct / n
     rows = max(1, 2_000_000 // n)
@@ -248,21 +229,17 @@ def judge_corrected_mean(
     n, more = len(y), len(rest)
     if n < 2:
         return Corrected(math.nan, math.nan, math.nan, math.nan, n, more)
-    weight = _weight(y, f, rest) if tuned else float(more > 0)
+    weight = float(more > 0)
+    spread = float(np.concatenate([f, rest]).var(ddof=1))
+    if tuned:
+        best = float(np.cov(y, f)[0, 1]) / ((1 + n / more) * spread) if more and spread else 0.0
+        weight = min(max(best, 0.0), 1.0)
     mean = float((weight * rest.mean() if more else 0.0) + (y - weight * f).mean())
     variance = float((y - weight * f).var(ddof=1)) / n
     variance += weight**2 * float(rest.var(ddof=1)) / more if more > 1 else 0.0
     half = Z * math.sqrt(variance)
     at, start, end = (min(max(value, low), high) for value in (mean, mean - half, mean + half))
     return Corrected(at, start, end, weight, n, more)
-
-
-def _weight(y: NDArray[np.float64], f: NDArray[np.float64], rest: NDArray[np.float64]) -> float:
-    spread = float(np.concatenate([f, rest]).var(ddof=1))
-    if not len(rest) or spread == 0:
-        return 0.0
-    together = float(((y - y.mean()) * (f - f.mean())).sum()) / (len(y) - 1)
-    return min(max(together / ((1 + len(y) / len(rest)) * spread), 0.0), 1.0)
 
 
 # ------------------------------------------------------------------------------
@@ -315,18 +292,11 @@ def _mirrored(values: Floats) -> Interval:
     """Percentiles computed for one chosen direction and turned over for the other, so that both agree exactly."""
     opposite = np.sort(-values)
     where = np.flatnonzero(values != opposite)
+    turned = bool(len(where)) and values[where[-1]] < opposite[where[-1]]
+    low, high = np.quantile(bootstrap_means(opposite if turned else values), [0.025, 0.975]).tolist()
     if not len(where):
-        low, high = _percentiles(values)
-        return Interval((low - high) / 2, (high - low) / 2, _BOOTSTRAP)
-    if values[where[-1]] > opposite[where[-1]]:
-        return Interval(*_percentiles(values), _BOOTSTRAP)
-    low, high = _percentiles(opposite)
-    return Interval(-high, -low, _BOOTSTRAP)
-
-
-def _percentiles(values: Floats) -> tuple[float, float]:
-    low, high = np.quantile(bootstrap_means(values), [0.025, 0.975])
-    return float(low), float(high)
+        low, high = (low - high) / 2, (high - low) / 2
+    return Interval(*((-high, -low) if turned else (low, high)), _BOOTSTRAP)
 
 
 def mcnemar_mid_p(fixed: int, broken: int) -> float:
@@ -338,7 +308,7 @@ def mcnemar_mid_p(fixed: int, broken: int) -> float:
     if n == 0 or fixed == broken:
         return 1.0
     if n > MCNEMAR_NORMAL_FROM:
-        return _two_sided(abs(fixed - broken) / math.sqrt(n))
+        return math.erfc(abs(fixed - broken) / math.sqrt(2 * n))
     # Logarithms of k! by running sums: importing scipy for this would take longer than the whole comparison.
     factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
     chosen = np.arange(fewer + 1)
@@ -364,20 +334,15 @@ def permutation_p(differences: Floats, *, flips: int = FLIPS, seed: int = SEED) 
     if observed <= tolerance:
         return 1.0
     if len(sizes) >= NORMAL_FROM:
-        return _two_sided(observed / math.sqrt(math.fsum((sizes**2).tolist())))
+        return math.erfc(observed / math.sqrt(2 * math.fsum((sizes**2).tolist())))
     if len(sizes) <= ENUMERATE_UP_TO:
-        sums = _all_sums(sizes)
+        sums = np.zeros(1)
+        for size in sizes:
+            sums = np.concatenate([sums - size, sums + size])
         return float(np.mean(np.abs(sums) >= observed - tolerance))
     sums = np.abs(_random_sums(sizes, flips, np.random.default_rng(seed)))
     tied = np.abs(sums - observed) <= tolerance
     return float((1 + np.sum((sums > observed) & ~tied) + np.sum(tied) / 2) / (1 + flips))
-
-
-def _all_sums(sizes: Floats) -> Floats:
-    sums = np.zeros(1)
-    for size in sizes:
-        sums = np.concatenate([sums - size, sums + size])
-    return sums
 
 
 def _random_sums(sizes: Floats, flips: int, rng: np.random.Generator) -> Floats:
@@ -387,14 +352,12 @@ def _random_sums(sizes: Floats, flips: int, rng: np.random.Generator) -> Floats:
         heads = rng.binomial(counts, 0.5, size=(flips, len(distinct)))
         sums: Floats = (2 * heads - counts) @ distinct
         return sums
-    rows = max(1, 4_000_000 // len(sizes))
-    parts = [_signs(min(rows, flips - at), len(sizes), rng) @ sizes for at in range(0, flips, rows)]
+    rows, n = max(1, 4_000_000 // len(sizes)), len(sizes)
+    parts = []
+    for at in range(0, flips, rows):
+        packed = rng.integers(0, 256, size=(min(rows, flips - at), (n + 7) // 8), dtype=np.uint8)
+        parts.append((np.unpackbits(packed, axis=1, count=n).astype(np.float32) * 2 - 1) @ sizes)
     return np.concatenate(parts)
-
-
-def _signs(rows: int, columns: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    packed = rng.integers(0, 256, size=(rows, (columns + 7) // 8), dtype=np.uint8)
-    return np.unpackbits(packed, axis=1, count=columns).astype(np.float32) * 2 - 1
 
 
 def adjusted(p_values: Sequence[float], method: str = "holm") -> Floats:
@@ -436,10 +399,6 @@ def smallest_detectable(differences: Floats, *, binary: bool = False) -> float:
     return found if spread > 0 else math.nan
 
 
-def _two_sided(z: float) -> float:
-    return math.erfc(z / math.sqrt(2))
-
-
 # ------------------------------------------------------------------------------
 # A score against yes-or-no labels: the curve over all cuts, the area below it, and the cut that agrees best.
 #
@@ -477,12 +436,11 @@ def auroc(right: ArrayLike, score: ArrayLike) -> float:
     In [0, 1], 0.5 for a score that says nothing; NaN without both classes. Missing scores are left out.
     """
     labels, values = _known(right, score)
-    good, bad = int(labels.sum()), int((~labels).sum())
-    if not good or not bad:
+    if labels.all() or not labels.any():
         return math.nan
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
-    return float((ranks[labels].sum() - good * (good + 1) / 2) / (good * bad))
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(labels, values))
 
 
 def auroc_interval(right: ArrayLike, score: ArrayLike) -> Interval:
@@ -494,35 +452,24 @@ def auroc_interval(right: ArrayLike, score: ArrayLike) -> Interval:
     area, good, bad = auroc(right, score), int(labels.sum()), int((~labels).sum())
     if math.isnan(area):
         return NONE
-    ends = [_end(area, good, bad, bound) for bound in (0.0, 1.0)]
-    return Interval(ends[0], ends[1], "Newcombe")
+    def end(bound: float) -> float:
+        """Where ``|area − θ| = z · se(θ)`` between ``area`` and ``bound``, by bisection."""
+        inner, outer = area, bound
+        for _ in range(60):
+            middle = (inner + outer) / 2
+            more = (good + bad) / 2 - 1
+            bracket = 1 + more * ((1 - middle) / (2 - middle) + middle / (1 + middle))
+            reach = Z * math.sqrt(max(middle * (1 - middle) * bracket / (good * bad), 0.0))
+            inner, outer = (middle, outer) if abs(area - middle) <= reach else (inner, middle)
+        return (inner + outer) / 2
 
-
-def _end(area: float, good: int, bad: int, bound: float) -> float:
-    """Where ``|area − θ| = z · se(θ)`` between ``area`` and ``bound``, by bisection."""
-    inner, outer = area, bound
-    for _ in range(60):
-        middle = (inner + outer) / 2
-        if abs(area - middle) <= Z * _spread(middle, good, bad):
-            inner = middle
-        else:
-            outer = middle
-    return (inner + outer) / 2
-
-
-def _spread(theta: float, good: int, bad: int) -> float:
-    more = (good + bad) / 2 - 1
-    bracket = 1 + more * ((1 - theta) / (2 - theta) + theta / (1 + theta))
-    return math.sqrt(max(theta * (1 - theta) * bracket / (good * bad), 0.0))
+    return Interval(end(0.0), end(1.0), "Newcombe")
 
 
 def _known(right: ArrayLike, score: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:
     labels, values = np.asarray(right, dtype=bool), np.asarray(score, dtype=float)
     keep = np.isfinite(values)
     return labels[keep], values[keep]
-
-
-# ---------------------------------------------------------------- over all cuts
 
 
 def rates(right: NDArray[np.bool_], judged: Floats) -> tuple[Floats, Floats]:

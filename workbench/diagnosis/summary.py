@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.diagnosis.statistics import NONE, mean_interval
+from workbench.diagnosis.causes import attribute
+from workbench.diagnosis.statistics import NONE, mean_interval, wilson
+from workbench.scoring.metrics import HEADLINE, OVERALL, formulas, score
 from workbench.scoring.scored import (
     CODES,
     INPUT_ERROR,
@@ -26,20 +28,6 @@ from workbench.scoring.view import Metric, View
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Metrics whose value is what a judge said; the others are exact readings of ids or texts.
-_JUDGED_GROUPS = ("contexts", "answer", "signs", "joint")
-_READ = (
-    "context_entity_recall", "number_accuracy", "entity_precision", "key_point_coverage", "key_point_grounding",
-    "forbidden_hits", "citation_validity", "answer_perplexity", "hedging", "overconfidence", "numeric_consistency",
-    "sampled_consistency",
-)  # fmt: skip
-
-#: Metrics that divide by all relevant documents: with more of them than k, 1 is out of reach.
-_BY_RELEVANT = ("recall@", "average_precision@")
-
-#: Metrics that rest on the relevance of contexts, which has two bases: the reference, or else the question.
-_ON_RELEVANCE = ("context_precision", "context_relevant_share", "context_relevance", "context_sentence_relevance")
 
 
 class Piece(NamedTuple):
@@ -66,9 +54,11 @@ def pieces(view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric]
         name: Piece(
             result,
             _attainable(view, known[name], result),
-            _method(view, known[name], name),
-            _formulas(view, name),
-            _basis(view, name),
+            _method(view, known[name]),
+            tuple(sorted({formula for formula in formulas(view) if formula})) if name == OVERALL.name else (),
+            np.asarray(view.facts.evidence.plain("judge_basis"), dtype=object)
+            if known[name].on_relevance
+            else np.full(view.n, None, dtype=object),
         )
         for name, result in scored.items()
     }
@@ -139,13 +129,13 @@ def _bounds(metric: Metric, scored: Scored, values: Floats) -> tuple[float, floa
 
 
 def _attainable(view: View, metric: Metric, scored: Scored) -> Floats:
-    """The best possible value of each scored sample."""
-    if not metric.name.startswith(("precision@", *_BY_RELEVANT)):
+    """The best possible value of each scored sample: with more relevant documents than k, or fewer, 1 may be out of reach."""
+    if metric.bounded not in ("depth", "relevant"):
         return np.full(int(scored.ok.sum()), metric.best)
     relevant = view.facts.entries
     chosen = relevant[relevant["grade"] >= 1].drop_duplicates("entry")
     counts = np.bincount(chosen["code"].to_numpy(dtype=np.int64), minlength=view.n)
-    whole = np.maximum(counts, 1) if metric.name.startswith(_BY_RELEVANT) else view.t.k
+    whole = np.maximum(counts, 1) if metric.bounded == "relevant" else view.t.k
     return (np.minimum(counts, view.t.k) / whole)[scored.ok]
 
 
@@ -158,33 +148,15 @@ def _meets(metric: Metric, mean: float, target: float | None, attainable: float)
     return bool(mean >= (min(target, attainable) if np.isfinite(attainable) else target) - 1e-12)
 
 
-def _formulas(view: View, name: str) -> tuple[str, ...]:
-    """The formulas in force among the scored samples; empty for a metric that has only one."""
-    from workbench.scoring.metrics import OVERALL, formulas
-
-    return tuple(sorted({formula for formula in formulas(view) if formula})) if name == OVERALL.name else ()
-
-
-def _method(view: View, metric: Metric, name: str) -> str:
-    if metric.group == "ranking":
+def _method(view: View, metric: Metric) -> str:
+    if metric.read_from == "ids":
         silver = int((view.facts.evidence.plain("silver") == True).sum())  # noqa: E712 - elementwise
         labels = f"ids, silver labels for {silver} samples" if silver else "ids"
-        return f"{labels}, linear gain" if name.startswith("ndcg") else labels
-    if metric.group == "own":
-        return "own function"
-    if metric.group == "permission":
-        return "ids and texts"
-    if metric.group not in _JUDGED_GROUPS or name in _READ:
-        return "texts"
+        return f"{labels}, linear gain" if metric.bounded == "ideal" else labels
+    if metric.read_from != "judge":
+        return metric.read_from
     methods = sorted({m for m in view.facts.evidence.plain("judge_method") if m is not None})
     return " + ".join(methods)
-
-
-def _basis(view: View, name: str) -> NDArray[np.object_]:
-    """What relevance was judged by, for each sample; None for a metric that does not rest on it."""
-    if name not in _ON_RELEVANCE:
-        return np.full(view.n, None, dtype=object)
-    return np.asarray(view.facts.evidence.plain("judge_basis"), dtype=object)
 
 
 def _by_basis(scored: Scored, basis: NDArray[np.object_]) -> str:
@@ -204,15 +176,11 @@ def oracle_ladder(view: View) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from workbench.diagnosis.causes import CAUSES, attribute
-    from workbench.diagnosis.statistics import wilson
-    from workbench.scoring.metrics import score
-
-    right, there = score(view, "end_to_end_correct"), score(view, "evidence_retrieved")
+    right, there = score(view, HEADLINE), score(view, "evidence_retrieved")
     known = right.ok & there.ok
     n = int(known.sum())
-    causes = attribute(view).primary
-    by_retrieval = np.isin(causes, [CAUSES.index(c) for c in ("not_indexed", "retrieval_miss", "split_evidence")])
+    causes = attribute(view)
+    by_retrieval = np.isin(causes.primary, [at for at, rule in enumerate(causes.rules) if rule.retriever_at_fault])
     passes = float(right.values[known].sum())
     ceiling = float(there.values[known].sum())
     with_evidence = known & (there.values == 1)

@@ -13,9 +13,9 @@ from typing import Any
 
 from workbench.data.files import write_text
 from workbench.data.text.normalise import normalise
-from workbench.diagnosis.corpus_index import Shelf, terms
-from workbench.diagnosis.missed import Miss
 from workbench.errors import InputError
+from workbench.evidence.corpus_index import CorpusIndex, terms
+from workbench.evidence.corpus_ranks import Miss
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +160,12 @@ def expanded(question: str, groups: Mapping[str, Sequence[str]]) -> list[str]:
     return mine
 
 
-def rescued(misses: Sequence[Miss], shelf: Shelf, table: SynonymTable, k: int, match: str = "chunk") -> list[bool]:
+def rescued(misses: Sequence[Miss], index: CorpusIndex, table: SynonymTable, k: int, match: str = "chunk") -> list[bool]:
     """Which misses BM25 over the expanded question finds among its first ``k`` documents."""
     groups = table.groups()
     found = []
     for miss in misses:
-        scores = shelf.lexical.scores(expanded(miss.question, groups))
-        places = shelf.places(miss.doc_id, match)
-        found.append(any(scores[place] > 0 and shelf.lexical.rank(scores, place) <= k for place in places))
+        scores = index.lexical.scores(expanded(miss.question, groups))
+        places = index.places(miss.doc_id, match)
+        found.append(any(scores[place] > 0 and index.lexical.rank(scores, place) <= k for place in places))
     return found

@@ -1,38 +1,37 @@
 """Words that never meet: which terms of a question stand in the missed document, and what that document says instead.
 
 A question's *content terms* are its words without function words, normalised (width, case, traditional or simplified).
-A term stands in a document when it is one of its words, or, for Chinese, a stretch of its text: the segmenter cuts the
-same characters differently in different sentences. Its weight is BM25's inverse document frequency; a term that stands
-in no document of the corpus has the highest.
+A term stands in a document when it is one of its words, or, in a script that does not part words, a stretch of its text:
+the segmenter cuts the same characters differently in different sentences. Its weight is BM25's inverse document
+frequency; a term that stands in no document of the corpus has the highest.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
-from workbench.data.text.normalise import HAN_CHARACTER, HAN_RUN, normalise
+from workbench.data.text.normalise import normalise, unspaced
 from workbench.data.text.words import char_ngrams, content_words, stem, words
-from workbench.diagnosis.corpus_index import Floats, Shelf
-from workbench.diagnosis.missed import Miss, as_corpus, find_misses, with_ids
-from workbench.diagnosis.queries import outcomes, questions_of, sample_frame
+from workbench.diagnosis.queries import LONGEST, outcomes, questions_of, sample_frame
 from workbench.diagnosis.statistics import Z
+from workbench.evidence.corpus_index import CorpusIndex, Floats, dice, idf
+from workbench.evidence.corpus_ranks import Miss, as_corpus, find_misses, with_ids
 from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.encoders.resolve import percentile
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
+from workbench.language import languages
 
 # ------------------------------------------------------------------------------
-# Words that stand in failing questions more often than in passing ones, against their base rates.
+# Words that one group of questions has more often than the others, against their base rates.
 #
 # A word's log-odds in one group against another, with a prior that pulls rare words to what both groups have in common
 # (Monroe, Colaresi & Quinn 2008, "Fightin' Words", with the overall share of each word as informative prior). A question
@@ -43,7 +42,6 @@ TERM_COLUMNS = ("term", "n", "n_failing", "rate", "base_rate", "share_failing", 
            "p_value", "q_value")  # fmt: skip
 #: Weight of the prior, in questions on each side.
 PRIOR = 10.0
-_QUESTION_CUT = 2000
 
 
 class LogOdds(NamedTuple):
@@ -83,15 +81,6 @@ def log_odds(first: Any, second: Any, n_first: int, n_second: int, prior: float 
     return LogOdds(value, value - Z * spread, value + Z * spread, value / spread)
 
 
-def term_counts(texts: Iterable[Sequence[str]], failed: Sequence[bool] | NDArray[np.bool_]) -> dict[str, list[int]]:
-    """Term → how many passing and how many failing texts have it."""
-    counts: dict[str, list[int]] = {}
-    for terms, bad in zip(texts, failed, strict=True):
-        for word in set(terms):
-            counts.setdefault(word, [0, 0])[int(bad)] += 1
-    return counts
-
-
 def failing_terms(evaluation: Any, *, min_n: int = 3, top: int = 30) -> pd.DataFrame:
     """Content words that are over-represented in the questions of failing samples.
 
@@ -110,32 +99,28 @@ def failing_terms(evaluation: Any, *, min_n: int = 3, top: int = 30) -> pd.DataF
     ``p_value`` and ``q_value`` (Benjamini–Hochberg over all words). Only words that lean to failing (log-odds above 0).
     """
     found = outcomes(evaluation)
-    questions = questions_of(sample_frame(evaluation))
-    kept = np.flatnonzero(found.tested)
-    words = [content_words(questions[at][:_QUESTION_CUT]) for at in kept]
-    return terms_of(words, found.failed[kept], min_n=min_n, top=top)
+    questions = np.array(questions_of(sample_frame(evaluation)), dtype=object)
+    return terms_of(questions[found.tested], found.failed[found.tested], min_n=min_n, top=top)
 
 
-def terms_of(
-    texts: Sequence[Sequence[str]], failed: NDArray[np.bool_], *, min_n: int = 3, top: int = 30
-) -> pd.DataFrame:
-    """:func:`failing_terms` over words of texts and whether each failed."""
-    import pandas as pd
+def terms_of(questions: Iterable[str], chosen: ArrayLike, *, min_n: int = 3, top: int = 30) -> pd.DataFrame:
+    """:func:`failing_terms` of questions some of which are ``chosen``: those that fail, or those with a miss."""
     from scipy.stats import false_discovery_control, norm
 
-    counts = term_counts(texts, failed)
-    terms = sorted(term for term, (passing, failing) in counts.items() if passing + failing >= min_n)
-    n_failing, n = int(np.sum(failed)), len(texts)
-    if not terms or not 0 < n_failing < n:
+    own = np.asarray(chosen, dtype=bool)
+    words = pd.Series([list(set(content_words(text[:LONGEST]))) for text in questions], dtype=object).explode()
+    counts = pd.crosstab(words, own[words.index]).reindex(columns=[False, True], fill_value=0)
+    counts = counts[counts.sum(axis=1) >= min_n]
+    n, n_failing = len(own), int(own.sum())
+    if counts.empty or not 0 < n_failing < n:
         return pd.DataFrame(columns=list(TERM_COLUMNS))
-    table = np.array([counts[term] for term in terms], dtype=float)
-    odds = log_odds(table[:, 1], table[:, 0], n_failing, n - n_failing)
+    passing, failing = counts[False].to_numpy(), counts[True].to_numpy()
+    odds = log_odds(failing, passing, n_failing, n - n_failing)
     p = np.nan_to_num(norm.sf(odds.z), nan=1.0)
-    both = table.sum(axis=1)
     frame = pd.DataFrame({
-        "term": terms, "n": both.astype(int), "n_failing": table[:, 1].astype(int), "rate": table[:, 1] / both,
-        "base_rate": n_failing / n, "share_failing": table[:, 1] / n_failing,
-        "share_passing": table[:, 0] / (n - n_failing), "log_odds": odds.value, "low": odds.low, "high": odds.high,
+        "term": counts.index.astype("str"), "n": passing + failing, "n_failing": failing,
+        "rate": failing / (passing + failing), "base_rate": n_failing / n, "share_failing": failing / n_failing,
+        "share_passing": passing / (n - n_failing), "log_odds": odds.value, "low": odds.low, "high": odds.high,
         "p_value": p, "q_value": false_discovery_control(p),
     })  # fmt: skip
     leaning = frame[frame["log_odds"] > 0].sort_values(["low", "n"], ascending=[False, False], kind="stable")
@@ -147,7 +132,7 @@ def terms_of(
 
 
 _IDENTIFIER_PART = re.compile(r"[a-z]+|\d+")
-#: Smallest Dice coefficient of character pairs (single characters for Chinese) that makes a candidate.
+#: Smallest Dice coefficient of character pairs (single characters in an unspaced script) that makes a candidate.
 SHARED = 0.5
 #: Content words in one phrase of a document at most.
 PHRASE = 2
@@ -170,12 +155,22 @@ def phrases(text: str) -> list[str]:
 
 
 def _join(run: Sequence[str]) -> str:
-    """Chinese words without, others with a space between."""
+    """Words of an unspaced script without, others with a space between."""
     joined = run[0]
     for before, word in pairwise(run):
-        space = "" if HAN_RUN.fullmatch(before[-1]) and HAN_RUN.fullmatch(word[0]) else " "
+        space = "" if _unspaced(before[-1]) and _unspaced(word[0]) else " "
         joined += space + word
     return joined
+
+
+def _unspaced(text: str) -> bool:
+    """Whether a text stands wholly in a script that does not part words by spaces."""
+    return re.fullmatch(f"[{unspaced()}]+", text) is not None
+
+
+def _script(text: str) -> str:
+    """The language whose own script a text shows; empty for Latin."""
+    return next((item.code for item in languages() if item.script and item.script.search(text)), "")
 
 
 def by_form(term: str, options: Iterable[str]) -> list[Candidate]:
@@ -190,7 +185,8 @@ def _related(term: str, option: str) -> Candidate | None:
     single = " " not in option
     if single and stem(term) == stem(option):
         return Candidate(option, 0.98, "form")
-    if _parts(term) == _parts(option) and len(_parts(term)) > 1:
+    parts = _IDENTIFIER_PART.findall(term)
+    if len(parts) > 1 and parts == _IDENTIFIER_PART.findall(option):
         return Candidate(option, 0.97, "identifier")
     if _abbreviates(term, option) or _abbreviates(option, term):
         return Candidate(option, 0.9, "abbreviation")
@@ -198,35 +194,24 @@ def _related(term: str, option: str) -> Candidate | None:
     return Candidate(option, round(shared, 3), "characters") if shared >= SHARED else None
 
 
-def _parts(term: str) -> list[str]:
-    """Letters and digits of an identifier apart: ``e-3304`` and ``e3304`` → ``["e", "3304"]``."""
-    return _IDENTIFIER_PART.findall(term)
-
-
 def _abbreviates(short: str, long: str) -> bool:
-    """Initials of the words of ``long``; or, for Chinese, its first character and others of it in order."""
-    if HAN_RUN.fullmatch(short) and HAN_RUN.fullmatch(long):
-        return 2 <= len(short) <= 4 and len(long) >= 2 * len(short) - 1 and _in_order(short, long)
+    """Initials of the words of ``long``; or, in an unspaced script, its first character and others of it in order."""
+    if _unspaced(short) and _unspaced(long):
+        rest = iter(long)
+        in_order = short[0] == long[0] and not long.startswith(short) and all(character in rest for character in short)
+        return 2 <= len(short) <= 4 and len(long) >= 2 * len(short) - 1 and in_order
     words = re.split(r"[\s-]+", long)
     return len(words) > 1 and short.isascii() and short == "".join(word[:1] for word in words)
 
 
-def _in_order(short: str, long: str) -> bool:
-    if short[0] != long[0] or long.startswith(short):
-        return False
-    rest = iter(long)
-    return all(character in rest for character in short)
-
-
 def _shared(term: str, option: str) -> float:
-    """Dice coefficient of character pairs, of single characters where a term is Chinese."""
-    if bool(HAN_RUN.fullmatch(term)) != bool(HAN_RUN.fullmatch(option)):
+    """Dice coefficient of character pairs, of single characters in an unspaced script."""
+    if _unspaced(term) != _unspaced(option):
         return 0.0
     if any(character.isdigit() for character in term + option):
         return 0.0
-    size = 1 if HAN_RUN.fullmatch(term) else 2
-    mine, other = set(char_ngrams(term, size)), set(char_ngrams(option, size))
-    return 2 * len(mine & other) / max(len(mine) + len(other), 1)
+    size = 1 if _unspaced(term) else 2
+    return dice(frozenset(char_ngrams(term, size)), frozenset(char_ngrams(option, size)))
 
 
 # ------------------------------------------------------------------------------
@@ -251,13 +236,13 @@ class TermVectors:
     def __init__(self, names: Sequence[str], rows: Floats) -> None:
         self._at = {name: row for row, name in enumerate(names)}
         self._rows = rows
-        self._chinese = np.array([HAN_CHARACTER.search(name) is not None for name in names], dtype=bool)
+        self._scripts = np.array([_script(name) for name in names], dtype=object)
 
     @cached_property
-    def _backgrounds(self) -> dict[tuple[bool, bool], np.ndarray]:
-        """Similarities of random pairs within and across the two scripts, ascending."""
+    def _backgrounds(self) -> dict[tuple[str, str], np.ndarray]:
+        """Similarities of random pairs within and across scripts, ascending."""
         random = np.random.default_rng(0)
-        sides = {chinese: np.flatnonzero(self._chinese == chinese) for chinese in (False, True)}
+        sides = {script: np.flatnonzero(self._scripts == script) for script in sorted(set(self._scripts))}
         found = {}
         for one in sides:
             for other in sides:
@@ -280,12 +265,13 @@ class TermVectors:
         return [candidate for candidate in found if candidate.score >= NEAR / 100]
 
     def _score(self, term: str, other: int, cosine: float) -> float:
-        pair = bool(self._chinese[self._at[term]]), bool(self._chinese[other])
+        pair = self._scripts[self._at[term]], self._scripts[other]
         background = self._backgrounds.get(pair)
         return 0.0 if background is None else round(percentile(cosine, background) / 100, 4)
 
 
 # ------------------------------------------------------------------------------
+# What each question shares with the document that was missed.
 
 
 COLUMNS = ("sample_id", "doc_id", "coverage", "coverage_retrieved", "missing_terms", "candidates")
@@ -348,22 +334,20 @@ def covered(weights: Sequence[float], flags: Sequence[bool]) -> float:
 class Vocabulary:
     """Terms of the documents of one corpus."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.shelf = shelf
+    def __init__(self, index: CorpusIndex) -> None:
+        self.index = index
         self._counts: dict[str, int] = {}
 
     @cached_property
     def _words(self) -> list[frozenset[str]]:
-        return [frozenset(words(text)) for text in self.shelf.texts]
+        return [frozenset(words(text)) for text in self.index.texts]
 
     @cached_property
     def _texts(self) -> list[str]:
-        return [normalise(text) for text in self.shelf.texts]
+        return [normalise(text) for text in self.index.texts]
 
     @cached_property
     def _by_word(self) -> Mapping[str, int]:
-        from collections import Counter
-
         return Counter(word for mine in self._words for word in mine)
 
     def stands_in(self, term: str, place: int) -> bool:
@@ -373,20 +357,18 @@ class Vocabulary:
     def count(self, term: str) -> int:
         """In how many documents a term stands."""
         if term not in self._counts:
-            chinese = HAN_RUN.fullmatch(term) is not None
-            found = sum(term in text for text in self._texts) if chinese else self._by_word.get(term, 0)
+            found = sum(term in text for text in self._texts) if _unspaced(term) else self._by_word.get(term, 0)
             self._counts[term] = found
         return self._counts[term]
 
     def idf(self, term: str) -> float:
-        """ln(1 + (N − n + ½) / (n + ½)) > 0, n of the N documents holding the term."""
-        n, total = self.count(term), len(self.shelf)
-        return float(np.log(1 + (total - n + 0.5) / (n + 0.5)))
+        """BM25's inverse document frequency, > 0; highest for a term that stands in no document."""
+        return idf(self.count(term), len(self.index))
 
 
 def stands(term: str, found: frozenset[str], text: str) -> bool:
-    """Whether ``term`` is one of the words ``found`` of a document, or a stretch of its normalised Chinese ``text``."""
-    return term in found or (HAN_RUN.fullmatch(term) is not None and term in text)
+    """Whether ``term`` is one of the words ``found`` of a document, or a stretch of its normalised, unspaced ``text``."""
+    return term in found or (_unspaced(term) and term in text)
 
 
 def find_gaps(misses: Sequence[Miss], vocabulary: Vocabulary, k: int, match: str = "chunk") -> list[Gap]:
@@ -398,20 +380,19 @@ def _gap(miss: Miss, vocabulary: Vocabulary, k: int, match: str) -> Gap:
     terms = content_terms(miss.question)
     flags = [
         (place, tuple(vocabulary.stands_in(term, place) for term in terms))
-        for place in vocabulary.shelf.places(miss.doc_id, match)
+        for place in vocabulary.index.places(miss.doc_id, match)
     ]
     weights = tuple(vocabulary.idf(term) for term in terms)
     place, has = max(flags, key=lambda item: covered(weights, item[1]), default=(-1, (False,) * len(terms)))
-    came = tuple((rank, doc_id, _flags(terms, text)) for rank, doc_id, text in miss.came if rank <= k)
-    return Gap(miss, place, tuple(terms), weights, has, came)
+    came = []
+    for rank, doc_id, text in miss.came:
+        if rank <= k:
+            found, plain = frozenset(words(text)), normalise(text)
+            came.append((rank, doc_id, tuple(stands(term, found, plain) for term in terms)))
+    return Gap(miss, place, tuple(terms), weights, has, tuple(came))
 
 
-def _flags(terms: Sequence[str], text: str) -> tuple[bool, ...]:
-    found, plain = frozenset(words(text)), normalise(text)
-    return tuple(stands(term, found, plain) for term in terms)
-
-
-def candidates(gap: Gap, shelf: Shelf, vectors: TermVectors | None = None) -> dict[str, list[Candidate]]:
+def candidates(gap: Gap, index: CorpusIndex, vectors: TermVectors | None = None) -> dict[str, list[Candidate]]:
     """For each missing term what the document may call it, best first; terms without a candidate have an empty list.
 
     By form first (word forms, identifiers, abbreviations, shared characters), then by meaning where ``vectors`` know
@@ -419,24 +400,20 @@ def candidates(gap: Gap, shelf: Shelf, vectors: TermVectors | None = None) -> di
     """
     if gap.place < 0:
         return {term: [] for term in gap.missing}
-    options = [o for o in phrases(shelf.texts[gap.place]) if o not in gap.terms and not _NUMBER.search(o)]
+    options = [o for o in phrases(index.texts[gap.place]) if o not in gap.terms and not _NUMBER.search(o)]
     found = {}
     for term in gap.missing:
         mine = by_form(term, options)
         if vectors is not None:
             known = {candidate.text for candidate in mine}
             mine += [item for item in vectors.nearest(term, options) if item.text not in known]
-        found[term] = _distinct(mine)[:CANDIDATES]
+        kept: list[Candidate] = []
+        for candidate in mine:
+            # One that only adds words to a better one says nothing new.
+            if not any(better.text in candidate.text for better in kept):
+                kept.append(candidate)
+        found[term] = kept[:CANDIDATES]
     return found
-
-
-def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
-    """Without candidates that only add words to a better one."""
-    kept: list[Candidate] = []
-    for candidate in found:
-        if not any(better.text in candidate.text for better in kept):
-            kept.append(candidate)
-    return kept
 
 
 def vocabulary_gaps(
@@ -466,89 +443,46 @@ def vocabulary_gaps(
     EncoderError, InputError
         As for ``missed_documents``.
     """
-    import pandas as pd
-
-    shelf = Shelf(as_corpus(corpus), "auto" if encoder is None else encoder)
+    index = CorpusIndex(as_corpus(corpus), "auto" if encoder is None else encoder)
     k, match = evaluation.thresholds.k, evaluation.thresholds.match
-    misses = find_misses(with_ids(evaluation.evidence, shelf), k, match)
-    gaps = find_gaps(misses, Vocabulary(shelf), k, match)
-    vectors = term_vectors(gaps, shelf, max_words)
+    misses = find_misses(with_ids(evaluation.evidence, index), k, match)
+    gaps = find_gaps(misses, Vocabulary(index), k, match)
+    vectors = term_vectors(gaps, index, max_words)
     rows = [
         (gap.miss.sample_id, gap.miss.doc_id, gap.coverage, gap.coverage_retrieved, gap.missing,
-         {term: [item.text for item in mine] for term, mine in candidates(gap, shelf, vectors).items()})
+         {term: [item.text for item in mine] for term, mine in candidates(gap, index, vectors).items()})
         for gap in gaps
     ]  # fmt: skip
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame.astype({"sample_id": "str", "doc_id": "str", "coverage": "float", "coverage_retrieved": "float"})
 
 
-def term_vectors(gaps: Sequence[Gap], shelf: Shelf, max_words: int) -> TermVectors | None:
+def term_vectors(gaps: Sequence[Gap], index: CorpusIndex, max_words: int) -> TermVectors | None:
     """Vectors of the missing terms and of the words of the missed documents, row by row until ``max_words``."""
-    if not gaps or shelf.encoder is None:
+    if not gaps or index.encoder is None:
         return None
     wanted: dict[str, None] = {}
     for gap in gaps:
         if gap.place < 0 or not gap.missing:
             continue
-        options = (option for option in phrases(shelf.texts[gap.place]) if not _NUMBER.search(option))
+        options = (option for option in phrases(index.texts[gap.place]) if not _NUMBER.search(option))
         mine = dict.fromkeys([*gap.missing, *options])
         if len(wanted | mine) <= max_words:
             wanted |= mine
-    return TermVectors(list(wanted), shelf.encode(list(wanted), "query")) if wanted else None
+    return TermVectors(list(wanted), index.encode(list(wanted), "query")) if wanted else None
 
 
 # ------------------------------------------------------------------------------
-# Terms over a whole set: tied to failing questions, absent from the corpus, shared by documents that do not answer.
-
-
-#: z of a two-sided 95 % interval.
-Z95 = 1.959964
-
-
-def haldane_terms(questions: Sequence[str], failing: Sequence[bool], least: int = 2) -> pd.DataFrame:
-    """Terms that failing questions have more often than others: log-odds with a 95 % interval.
-
-    ``log_odds`` = ln((a + ½)/(b + ½)) − ln((c + ½)/(d + ½)): a of the failing questions have the term and b have not, c
-    and d likewise of the others (Haldane–Anscombe correction). Terms of fewer than ``least`` questions are left out.
-
-    Returns
-    -------
-    DataFrame
-        Index ``term``; ``n_failing, n_passing, rate`` (failing share of the questions with the term), ``base_rate`` (of
-        all), ``log_odds, low, high``; highest ``low`` first.
-    """
-    import pandas as pd
-
-    bad = np.asarray(failing, dtype=bool)
-    counts: dict[str, list[int]] = {}
-    for question, failed in zip(questions, bad, strict=True):
-        for term in content_terms(question):
-            counts.setdefault(term, [0, 0])[0 if failed else 1] += 1
-    table = pd.DataFrame.from_dict(counts, orient="index", columns=["n_failing", "n_passing"]).astype("int64")
-    table = table[table.sum(axis=1) >= least].rename_axis("term")
-    a, c = table["n_failing"] + 0.5, table["n_passing"] + 0.5
-    b, d = bad.sum() - table["n_failing"] + 0.5, (~bad).sum() - table["n_passing"] + 0.5
-    error = np.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
-    table["rate"] = table["n_failing"] / (table["n_failing"] + table["n_passing"])
-    table["base_rate"] = float(bad.mean()) if len(bad) else np.nan
-    table["log_odds"] = np.log(a / b) - np.log(c / d)
-    table["low"], table["high"] = table["log_odds"] - Z95 * error, table["log_odds"] + Z95 * error
-    return table.sort_values(["low", "n_failing"], ascending=False, kind="stable")
+# Terms over a whole set: absent from the corpus, shared by documents that do not answer.
 
 
 def absent_terms(questions: Sequence[str], failing: Sequence[bool], vocabulary: Vocabulary) -> pd.DataFrame:
     """Content terms of questions that stand in no document of the corpus: index ``term``; ``n, n_failing``."""
-    import pandas as pd
-
-    counts: dict[str, list[int]] = {}
-    for question, failed in zip(questions, failing, strict=True):
-        for term in content_terms(question):
-            if vocabulary.count(term) == 0:
-                mine = counts.setdefault(term, [0, 0])
-                mine[0] += 1
-                mine[1] += bool(failed)
-    table = pd.DataFrame.from_dict(counts, orient="index", columns=["n", "n_failing"]).astype("int64")
-    return table.rename_axis("term").sort_values(["n_failing", "n"], ascending=False, kind="stable")
+    own = pd.DataFrame({"term": [content_terms(question) for question in questions], "n_failing": list(failing)})
+    own = own.explode("term").dropna(subset="term")
+    own = own[[vocabulary.count(term) == 0 for term in own["term"]]]
+    table = own.groupby("term", sort=False)["n_failing"].agg(n="size", n_failing="sum").astype("int64")
+    return table.sort_values(["n_failing", "n"], ascending=False, kind="stable")
 
 
 def lures(gaps: Sequence[Gap]) -> pd.DataFrame:
@@ -558,8 +492,6 @@ def lures(gaps: Sequence[Gap]) -> pd.DataFrame:
     -------
     DataFrame, one row a context: ``sample_id, doc_id, rank, coverage, missed, coverage_missed, shared`` (terms).
     """
-    import pandas as pd
-
     rows = [
         (gap.miss.sample_id, doc_id, rank, covered(gap.weights, flags), gap.miss.doc_id, gap.coverage,
          [term for term, there in zip(gap.terms, flags, strict=True) if there])

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.data.schema import judgements
-from workbench.diagnosis.corpus_index import Floats, Lexical, Shelf, terms
-from workbench.diagnosis.missed import AHEAD, Examined, Found, as_corpus, entry_of, with_ids
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from workbench.diagnosis.missed import ExaminedMisses, entry_of
+from workbench.evidence.corpus_index import CorpusIndex, Floats, Lexical, terms
+from workbench.evidence.corpus_ranks import AHEAD, Found, as_corpus, with_ids
 
 # ------------------------------------------------------------------------------
 # The corpus as the recordings used it: documents that come far too often, and documents that never come.
@@ -36,10 +35,9 @@ def hubs(evaluation: Any, corpus: Any = None) -> pd.DataFrame:
         samples with contexts; ``p_value``: Poisson probability of coming at least so often if all documents that came
         (of the corpus, where one is given) came equally often; ``hub``.
     """
-    import pandas as pd
     from scipy.stats import poisson
 
-    evidence = evaluation.evidence if corpus is None else with_ids(evaluation.evidence, Shelf(as_corpus(corpus), None))
+    evidence = evaluation.evidence if corpus is None else with_ids(evaluation.evidence, CorpusIndex(as_corpus(corpus), None))
     frame = evidence.contexts
     codes = evidence.codes(frame)
     keep = (frame["rank"] <= evaluation.thresholds.k).to_numpy() & frame["doc_id"].notna().to_numpy()
@@ -62,22 +60,17 @@ def never_retrieved(evaluation: Any, corpus: Any) -> pd.DataFrame:
     -------
     DataFrame, index ``doc_id``; ``title, source, n_expected``: samples that expect it.
     """
-    import pandas as pd
-
     loaded = as_corpus(corpus)
-    evidence = with_ids(evaluation.evidence, Shelf(loaded, None))
+    evidence = with_ids(evaluation.evidence, CorpusIndex(loaded, None))
     seen = set(evidence.contexts["doc_id"].dropna().astype(str))
     frame = loaded.frame
     names = frame.index.astype(str)
     keep = ~np.isin(names, list(seen))
-    wanted: dict[str, int] = {}
-    for ids in _expected(evidence).values():
-        for doc_id in ids:
-            wanted[doc_id] = wanted.get(doc_id, 0) + 1
+    wanted = Counter(doc_id for ids in _expected(evidence).values() for doc_id in ids)
     columns = {
         "title": frame["title"][keep].to_numpy(dtype=object),
         "source": frame["source"][keep].to_numpy(dtype=object),
-        "n_expected": [wanted.get(name, 0) for name in names[keep]],
+        "n_expected": [wanted[name] for name in names[keep]],
     }
     return pd.DataFrame(columns, index=pd.Index(names[keep], name="doc_id"))
 
@@ -91,6 +84,7 @@ def _expected(evidence: Any) -> dict[int, set[str]]:
 
 
 # ------------------------------------------------------------------------------
+# Other depths, fusion and weights.
 
 
 #: The constant of reciprocal rank fusion (Cormack, Clarke & Büttcher 2009).
@@ -112,7 +106,7 @@ def fused_rank(found: Found) -> int | None:
     return None if mine is None else 1 + sum(score > mine for score in scores.values())
 
 
-def rescue_curve(examined: Examined, k: int, deepest: int = 50) -> pd.DataFrame:
+def rescue_curve(examined: ExaminedMisses, k: int, deepest: int = 50) -> pd.DataFrame:
     """How many of the judgements missed at depth ``k`` each ranking would fetch, for every depth.
 
     Returns
@@ -120,8 +114,6 @@ def rescue_curve(examined: Examined, k: int, deepest: int = 50) -> pd.DataFrame:
     DataFrame, index ``depth`` 1 … ``deepest``; ``dense, bm25, hybrid``: counts of rescued judgements (of alternatives
     one is enough); ``n``: how many are missed and indexed. ``dense`` and ``hybrid`` are 0 without an encoder.
     """
-    import pandas as pd
-
     best: dict[tuple[int, int], list[float]] = {}
     for item in examined.at(k):
         if item.autopsy.indexed:
@@ -143,20 +135,20 @@ class Weighted:
     weight needs no new index.
     """
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.shelf = shelf
+    def __init__(self, index: CorpusIndex) -> None:
+        self.index = index
 
     @cached_property
     def _titles(self) -> Lexical:
-        return Lexical([terms(title) for title in self.shelf.titles], self.shelf.order)
+        return Lexical([terms(title) for title in self.index.titles], self.index.order)
 
     @cached_property
     def _neighbours(self) -> np.ndarray:
         """Places (n, 2) of the chunks before and after each one in its document, −1 without."""
-        shelf = self.shelf
-        at = {(s, int(p)): place for place, (s, p) in enumerate(zip(shelf.sources, shelf.positions, strict=True))
+        index = self.index
+        at = {(s, int(p)): place for place, (s, p) in enumerate(zip(index.sources, index.positions, strict=True))
               if s is not None and p is not None}  # fmt: skip
-        found = np.full((len(shelf), 2), -1)
+        found = np.full((len(index), 2), -1)
         for (source, position), place in at.items():
             found[place] = at.get((source, position - 1), -1), at.get((source, position + 1), -1)
         return found
@@ -164,7 +156,7 @@ class Weighted:
     def scores(self, question: str, title: float = 0.0, section: float = 0.0) -> Floats:
         """Weighted scores (n,) of all documents."""
         query = terms(question)
-        text = self.shelf.lexical.scores(query)
+        text = self.index.lexical.scores(query)
         total = text.copy()
         if title:
             total += np.float32(title) * self._titles.scores(query)
@@ -182,5 +174,5 @@ class Weighted:
             if question not in by_question:
                 by_question[question] = self.scores(question, title, section)
             scores = by_question[question]
-            ranks.append(None if item.place < 0 else self.shelf.lexical.rank(scores, item.place))
+            ranks.append(None if item.place < 0 else self.index.lexical.rank(scores, item.place))
         return ranks

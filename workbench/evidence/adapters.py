@@ -9,11 +9,12 @@ Tried with ragas 0.4.3, which needs ``langchain-community<0.4`` beside it and ta
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import json
 import math
 import os
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# ------------------------------------------------------------------------------
-# What another tool's judge wrote beside its scores: reasons, verdicts, errors and the model that judged.
+# ---------------------------------------------------------------- what another tool's judge wrote beside its scores
 #
+# Reasons, verdicts, errors and the model that judged.
 # ``load_samples`` keeps the scores themselves (``SampleSet.recorded_scores``); this reads the rest of the same file.
 # Known are DeepEval's test results (``metrics_data``) and TruLens's records with feedback (``<name>_calls``).
 
@@ -127,14 +128,7 @@ def _number(value: Any) -> float:
     return number if math.isfinite(number) else _NAN
 
 
-# ------------------------------------------------------------------------------
-
-
-
-
-
-# ------------------------------------------------------------------------------
-
+# ---------------------------------------------------------------- RAGAS
 
 METRICS = ("faithfulness", "answer_relevancy", "context_precision", "context_recall")
 #: Put before RAGAS's own names, so that they are never taken for ours.
@@ -185,7 +179,11 @@ def ragas_scores(
 
     async def run(put: Put) -> None:
         data = ragas.EvaluationDataset.from_list(rows)
-        put(await _evaluate(ragas, data, chosen, options))
+        # ``aevaluate`` leaves the loop alone; older versions only have ``evaluate``.
+        if hasattr(ragas, "aevaluate"):
+            put(await ragas.aevaluate(data, metrics=chosen, **options))
+        else:
+            put(await asyncio.to_thread(ragas.evaluate, data, metrics=chosen, **options))
 
     try:
         (result,) = iterate(run)
@@ -193,7 +191,7 @@ def ragas_scores(
         raise JudgeError(f"ragas failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}") from None
     index = pd.Index([sample.sample_id for sample in items], name="sample_id", dtype="str")
     names = list(dict.fromkeys(name for row in result.scores for name in row))
-    columns = {f"{PREFIX}{name}": [_finite(row.get(name)) for row in result.scores] for name in names}
+    columns = {f"{PREFIX}{name}": [_number(row.get(name)) for row in result.scores] for name in names}
     return pd.DataFrame(columns, index=index, dtype=float)
 
 
@@ -222,11 +220,9 @@ def _row(sample: Sample) -> dict[str, Any]:
     """A sample under RAGAS's names; what is missing is left out, because RAGAS takes None for a text."""
     prompted = None if sample.contexts is None else [c.text for c in sample.contexts if c.prompted]
     row = {
-        "user_input": sample.question,
-        "response": sample.answer,
-        "retrieved_contexts": prompted,
+        "user_input": sample.question, "response": sample.answer, "retrieved_contexts": prompted,
         "reference": sample.reference,
-    }
+    }  # fmt: skip
     return {name: value for name, value in row.items() if value is not None}
 
 
@@ -247,22 +243,3 @@ def _llm(model: str, base_url: str | None) -> Any:
     return llm_factory(
         model, client=openai.AsyncOpenAI(base_url=address, api_key=os.environ.get("OPENAI_API_KEY", "none"))
     )
-
-
-def _evaluate(ragas: Any, data: Any, metrics: list[Any], options: Mapping[str, Any]) -> Coroutine[Any, Any, Any]:
-    """``aevaluate``, which leaves the loop alone; older versions only have ``evaluate``."""
-    asynchronous = getattr(ragas, "aevaluate", None)
-    if asynchronous is not None:
-        return asynchronous(data, metrics=metrics, **options)
-
-    async def in_this_thread() -> Any:
-        import asyncio
-
-        return await asyncio.to_thread(ragas.evaluate, data, metrics=metrics, **options)
-
-    return in_this_thread()
-
-
-def _finite(value: Any) -> float:
-    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else float("nan")
-    return number if math.isfinite(number) else float("nan")

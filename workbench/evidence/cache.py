@@ -45,12 +45,8 @@ CREATE TABLE IF NOT EXISTS vectors (namespace TEXT NOT NULL, key TEXT NOT NULL, 
 """
 _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _UNUSABLE = {
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_PERM,
-}
+    sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_PERM,
+}  # fmt: skip
 
 
 def cache_folder() -> Path:
@@ -61,26 +57,18 @@ def cache_folder() -> Path:
     named = os.environ.get("WORKBENCH_CACHE")
     if named:
         return Path(named).expanduser()
-    return _user_cache() / "rag-workbench"
-
-
-def _user_cache() -> Path:
-    """Where this operating system keeps a user's caches."""
+    home = Path.home()
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        own = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        own = home / "Library" / "Caches"
+    else:
+        own = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return own / "rag-workbench"
 
 
 def private_folder(folder: Path) -> Path:
-    """Create ``folder`` (and its parents) for this user alone, mode 0700; one that exists is left as it is.
-
-    Raises
-    ------
-    OSError
-        When it cannot be created.
-    """
+    """Create ``folder`` (and its parents) for this user alone, mode 0700; one that exists is left as it is."""
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -98,8 +86,7 @@ def content_key(*parts: Any) -> str:
     TypeError
         For a part that JSON cannot hold, or a dictionary whose keys are not all strings.
     """
-    for part in parts:
-        _require_text_keys(part)
+    _require_text_keys(parts)
     canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
@@ -146,6 +133,13 @@ class Cache:
         self._opened: list[tuple[threading.Thread, sqlite3.Connection]] = []
         self._memory: sqlite3.Connection | None = None
 
+    @classmethod
+    def in_process(cls) -> Cache:
+        """A cache in memory, which ends with this object."""
+        cache = cls(os.devnull)
+        cache._memory = _memory()
+        return cache
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process gets the same file through connections of its own."""
         return (Cache, (self.folder, self.path.name))
@@ -154,8 +148,6 @@ class Cache:
     def in_memory(self) -> bool:
         """Whether the file could not be used, so that entries end with this process."""
         return self._memory is not None
-
-    # -- documents -------------------------------------------------------------------------------------------
 
     def get_many(self, namespace: str, keys: Iterable[str]) -> dict[str, str]:
         """The JSON texts that are there, by key; missing keys are left out."""
@@ -173,8 +165,6 @@ class Cache:
         """Store one JSON text."""
         self.put_many(namespace, {key: document})
 
-    # -- vectors ---------------------------------------------------------------------------------------------
-
     def get_vectors(self, namespace: str, keys: Iterable[str]) -> dict[str, np.ndarray]:
         """The float32 rows that are there, by key, read-only; missing and damaged ones are left out."""
         found = {}
@@ -189,8 +179,6 @@ class Cache:
         """Store float32 rows in one transaction, replacing those with the same key."""
         rows = ((key, np.ascontiguousarray(row, dtype="<f4").tobytes()) for key, row in vectors.items())
         self._write("vectors", namespace, rows)
-
-    # -- upkeep ----------------------------------------------------------------------------------------------
 
     def count(self, namespace: str) -> int:
         """Number of documents and vectors in a namespace."""
@@ -218,8 +206,6 @@ class Cache:
                 connection.close()
             self._opened.clear()
             self._local = threading.local()
-
-    # -- statements ------------------------------------------------------------------------------------------
 
     def _read(self, table: str, namespace: str, keys: Iterable[str]) -> Iterator[tuple[str, Any]]:
         """``(key, value)`` of the entries found, read in bounded batches."""
@@ -265,8 +251,6 @@ class Cache:
                 return statement(self._memory)
         return statement(self._connection())
 
-    # -- connections -----------------------------------------------------------------------------------------
-
     def _connection(self) -> sqlite3.Connection:
         """This thread's connection; a new one after a fork or when the file was replaced."""
         state = self._local
@@ -303,8 +287,6 @@ class Cache:
             alive = [entry for entry in self._opened if entry[0].is_alive()]
             self._opened = [*alive, (threading.current_thread(), connection)]
 
-    # -- recovery --------------------------------------------------------------------------------------------
-
     def _recover(self, error: sqlite3.DatabaseError) -> None:
         """Set a damaged file aside, or go on in memory; any other error is raised again."""
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -339,8 +321,13 @@ class Cache:
                     self.path,
                     error,
                 )
-                self._memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-                self._memory.executescript(_SCHEMA)
+                self._memory = _memory()
+
+
+def _memory() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.executescript(_SCHEMA)
+    return connection
 
 
 def _inode(path: Path) -> tuple[int, int] | None:

@@ -14,10 +14,11 @@ from workbench.data.text.citations import Citation
 from workbench.data.text.sentences import sentences
 from workbench.errors import CancelledError
 from workbench.evidence.cache import Cache
-from workbench.evidence.consistency import METRIC, Consistency, facts_of, sampled_consistencies
-from workbench.evidence.frames import Evidence, encode, frame_of
+from workbench.evidence.consistency import METRIC, facts_of, sampled_consistencies
+from workbench.evidence.corpus_ranks import missed_column
+from workbench.evidence.frames import COLUMNS, Evidence, encode, frame_of
 from workbench.evidence.judge import Judge, SampleEvidence
-from workbench.evidence.observe import Library, Observation, observe, support_of
+from workbench.evidence.observe import Library, Observation, observe, support_of, without_citations
 from workbench.evidence.run import Examined, Progress, examine
 
 if TYPE_CHECKING:
@@ -36,8 +37,12 @@ def collect(
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
     sampled_by_llm: bool = False,
+    rank_encoder: Any = None,
 ) -> Evidence:
     """The evidence of every sample. ``judge=None`` collects only what the texts show.
+
+    With a corpus, the column ``missed`` says where each expected document that was not retrieved stands in it, by words and
+    by ``rank_encoder`` (a name, an object, or None for words alone).
 
     ``sampled_by_llm``: a language model judges ``sampled_consistency`` too, one more call for each sample that has
     ``sampled_answers``.
@@ -58,17 +63,21 @@ def collect(
     else:
         examined = examine(parsed, judge, cache=cache, progress=progress, cancelled=cancelled)
     agreement = sampled_consistencies(parsed, judge, cache=cache, use_llm=sampled_by_llm)
-    seen = []
+    items = []
     for sample, (_, row) in zip(parsed, rows, strict=True):
         if cancelled is not None and cancelled():
             raise CancelledError("cancelled; what was judged is kept and will not be judged again")
-        seen.append(observe(sample, row, library))
-        _add_agreement(seen[-1], examined.evidence[sample.sample_id], agreement.get(sample.sample_id))
-    items = [
-        _Item(sample, examined.evidence[sample.sample_id], seen[i], _metadata(rows[i][1]))
-        for i, sample in enumerate(parsed)
-    ]
-    return Evidence(
+        judged = examined.evidence[sample.sample_id]
+        # Refusals are read once: where a judge has said whether the answer declines, its words are not read again.
+        unread = math.isnan(judged.declines) or math.isnan(judged.residual)
+        seen = observe(sample, row, library, read_refusal=unread)
+        # Agreement with other sampled answers, or why there is none though there are such answers.
+        found = agreement.get(sample.sample_id)
+        seen.facts |= facts_of(found)
+        if found is not None and found.state in ("judge_error", "skipped"):
+            judged.missing[METRIC] = (found.state, found.reason)
+        items.append(_Item(sample, judged, seen, [item.get("metadata") for item in row.get("contexts") or ()]))
+    evidence = Evidence(
         samples=_samples(samples, items, corpus),
         contexts=_contexts(items),
         claims=_claims(items),
@@ -79,13 +88,9 @@ def collect(
         ),
         manifest={"judged": {"asked": examined.n_asked, "from_cache": examined.n_cached}},
     )
-
-
-def _add_agreement(seen: Observation, judged: SampleEvidence, found: Consistency | None) -> None:
-    """Agreement with other sampled answers, or why there is none though there are such answers."""
-    seen.facts |= facts_of(found)
-    if found is not None and found.state in ("judge_error", "skipped"):
-        judged.missing[METRIC] = (found.state, found.reason)
+    if corpus is not None:
+        evidence.samples["missed"] = missed_column(evidence, corpus, rank_encoder)
+    return evidence
 
 
 @dataclass(slots=True)
@@ -105,11 +110,14 @@ def _rows(frame: pd.DataFrame) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def _metadata(row: dict[str, Any]) -> list[Any]:
-    return [item.get("metadata") for item in row.get("contexts") or ()]
+# ---------------------------------------------------------------- samples
 
 
-# -- samples ------------------------------------------------------------------------------------------------------------
+#: Column ``judge_…`` → attribute of the evidence.
+_JUDGED = {
+    "state": "state", "reason": "reason", "method": "method", "declines": "declines", "residual": "residual",
+    "relevancy": "relevancy", "answer_similarity": "answer_similarity", "basis": "relevance_basis",
+}  # fmt: skip
 
 
 def _samples(samples: SampleSet, items: Sequence[_Item], corpus: Corpus | None) -> pd.DataFrame:
@@ -120,41 +128,30 @@ def _samples(samples: SampleSet, items: Sequence[_Item], corpus: Corpus | None) 
     for name in frame.columns:
         if name in NESTED_FIELDS or frame[name].dtype == object:
             values = frame[name].tolist()
-            nested = name in NESTED_FIELDS or any(isinstance(v, (list, tuple, dict)) for v in values)
-            if nested:
-                frame[name] = pd.Series([encode(_present(v)) for v in values], index=frame.index, dtype="object")
+            if name in NESTED_FIELDS or any(isinstance(v, (list, tuple, dict)) for v in values):
+                texts = [None if isinstance(v, float) and math.isnan(v) else encode(v) for v in values]
+                frame[name] = pd.Series(texts, index=frame.index, dtype="object")
     added: dict[str, list[Any]] = {
         "contexts_recorded": [item.sample.contexts is not None for item in items],
         "input_errors": _input_errors(samples),
-        "judge_state": [item.judged.state for item in items],
-        "judge_reason": [item.judged.reason or None for item in items],
-        "judge_method": [item.judged.method or None for item in items],
-        "judge_declines": [item.judged.declines for item in items],
-        "judge_residual": [item.judged.residual for item in items],
-        "judge_relevancy": [item.judged.relevancy for item in items],
-        "judge_answer_similarity": [item.judged.answer_similarity for item in items],
-        "judge_basis": [item.judged.relevance_basis or None for item in items],
-        "judge_missing": [encode(item.judged.missing or None) for item in items],
-        "judge_conflicts": [encode(item.judged.conflicts or None) for item in items],
-        "judge_notes": [encode(item.judged.notes or None) for item in items],
-        "not_in_corpus": [None if corpus is None else value for value in _outside(samples, corpus)],
     }
-    facts = {name for item in items for name in item.seen.facts}
-    for name in sorted(facts):
+    for name, field in _JUDGED.items():
+        added[f"judge_{name}"] = [getattr(item.judged, field) for item in items]
+    for name in ("reason", "method", "basis"):
+        added[f"judge_{name}"] = [value or None for value in added[f"judge_{name}"]]
+    for name in ("missing", "conflicts", "notes"):
+        added[f"judge_{name}"] = [encode(getattr(item.judged, name) or None) for item in items]
+    added["not_in_corpus"] = _outside(samples, corpus)
+    for name in sorted({name for item in items for name in item.seen.facts}):
         values = [item.seen.facts.get(name) for item in items]
         added[name] = [encode(v) if isinstance(v, list) else v for v in values]
-    recorded = {
-        f"recorded:{name}": samples.recorded_scores[name].to_numpy() for name in samples.recorded_scores.columns
-    }
     extra = pd.DataFrame(
-        {**{k: pd.Series(v, index=frame.index) for k, v in added.items()}, **recorded}, index=frame.index
+        {name: pd.Series(values, index=frame.index) for name, values in added.items()}, index=frame.index
     )
+    for name in samples.recorded_scores.columns:
+        extra[f"recorded:{name}"] = samples.recorded_scores[name].to_numpy()
     clash = frame.columns.intersection(extra.columns)
     return pd.concat([frame.drop(columns=clash), extra], axis=1)
-
-
-def _present(value: Any) -> Any:
-    return None if value is None or (isinstance(value, float) and math.isnan(value)) else value
 
 
 def _input_errors(samples: SampleSet) -> list[str | None]:
@@ -172,26 +169,25 @@ def _outside(samples: SampleSet, corpus: Corpus | None) -> list[str | None]:
         return [None] * len(samples)
     known = set(corpus.frame.index.astype(str)) | set(corpus.frame["source"].dropna().astype(str))
     expected = [e if isinstance(e, (list, tuple, dict)) else None for e in samples.frame["expected_docs"].tolist()]
-    return [None if value is None else encode([i for i in _ids(value) if i not in known]) for value in expected]
+    ids = [
+        None if value is None else [str(i) for e in value for i in (e if isinstance(e, (list, tuple)) else (e,))]
+        for value in expected
+    ]
+    return [None if value is None else encode([i for i in value if i not in known]) for value in ids]
 
 
-def _ids(expected: Iterable[Any]) -> list[str]:
-    return [str(i) for item in expected for i in (item if isinstance(item, (list, tuple)) else (item,))]
-
-
-# -- contexts and claims ------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------- contexts and claims
 
 
 def _contexts(items: Sequence[_Item]) -> pd.DataFrame:
-    columns: dict[str, list[Any]] = {name: [] for name in (
-        "sample_id", "rank", "doc_id", "text", "score", "title", "tenant", "position", "source", "prompted", "metadata",
-        "relevance", "similarity", "relevant_sentences", "n_sentences", "n_tokens", "answer_share", "state", "reason",
-    )}  # fmt: skip
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS["contexts"]}
     for item in items:
         contexts, judged = item.sample.contexts or (), item.judged
         n = len(contexts)
         relevance = _per_context(judged.relevance, n)
-        state, reason = _part(judged, "relevance")
+        state, reason = judged.state, judged.reason
+        if state == "ok":
+            state, reason = judged.missing.get("relevance", (state, reason))
         columns["sample_id"] += [item.sample.sample_id] * n
         columns["rank"] += range(1, n + 1)
         for name in ("doc_id", "text", "score", "title", "tenant", "position", "source", "prompted"):
@@ -212,19 +208,15 @@ def _per_context(values: np.ndarray | None, n: int) -> list[float]:
     return [math.nan] * n if values is None else np.asarray(values, dtype=float).tolist()
 
 
-def _part(judged: SampleEvidence, part: str) -> tuple[str, str]:
-    return (
-        judged.missing.get(part, (judged.state, judged.reason))
-        if judged.state == "ok"
-        else (judged.state, judged.reason)
-    )
-
-
 def _claims(items: Sequence[_Item]) -> pd.DataFrame:
     rows = [row for item in items for row in (*_judged_claims(item), *_points(item), *_citations(item))]
-    names = ("sample_id", "side", "claim_id", "text", "start", "end", "sentence", "other_entail", "other_contradict",
-             "conflict", "kinds", "spans", "cited_rank", "cited_doc", "elsewhere", "state", "reason")  # fmt: skip
-    return frame_of("claims", dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {})
+    return _frame("claims", rows)
+
+
+def _frame(name: str, rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
+    """Rows in the order of the frame's columns."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(COLUMNS[name])
+    return frame_of(name, dict(zip(COLUMNS[name], map(list, columns), strict=True)))
 
 
 def _judged_claims(item: _Item) -> Iterable[tuple[Any, ...]]:
@@ -267,17 +259,11 @@ def _citations(item: _Item) -> Iterable[tuple[Any, ...]]:
 def _cited_sentence(answer: str, starts: Sequence[int], mark: Citation) -> int:
     """The sentence that a mark belongs to: its own, or the one before when nothing but marks stands before it."""
     own = _sentence(starts, mark.start)
-    before = answer[starts[own] : mark.start] if starts else ""
-    return own - 1 if own > 0 and not _says_something(before) else own
+    before = without_citations(answer[starts[own] : mark.start]) if starts else ""
+    return own - 1 if own > 0 and not any(c.isalnum() for c in before) else own
 
 
-def _says_something(text: str) -> bool:
-    from workbench.evidence.observe import without_citations
-
-    return any(c.isalnum() for c in without_citations(text))
-
-
-# -- support ------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------- support
 
 
 def _support(items: Sequence[_Item]) -> pd.DataFrame:
@@ -337,5 +323,4 @@ def _questions(items: Sequence[_Item]) -> pd.DataFrame:
         for item in items
         for number, question in enumerate(item.judged.questions)
     ]
-    names = ("sample_id", "number", "text", "similarity")
-    return frame_of("questions", dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {})
+    return _frame("questions", rows)

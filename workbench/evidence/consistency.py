@@ -17,7 +17,7 @@ one answer to the next.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -50,20 +50,16 @@ class Consistency(NamedTuple):
 def ngram_consistency(answer: str, others: Sequence[str]) -> float:
     """The ``ngram`` score of one answer; NaN without words or without other answers."""
     spoken = [_words(span.text) for span in sentences(answer)]
-    parts = [_pairs(words) or {(word,) for word in words} for words in spoken if words]
+    parts: list[set[tuple[str, ...]]] = [set(pairwise(words)) or {(words[0],)} for words in spoken if words]
     known = [words for text in others if (words := _words(text))]
     if not parts or not known:
         return _NAN
-    found = [_pairs(words) | {(word,) for word in words} for words in known]
+    found: list[set[tuple[str, ...]]] = [{*pairwise(words), *((word,) for word in words)} for words in known]
     return float(np.mean([len(part & there) / len(part) for part in parts for there in found]))
 
 
 def _words(text: str) -> list[str]:
     return [token.text.casefold() for token in tokens(text)]
-
-
-def _pairs(words: Sequence[str]) -> set[tuple[str, ...]]:
-    return set(pairwise(words))
 
 
 def sampled_consistencies(
@@ -89,7 +85,12 @@ def sampled_consistencies(
 
 
 def _by_support(samples: Sequence[Sample], judge: Judge, cache: Cache | None) -> dict[str, Consistency]:
-    asked = [_as_contexts(sample) for sample in samples]
+    # The answer is judged against the other answers, nothing else.
+    others = [tuple(Context(text) for text in sample.sampled_answers if text.strip()) for sample in samples]
+    asked = [
+        replace(sample, contexts=contexts, reference=None, sampled_answers=())
+        for sample, contexts in zip(samples, others, strict=True)
+    ]
     evidence = examine(asked, judge, cache=cache).evidence
     found = {}
     for sample in asked:
@@ -99,19 +100,11 @@ def _by_support(samples: Sequence[Sample], judge: Judge, cache: Cache | None) ->
     return found
 
 
-def _as_contexts(sample: Sample) -> Sample:
-    """The answer to be judged against the other answers, nothing else."""
-    others = tuple(Context(text) for text in sample.sampled_answers if text.strip())
-    return replace(sample, contexts=others, reference=None, sampled_answers=())
-
-
 def _by_llm(samples: Sequence[Sample], judge: Any) -> dict[str, Consistency]:
     from workbench.evidence.llm.rubric import sampled_consistency
 
-    frame = sampled_consistency(judge, samples)
-    columns: Mapping[str, list[Any]] = frame.to_dict("list")
-    rows = zip(*(columns[name] for name in ("sample_id", "score", "method", "state", "reason")), strict=True)
-    return {sample_id: Consistency(score, f"{LLM}:{method}", state, why) for sample_id, score, method, state, why in rows}
+    rows: Iterable[Any] = sampled_consistency(judge, samples).itertuples()
+    return {row.sample_id: Consistency(row.score, f"{LLM}:{row.method}", row.state, row.reason) for row in rows}
 
 
 def facts_of(found: Consistency | None) -> dict[str, Any]:

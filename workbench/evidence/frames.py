@@ -103,43 +103,61 @@ class Evidence:
             raise KeyError(f"sample_id {column.iloc[int(np.argmax(found < 0))]!r} stands in no row of samples")
         return found
 
+    def one(self, code: int) -> Evidence:
+        """The evidence of one sample; rejected rows belong to no sample and are left out."""
+        parts = {}
+        for name in ("contexts", "claims", "support", "questions"):
+            rows = getattr(self, name)
+            own = rows.iloc[np.flatnonzero(self._sample_codes(name) == code)]
+            if own["sample_id"].dtype == "category":
+                own = own.assign(sample_id=own["sample_id"].cat.remove_unused_categories())
+            parts[name] = own
+        return Evidence(self.samples.iloc[[code]], rejected=self.rejected.iloc[:0], manifest=self.manifest, **parts)
+
+    def _sample_codes(self, name: str) -> np.ndarray:
+        if ("codes", name) not in self._read:
+            self._read["codes", name] = self.codes(getattr(self, name))
+        codes: np.ndarray = self._read["codes", name]
+        return codes
+
     def nested(self, name: str) -> list[Any]:
         """A nested column of ``samples``, decoded; None where nothing was recorded or the column is absent."""
-        return self._once("nested", name, self._decoded)
+        return self._once("nested", name, _decoded)
 
     def plain(self, name: str) -> np.ndarray:
         """A plain column of ``samples`` as objects, missing values None. Not to be written to."""
-        return self._once("plain", name, self._objects)
+        return self._once("plain", name, _objects)
 
     def number(self, name: str) -> np.ndarray:
         """A numeric column of ``samples`` as float64, NaN where missing or absent. Not to be written to."""
-        return self._once("number", name, self._floats)
+        return self._once("number", name, _floats)
 
-    def _once(self, kind: str, name: str, read: Callable[[str], Any]) -> Any:
+    def _once(self, kind: str, name: str, read: Callable[[pd.Series], Any]) -> Any:
         if (kind, name) not in self._read:
-            self._read[kind, name] = read(name) if name in self.samples else read("")
+            import pandas as pd
+
+            absent = pd.Series([None] * len(self.samples), index=self.ids, dtype="object", name=name)
+            self._read[kind, name] = read(self.samples.get(name, absent))
         return self._read[kind, name]
 
-    def _decoded(self, name: str) -> list[Any]:
-        column = self.samples[name].tolist() if name else [None] * len(self.samples)
-        try:
-            return [json.loads(item) if isinstance(item, str) else None for item in column]
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"samples: column {name} holds no JSON ({error}); score the recording again") from error
 
-    def _objects(self, name: str) -> np.ndarray:
-        if not name:
-            return np.full(len(self.samples), None, dtype=object)
-        values = self.samples[name].to_numpy(dtype=object, copy=True)
-        values[self.samples[name].isna().to_numpy()] = None
-        return values
+def _decoded(column: pd.Series) -> list[Any]:
+    try:
+        return [json.loads(item) if isinstance(item, str) else None for item in column.tolist()]
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"samples: column {column.name} holds no JSON ({error}); score the recording again") from error
 
-    def _floats(self, name: str) -> np.ndarray:
-        import pandas as pd
 
-        if not name:
-            return np.full(len(self.samples), np.nan)
-        return pd.to_numeric(self.samples[name], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+def _objects(column: pd.Series) -> np.ndarray:
+    values = column.to_numpy(dtype=object, copy=True)
+    values[column.isna().to_numpy()] = None
+    return values
+
+
+def _floats(column: pd.Series) -> np.ndarray:
+    import pandas as pd
+
+    return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
 
 
 def encode(value: Any) -> str | None:
@@ -185,10 +203,7 @@ def _typed(values: Any, dtype: str) -> Any:
         return pd.to_numeric(pd.Series(np.asarray(values))).fillna(-1).astype(dtype).to_numpy()
     if dtype == "bool":
         return pd.Series(np.asarray(values, dtype=object)).fillna(True).astype(bool).to_numpy()
-    series = (
-        pd.Series(values).reset_index(drop=True) if not isinstance(values, pd.Series) else values.reset_index(drop=True)
-    )
-    return series.astype(dtype)
+    return pd.Series(values).reset_index(drop=True).astype(dtype)
 
 
 def concatenate(name: str, frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -208,8 +223,7 @@ def concatenate(name: str, frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(joined)
 
 
-# ------------------------------------------------------------------------------
-# From evidence frames back to the samples that were loaded.
+# ---------------------------------------------------------------- back to the samples that were loaded
 
 
 def restore(evidence: Evidence, name: str) -> SampleSet:
@@ -220,8 +234,9 @@ def restore(evidence: Evidence, name: str) -> SampleSet:
     columns = {c: evidence.nested(c) if c in NESTED_FIELDS else evidence.plain(c) for c in own}
     columns["contexts"] = context_lists(evidence)
     order = [f for f in SAMPLE_FIELDS if f in columns] + [c for c in own if c not in SAMPLE_FIELDS]
-    frame = object_frame({c: _objects(columns[c]) for c in order}, evidence.ids)
-    scores = {c.removeprefix("recorded:"): evidence.number(c) for c in evidence.samples if _is_score(c)}
+    frame = object_frame({c: _array(columns[c]) for c in order}, evidence.ids)
+    recorded = [c for c in evidence.samples if c.startswith("recorded:") and is_derived(c)]
+    scores = {c.removeprefix("recorded:"): evidence.number(c) for c in recorded}
     rejected = evidence.rejected[list(REJECTED_COLUMNS)]
     return SampleSet(
         frame=frame,
@@ -233,10 +248,6 @@ def restore(evidence: Evidence, name: str) -> SampleSet:
     )
 
 
-def _is_score(column: str) -> bool:
-    return column.startswith("recorded:") and is_derived(column)
-
-
 def own_columns(evidence: Evidence) -> list[str]:
     """Columns of ``evidence.samples`` that were recorded: the fields of a sample and the user's own."""
     return [str(c) for c in evidence.samples.columns if not is_derived(str(c))]
@@ -244,8 +255,6 @@ def own_columns(evidence: Evidence) -> list[str]:
 
 def context_lists(evidence: Evidence) -> list[list[dict[str, Any]] | None]:
     """``contexts`` of each sample as lists of mappings; None where none were recorded."""
-    import json
-
     frame = evidence.contexts
     names = ("doc_id", "text", "score", "title", "tenant", "position", "prompted", "metadata")
     columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in names]
@@ -261,18 +270,15 @@ def context_lists(evidence: Evidence) -> list[list[dict[str, Any]] | None]:
     return lists
 
 
-def _objects(values: Any) -> np.ndarray:
+def _array(values: Any) -> np.ndarray:
+    """One object a sample: numpy would make a table of lists that are equally long."""
     array = np.empty(len(values), dtype=object)
-    array[:] = values if isinstance(values, np.ndarray) else [None] * len(values)
-    if not isinstance(values, np.ndarray):
-        for place, value in enumerate(values):
-            array[place] = value
+    for place, value in enumerate(values):
+        array[place] = value
     return array
 
 
-# ------------------------------------------------------------------------------
-# Evidence on disk: a folder of Parquet frames with a manifest, written whole or not at all.
-
+# ---------------------------------------------------------------- on disk: a folder of Parquet frames with a manifest
 
 MANIFEST = "manifest.json"
 
@@ -301,7 +307,9 @@ def read_frames(folder: str | Path) -> Evidence:
         that are not in ``samples``.
     """
     if not is_evaluation(folder):
-        raise InputError(f"{folder}: no saved evaluation (it has no samples.parquet); give a folder that score --out wrote")
+        raise InputError(
+            f"{folder}: no saved evaluation (it has no samples.parquet); give a folder that score --out wrote"
+        )
     path = Path(folder)
     manifest = _manifest(path)
     with ThreadPoolExecutor() as pool:  # reading and unpacking are done outside the interpreter's lock
@@ -366,9 +374,8 @@ def _read(path: Path, name: str) -> pd.DataFrame:
         frame = pq.read_table(file, read_dictionary=categories).to_pandas()
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file}: cannot be read ({error}); score the recording again") from error
-    missing = [column for column in ("sample_id",) if column not in frame]
-    if missing:
-        raise InputError(f"{file}: column {missing[0]} is missing; score the recording again")
+    if "sample_id" not in frame:
+        raise InputError(f"{file}: column sample_id is missing; score the recording again")
     try:
         return conform(name, frame)
     except (ValueError, TypeError) as error:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, softmax
 
 from workbench.errors import JudgeError
 from workbench.evidence.cache import Cache
@@ -35,24 +36,16 @@ _NEITHER = ("not_entail", "non_entail", "not entail", "neutral", "not_mentioned"
 class CrossModel:
     """A cross-encoder that reads (premise, hypothesis) and says how far one supports the other.
 
-    Parameters
-    ----------
-    model
-        A folder of a transformers model, or its name on the hub.
-    labels
-        What its outputs mean, in order: ``entailment``, ``neutral``, ``contradiction`` …; default: the model's own
-        ``id2label``.
-
-    Raises
-    ------
-    JudgeError
-        When it cannot be loaded, or its labels say nothing about support.
+    ``model``: a folder of a transformers model, or its name on the hub; ``labels``: what its outputs mean, in order
+    (``entailment``, ``neutral``, ``contradiction`` …), default: the model's own ``id2label``. ``JudgeError`` when it cannot
+    be loaded, or its labels say nothing about support.
     """
 
     def __init__(self, model: str | Path, labels: Sequence[str] | None = None) -> None:
         self.name = Path(str(model)).name
         config = _loaded("AutoConfig", model)
-        self.kind: Kind = _kind(config)
+        tokens = any("TokenClassification" in name for name in getattr(config, "architectures", None) or ())
+        self.kind: Kind = "tokens" if tokens else "score" if config.num_labels == 1 else "nli"
         auto = "AutoModelForTokenClassification" if self.kind == "tokens" else "AutoModelForSequenceClassification"
         self._tokenizer, self._model = _loaded("AutoTokenizer", model), _loaded(auto, model)
         self._model.eval()
@@ -74,28 +67,26 @@ class CrossModel:
     def _batch(self, pairs: Sequence[Pair]) -> tuple[Floats, Floats]:
         import torch
 
+        premises, hypotheses = (list(side) for side in zip(*pairs, strict=True))
         encoded = self._tokenizer(
-            [premise for premise, _ in pairs],
-            [hypothesis for _, hypothesis in pairs],
-            truncation="only_first",
-            max_length=self.max_tokens,
-            padding=True,
-            return_tensors="pt",
+            premises, hypotheses, truncation="only_first", max_length=self.max_tokens, padding=True, return_tensors="pt"
         )
         with torch.inference_mode():
             logits = self._model(**encoded).logits.float().numpy()
         if self.kind == "tokens":
             return self._from_tokens(logits, [encoded.sequence_ids(at) for at in range(len(pairs))])
         if self.kind == "score":
-            return _sigmoid(logits[:, 0]), np.full(len(pairs), np.nan, dtype=np.float32)
-        chances = _softmax(logits)
+            return expit(np.clip(logits[:, 0], -30, 30)).astype(np.float32), np.full(
+                len(pairs), np.nan, dtype=np.float32
+            )
+        chances = softmax(logits, axis=-1)
         contradict = chances[:, self.contradict_at] if self.contradict_at >= 0 else np.full(len(pairs), np.nan)
         entail = chances[:, self.entail_at] if self.entail_at >= 0 else 1.0 - contradict
         return entail.astype(np.float32), contradict.astype(np.float32)
 
     def _from_tokens(self, logits: Floats, sequences: Sequence[Sequence[int | None]]) -> tuple[Floats, Floats]:
         """A claim is as well supported as its worst token; such a model does not tell contradiction from invention."""
-        chances = _softmax(logits)
+        chances = softmax(logits, axis=-1)
         wrong = chances[..., self.contradict_at] if self.contradict_at >= 0 else 1.0 - chances[..., self.entail_at]
         worst = [
             max((float(row[at]) for at, part in enumerate(parts) if part == 1), default=1.0)
@@ -134,23 +125,14 @@ def label_places(names: Sequence[str], kind: Kind, model: str) -> tuple[int, int
 class NliJudge(OfflineJudge):
     """The offline judge with support and contradiction by a local cross-encoder.
 
-    Parameters
-    ----------
-    model
-        A folder, a hub name, or anything with ``name``, ``fingerprint`` and ``scores(pairs)`` as :class:`CrossModel`.
-    encoder, cache
-        As for :class:`~workbench.evidence.offline.judge.OfflineJudge`.
-    labels
-        As for :class:`CrossModel`.
+    ``model``: a folder, a hub name (then with ``labels`` as for :class:`CrossModel`), or anything with ``name``,
+    ``fingerprint`` and ``scores(pairs)`` as that; ``encoder, cache`` as for the offline judge.
     """
 
     def __init__(
-        self,
-        model: str | Path | CrossModel,
-        encoder: str | Encoder | None = "auto",
-        cache: Cache | None = None,
+        self, model: str | Path | CrossModel, encoder: str | Encoder | None = "auto", cache: Cache | None = None,
         labels: Sequence[str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(encoder, cache)
         self.model = CrossModel(model, labels) if isinstance(model, (str, Path)) else model
 
@@ -184,12 +166,6 @@ class NliJudge(OfflineJudge):
         return entail, contradict
 
 
-def _kind(config: Any) -> Kind:
-    if any("TokenClassification" in name for name in getattr(config, "architectures", None) or ()):
-        return "tokens"
-    return "score" if config.num_labels == 1 else "nli"
-
-
 def _loaded(auto: str, model: str | Path) -> Any:
     """``transformers.<auto>.from_pretrained(model)``; remote code is never run."""
     try:
@@ -211,12 +187,3 @@ def _fingerprint(model: Any) -> str:
         flat = value.detach().reshape(-1)
         digest.update(key.encode() + flat[:: max(1, len(flat) // 64)].float().cpu().numpy().astype("<f4").tobytes())
     return digest.hexdigest()[:12]
-
-
-def _softmax(logits: NDArray[Any]) -> NDArray[Any]:
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
-
-
-def _sigmoid(logits: NDArray[Any]) -> Floats:
-    return (1.0 / (1.0 + np.exp(-np.clip(logits, -30, 30)))).astype(np.float32)

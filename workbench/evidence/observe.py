@@ -8,26 +8,27 @@ import fnmatch
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from workbench.data.corpus import chunk_order, chunk_place, document_of
 from workbench.data.schema import Context, Corpus, Sample, none_if_missing
 from workbench.data.text.citations import Citation, cited_documents, find_citations
-from workbench.data.text.markers import absolutes, hedges, refusal
+from workbench.data.text.markers import absolutes, hedges
 from workbench.data.text.points import Matcher, find_across, matcher, stitch
 from workbench.data.text.quantities import contains_quantity, entities, quantities
-from workbench.data.text.sentences import CITATION_MARK, PROMPT_LINE, calls, json_body, sentences
+from workbench.data.text.refusals import refusal
+from workbench.data.text.sentences import CITATION_MARK, calls, json_body, prompt_lines, sentences
 from workbench.data.text.words import language, normalise, tokens
 from workbench.evidence.offline.words import Numbers
+from workbench.language import Language, languages
 
-# ------------------------------------------------------------------------------
-# Near-verbatim copies: runs of an answer's characters that stand in some documents and in none that it may use.
-
-
-#: Characters (letters and digits, no spaces) that make a copied run; Chinese carries more in each.
-RUN_LATIN = 24
-RUN_HAN = 10
+# ---------------------------------------------------------------- near-verbatim copies
+#
+# Runs of an answer's letters and digits that stand in some documents and in none that it may use. How long a run has to
+# be stands in the language's ``broken.toml``: a Chinese character carries more than a letter.
 
 #: Documents are indexed at every n-th character; a copy is found from this many characters beyond a run on.
 STRIDE = 3
@@ -70,23 +71,14 @@ class Copies:
 
 def _runs(text: str, stride: int = 1) -> set[str]:
     letters = "".join(c for c in normalise(text) if c.isalnum())
-    han = sum("\u4e00" <= c <= "\u9fff" for c in letters)
-    length = RUN_HAN if han * 3 >= len(letters) else RUN_LATIN
+    scripts = (item for item in languages() if item.script and len(item.script.findall(letters)) * 3 >= len(letters))
+    length = next(scripts, languages()[0]).table("broken").get("copied", 24)
     return {letters[i : i + length] for i in range(0, len(letters) - length + 1, stride)}
 
 
-# ------------------------------------------------------------------------------
-# Signs that an answer is broken in form: cut off, raw JSON or a tool call, an echo of the prompt, the wrong language.
+# ---------------------------------------------------------------- signs that an answer is broken in form
 
-
-_OPEN_END = re.compile(
-    r"[,，、:：;；(（\[【“‘—-]$|(?<!\S)[\"']$"
-    r"|(?:以及|并且|而且|或者|因为|由于|如果|但是|例如|包括|以便|为了|根据|关于|对于|但|而|或)$"
-    r"|(?<!\S)(?:and|or|the|a|an|of|to|with|for|in|is|are|that|which|by|from|at|as|but)$",
-    re.IGNORECASE,
-)
 _LAST_WORD = re.compile(r"\w$")
-_HAN = re.compile(r"[\u4e00-\u9fff]")
 _WORD = re.compile(r"(?<![\w-])[A-Za-z]{2,}(?![\w-])")
 #: What :func:`format_sign` can say.
 SIGNS = ("cut_off", "raw_json", "tool_call", "prompt_echo", "wrong_language")
@@ -101,52 +93,62 @@ def format_sign(sample: Sample, row: Mapping[str, Any]) -> str | None:
         return None
     if calls(answer):
         return "tool_call"
-    if json_body(answer) is not None and not _asks_for_json(sample.question):
+    if json_body(answer) is not None and "json" not in normalise(sample.question):
         return "raw_json"
-    if PROMPT_LINE.search(answer) and not PROMPT_LINE.search(sample.question):
+    if prompt_lines().search(answer) and not prompt_lines().search(sample.question):
         return "prompt_echo"
     if _cut_off(answer, row):
         return "cut_off"
     return "wrong_language" if _wrong_language(sample.question, answer) else None
 
 
-def _asks_for_json(question: str) -> bool:
-    return "json" in normalise(question)
-
-
 def _cut_off(answer: str, row: Mapping[str, Any]) -> bool:
     usage = row.get("usage")
-    reason = usage.get("finish_reason") if isinstance(usage, Mapping) else None
-    if reason in _CUT_REASONS:
+    if isinstance(usage, Mapping) and usage.get("finish_reason") in _CUT_REASONS:
         return True
-    if answer.count("```") % 2:
-        return True
+    open_end, stop = _ends(languages())
     last = answer.splitlines()[-1].strip()
-    if _OPEN_END.search(last):
+    if answer.count("```") % 2 or open_end.search(last):
         return True
     # A longer text whose other sentences end in a stop, and whose last one does not.
-    ended = re.search(r"[。！？.!?]", answer[:-1]) is not None
     listed = re.match(r"[-*•\d|]", last) is not None or "\n" in answer
-    long = len(answer) > (20 if _HAN.search(answer) else 60)
-    return ended and long and not listed and _LAST_WORD.search(last) is not None and not _ends_as_unit(last)
+    written = next((item for item in languages() if item.script and item.script.search(answer)), languages()[0])
+    ended = stop.search(answer[:-1]) is not None and len(answer) > written.table("broken").get("long", 60)
+    # The last words may be a value, a link or an identifier rather than a broken sentence.
+    value = re.search(r"(?:https?://\S+|\S*[\d@/_#]\S*)$", last) is not None
+    return ended and not listed and _LAST_WORD.search(last) is not None and not value
 
 
-def _ends_as_unit(last: str) -> bool:
-    """The last words look like a value, a link or an identifier rather than a broken sentence."""
-    return re.search(r"(?:https?://\S+|\S*[\d@/_#]\S*)$", last) is not None
+@cache
+def _ends(known: tuple[Language, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What a whole text does not end in, and what a sentence ends in."""
+    tables = [(item, item.table("broken")) for item in known]
+    goes_on, stops = (re.escape("".join(str(table.get(name, "")) for _, table in tables)) for name in ("open", "stops"))
+    words = [
+        (r"(?<!\S)" if item.facts["spaced"] else "") + f"(?:{'|'.join(map(re.escape, table['never_last']))})$"
+        for item, table in tables
+        if "never_last" in table
+    ]
+    open_end = "|".join([rf"[,:;(\[“‘—{goes_on}-]$|(?<!\S)[\"']$", *words])
+    return re.compile(open_end, re.IGNORECASE), re.compile(f"[.!?{stops}]")
 
 
 def _wrong_language(question: str, answer: str) -> bool:
-    """Chinese asked and answered without Chinese, or the reverse; bare keywords and other languages tell nothing."""
-    asked, given = language(question), language(answer)
-    if asked == given or {asked, given} != {"zh", "en"}:
+    """Asked in one known language and answered in another; bare keywords and other languages tell nothing."""
+    known = {item.code: item for item in languages()}
+    asked, given = known.get(language(question)), known.get(language(answer))
+    if asked is None or given is None or asked is given or (asked.script and asked.script.search(answer)):
         return False
-    if asked == "zh":
-        return not _HAN.search(answer) and len(_WORD.findall(answer)) >= 6
-    return len(_WORD.findall(question)) >= 3 and len(_HAN.findall(answer)) >= 8
+    return _tells(asked, question, "asked_by") and _tells(given, answer, "told_by")
 
 
-# ------------------------------------------------------------------------------
+def _tells(item: Language, text: str, name: str) -> bool:
+    """Whether ``text`` has enough words or characters to tell that it is in the language."""
+    least = item.table("broken").get(name)
+    return least is not None and len((item.script or _WORD).findall(text)) >= least
+
+
+# ---------------------------------------------------------------- one sample
 
 
 @dataclass(slots=True)
@@ -179,8 +181,13 @@ class Observation:
     answer_share: list[float] = field(default_factory=list)
 
 
-def observe(sample: Sample, row: Mapping[str, Any], library: Library | None = None) -> Observation:
-    """Read one sample. ``row`` has its further fields (``citations, must_not_retrieve, expected_docs, usage``)."""
+def observe(
+    sample: Sample, row: Mapping[str, Any], library: Library | None = None, *, read_refusal: bool = True
+) -> Observation:
+    """Read one sample. ``row`` has its further fields (``citations, must_not_retrieve, expected_docs, usage``).
+
+    ``read_refusal``: False where a judge has said already whether the answer declines.
+    """
     contexts = sample.contexts or ()
     found = Observation(n_tokens=[len(tokens(c.text)) for c in contexts])
     found.points = [
@@ -192,7 +199,7 @@ def observe(sample: Sample, row: Mapping[str, Any], library: Library | None = No
     found.facts["text_must_not_retrieve"] = _banned(contexts, row.get("must_not_retrieve"))
     if sample.answer and sample.answer.strip():
         found.citations = _citations(sample, row, library)
-        found.facts |= _answer_facts(sample, row)
+        found.facts |= _answer_facts(sample, row, read_refusal)
         _leaks(found, sample, library)
     if sample.reference:
         found.facts |= _entity_facts("text_entities", sample.reference, contexts)
@@ -210,9 +217,10 @@ class Library:
         self._places: dict[str, tuple[str, int]] = {}
         self._at: dict[tuple[str, int], str] = {}
         for doc_id, source, position in zip(frame.index.astype(str), frame["source"], frame["position"], strict=True):
-            if isinstance(source, str) and none_if_missing(position) is not None:
-                self._places[doc_id] = (source, int(position))
-                self._at[source, int(position)] = doc_id
+            place = chunk_place(doc_id, none_if_missing(source), none_if_missing(position))
+            if place is not None:
+                self._places[doc_id] = place
+                self._at.setdefault(place, doc_id)
         shared = (text for doc_id, text in self.texts.items() if doc_id not in self.tenants)
         self.copies = Copies({doc_id: self.texts[doc_id] for doc_id in self.tenants}, shared)
 
@@ -249,21 +257,10 @@ def _first(entry: Iterable[str], text: Matcher) -> tuple[int, int] | None:
     return None if span is None else (span.start, span.end)
 
 
-def successors(contexts: Sequence[Context]) -> list[int]:
-    """For each context the index of the next chunk of the same document among the prompted contexts, −1 without."""
-    places = {place(c): i for i, c in enumerate(contexts) if c.prompted and place(c) is not None}
-    return [-1 if (at := place(c)) is None or not c.prompted else places.get((at[0], at[1] + 1), -1) for c in contexts]
-
-
-def place(context: Context) -> tuple[str, int] | None:
-    """Document and position of a chunk, None when they were not recorded."""
-    return None if context.source is None or context.position is None else (context.source, context.position)
-
-
 def _across(entry: Sequence[str], contexts: Sequence[Context]) -> list[bool]:
     return [
         after >= 0 and any(find_across(option, c.text, contexts[after].text) is not None for option in entry)
-        for c, after in zip(contexts, successors(contexts), strict=True)
+        for c, after in zip(contexts, chunk_order(contexts), strict=True)
     ]
 
 
@@ -301,12 +298,8 @@ def _resolved(mark: Citation, contexts: Sequence[Context]) -> tuple[int, str]:
             return rank, mark.doc_id
     if mark.number is not None and 1 <= mark.number <= len(contexts):
         return mark.number, contexts[mark.number - 1].doc_id or ""
-    documents = [rank for rank, c in enumerate(contexts, 1) if mark.doc_id and mark.doc_id == (c.source or _stem(c))]
-    return (documents[0] if documents else 0), mark.doc_id or ""
-
-
-def _stem(context: Context) -> str | None:
-    return context.doc_id.rsplit("#", 1)[0] if context.doc_id else None
+    named = (rank for rank, c in enumerate(contexts, 1) if mark.doc_id == (c.source or document_of(c.doc_id or "")))
+    return (next(named, 0) if mark.doc_id else 0), mark.doc_id or ""
 
 
 def _leaks(found: Observation, sample: Sample, library: Library | None) -> None:
@@ -338,17 +331,16 @@ def _banned(contexts: Sequence[Context], patterns: Any) -> float | None:
 # -- figures of the answer ----------------------------------------------------------------------------------------------
 
 
-def _answer_facts(sample: Sample, row: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_facts(sample: Sample, row: Mapping[str, Any], read_refusal: bool) -> dict[str, Any]:
     answer, contexts = sample.answer or "", sample.contexts or ()
     bare = without_citations(answer)
-    declined = refusal(bare, sample.refusal_phrases, sample.question)
+    declined = refusal(bare, sample.refusal_phrases, sample.question) if read_refusal else None
     stated = quantities(bare)
     asked = Numbers((q, 0) for q in quantities(sample.question))
     new = [q for q in stated if not contains_quantity(asked.near(q), q)]
     shown = Numbers((q, 0) for c in contexts if c.prompted for q in quantities(c.text))
     return {
-        "text_declines": declined.declining,
-        "text_residual": declined.left,
+        **({"text_declines": declined.refusing, "text_residual": declined.left} if declined else {}),
         "text_tokens": len(tokens(answer)),
         "text_hedges": len(hedges(answer)),
         "text_absolutes": len(absolutes(answer)),
@@ -393,7 +385,7 @@ def _entity_facts(name: str, text: str, contexts: Sequence[Context]) -> dict[str
 
 def stitched(contexts: Sequence[Context]) -> dict[int, str]:
     """Text of each context joined with the next chunk of its document, where that is among the contexts."""
-    after = successors(contexts)
+    after = chunk_order(contexts)
     return {i: stitch(c.text, contexts[after[i]].text) for i, c in enumerate(contexts) if after[i] >= 0}
 
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from workbench.data.schema import SampleSet
 
 
-# ------------------------------------------------------------------------------
-# What judging did cost, who wrote the answers, and what the manifest says of both.
-
+# ---------------------------------------------------------------- who wrote the answers, and what judging did cost
 
 #: Where recordings name the model that wrote the answers, in this order.
 GENERATOR_KEYS = ("generator", "generator_model", "model", "model_name", "llm")
@@ -71,15 +69,11 @@ def tell_generator(judge: Any, name: str | None) -> list[str]:
     model = language_model(judge)
     if model is not None and hasattr(model, "know_generator"):
         model.know_generator(name)
-    return list(getattr(model, "warnings", [])) if _ready(model) else []
-
-
-def _ready(model: Any) -> bool:
     try:
         getattr(model, "check_ready", list)()
     except JudgeError:
-        return False
-    return True
+        return []
+    return list(getattr(model, "warnings", []))
 
 
 def spent_so_far(judge: Any) -> str:
@@ -96,15 +90,12 @@ class Actuals:
 
     def __init__(self, judge: Any) -> None:
         self._judge, self._model = judge, language_model(judge)
-        self._spent = self._figures()
-        self._saved = self._cascade()
+        self._spent, self._saved = self._figures()
 
-    def _figures(self) -> dict[str, Any]:
-        return {} if self._model is None else dict(self._model.spending.to_dict())
-
-    def _cascade(self) -> dict[str, Any]:
-        report = getattr(self._judge, "report", None)
-        return {} if report is None else dict(report())
+    def _figures(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Of the language model and of the cascade."""
+        spent = {} if self._model is None else dict(self._model.spending.to_dict())
+        return spent, dict(getattr(self._judge, "report", dict)())
 
     def record(self) -> dict[str, Any]:
         """Entries for the manifest; empty for a judge that asks no language model.
@@ -114,32 +105,27 @@ class Actuals:
         """
         if self._model is None:
             return {}
-        cascade = _cascade_since(self._saved, self._cascade())
-        return {
+        spent, cascade = self._figures()
+        before = self._spent
+        since = {
+            key: None if value is None or before[key] is None else value - before[key] for key, value in spent.items()
+        }
+        found = {
             "generator": getattr(getattr(self._model, "settings", None), "generator", None),
             "judge_warnings": list(getattr(self._model, "warnings", [])),
-            "spending": {key: _since(self._spent[key], value) for key, value in self._figures().items()},
-        } | ({"cascade": cascade} if cascade else {})
+            "spending": since,
+        }
+        if not cascade:
+            return found
+        # Counts as differences, rates anew; a rate of nothing is None.
+        counts = {key: value - self._saved[key] for key, value in cascade.items() if isinstance(value, int)}
+        rates = {key: value for key, value in cascade.items() if isinstance(value, float) and math.isfinite(value)}
+        share = counts["calls"] / counts["calls_full"] if counts["calls_full"] else None
+        differ = counts["n_disagreed"] / counts["n_compared"] if counts["n_compared"] else None
+        return found | {"cascade": {**rates, **counts, "share": share, "disagreement": differ}}
 
 
-def _since(before: float | None, after: float | None) -> float | None:
-    return None if before is None or after is None else after - before
-
-
-def _cascade_since(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Counts as differences, rates anew; a rate of nothing is None."""
-    if not after:
-        return {}
-    found = {key: value - before[key] for key, value in after.items() if isinstance(value, int)}
-    share = found["calls"] / found["calls_full"] if found["calls_full"] else None
-    disagreement = found["n_disagreed"] / found["n_compared"] if found["n_compared"] else None
-    others = {key: value for key, value in after.items() if key not in found and isinstance(value, float)}
-    rest = {key: value for key, value in others.items() if math.isfinite(value)}
-    return {**rest, **found, "share": share, "disagreement": disagreement}
-
-
-# ------------------------------------------------------------------------------
-
+# ---------------------------------------------------------------- the judge of a name
 
 #: How a judge is named, for messages and help.
 KNOWN = "offline, llm:MODEL, offline+llm:MODEL, nli:FOLDER or none"

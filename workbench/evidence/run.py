@@ -18,8 +18,7 @@ from workbench.errors import CancelledError, JudgeError, WorkbenchError
 from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.judge import Claim, Judge, ReverseQuestion, SampleEvidence, failed
 
-# ------------------------------------------------------------------------------
-# What a judge yielded, held against what :class:`SampleEvidence` promises, before it is kept or counted.
+# ---------------------------------------------------------------- what a judge yielded, before it is kept or counted
 #
 # A judge may be anyone's. Evidence of the wrong shape or outside its range must neither end a run nor become a score, so
 # such a sample is ``judge_error`` with the part that is wrong as its reason, and is asked for again in the next run.
@@ -29,6 +28,8 @@ from workbench.evidence.judge import Claim, Judge, ReverseQuestion, SampleEviden
 _SLACK = 1e-4
 
 _STATES = ("ok", "judge_error", "skipped")
+_GRIDS = ("entail", "contradict", "stitched_entail", "stitched_contradict")
+_PER_CONTEXT = ("relevance", "similarity", "relevant_sentences", "n_sentences")
 _SPAN = {"start", "end", "text", "kind", "support"}
 
 
@@ -47,9 +48,9 @@ def _faults(item: SampleEvidence, sample: Sample) -> Iterator[str]:
     if item.state not in _STATES:
         yield f"state {item.state!r} is none of {', '.join(_STATES)}"
     n, contexts = len(item.claims), len(sample.contexts or ())
-    for name in ("entail", "contradict", "stitched_entail", "stitched_contradict"):
+    for name in _GRIDS:
         yield from _array(name, getattr(item, name), (n, contexts))
-    for name in ("relevance", "similarity", "relevant_sentences", "n_sentences"):
+    for name in _PER_CONTEXT:
         yield from _array(name, getattr(item, name), (contexts,), unit=name == "relevance")
     yield from _array("spans", item.spans, (n, contexts, 2), unit=False)
     for name in ("declines", "residual", "relevancy", "answer_similarity"):
@@ -97,18 +98,11 @@ def _claim(claim: Claim, sample: Sample) -> Iterator[str]:
             yield from _unit("the support of a part", span["support"])
 
 
-# ------------------------------------------------------------------------------
-# One sample's evidence as JSON text and back: what the cache of judgements holds. Arrays are base64 of their bytes.
+# ---------------------------------------------------------------- one sample's evidence as JSON text and back
+#
+# This is what the cache of judgements holds. Arrays are base64 of their bytes.
 
-
-_ARRAYS = {
-    item.name: np.int32 if item.name == "spans" else np.float32
-    for item in dataclasses.fields(SampleEvidence)
-    if item.name in (
-        "entail", "contradict", "stitched_entail", "stitched_contradict", "spans", "relevance", "similarity",
-        "relevant_sentences", "n_sentences",
-    )
-}  # fmt: skip
+_ARRAYS = {"spans": np.int32, **dict.fromkeys((*_GRIDS, *_PER_CONTEXT), np.float32)}
 
 
 def to_text(evidence: SampleEvidence) -> str:
@@ -116,7 +110,9 @@ def to_text(evidence: SampleEvidence) -> str:
     fields = {item.name: getattr(evidence, item.name) for item in dataclasses.fields(evidence)}
     del fields["sample_id"]
     for name, kind in _ARRAYS.items():
-        fields[name] = None if fields[name] is None else _packed(np.asarray(fields[name], dtype=kind))
+        if fields[name] is not None:
+            array = np.ascontiguousarray(fields[name], dtype=kind)
+            fields[name] = [list(array.shape), base64.b64encode(array.tobytes()).decode("ascii")]
     fields["claims"] = [dataclasses.asdict(claim) for claim in evidence.claims]
     fields["questions"] = [dataclasses.asdict(question) for question in evidence.questions]
     return scrub(json.dumps(fields, ensure_ascii=False, default=float))
@@ -132,7 +128,9 @@ def from_text(text: str, sample_id: str) -> SampleEvidence:
     """
     fields = json.loads(text)
     for name, kind in _ARRAYS.items():
-        fields[name] = None if fields[name] is None else _unpacked(fields[name], kind)
+        if fields[name] is not None:
+            shape, data = fields[name]
+            fields[name] = np.frombuffer(base64.b64decode(data), dtype=kind).reshape(shape).copy()
     fields["claims"] = [Claim(**{**claim, "kinds": tuple(claim["kinds"])}) for claim in fields["claims"]]
     fields["questions"] = [ReverseQuestion(**question) for question in fields["questions"]]
     fields["conflicts"] = [(int(a), int(b), float(p)) for a, b, p in fields["conflicts"]]
@@ -140,17 +138,7 @@ def from_text(text: str, sample_id: str) -> SampleEvidence:
     return SampleEvidence(sample_id=sample_id, **fields)
 
 
-def _packed(array: np.ndarray) -> list[Any]:
-    return [list(array.shape), base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")]
-
-
-def _unpacked(packed: list[Any], kind: type) -> np.ndarray:
-    shape, data = packed
-    return np.frombuffer(base64.b64decode(data), dtype=kind).reshape(shape).copy()
-
-
-# ------------------------------------------------------------------------------
-
+# ---------------------------------------------------------------- examining samples
 
 NAMESPACE = "judgements"
 
@@ -197,8 +185,6 @@ def examine(
 ) -> Examined:
     """Evidence of every sample; samples of equal content are judged once.
 
-    Judge errors are not cached, so that the next run tries those samples again.
-
     Raises
     ------
     CancelledError
@@ -215,11 +201,12 @@ def examine(
     copies = {sample.sample_id: key for key, sample in pending.items()}
     done = n_cached
     for items in _groups(_yielded(judge, list(pending.values())), cancelled):
-        group = [checked(item, pending[copies[item.sample_id]]) for item in items if _asked_for(item, copies)]
-        fresh = {copies[item.sample_id]: to_text(item) for item in group}
+        group = {copies[item.sample_id]: item for item in items if _asked_for(item, copies)}
+        group = {key: checked(item, pending[key]) for key, item in group.items()}
+        fresh = {key: to_text(item) for key, item in group.items()}
         found.update(fresh)
-        good = {copies[item.sample_id]: fresh[copies[item.sample_id]] for item in group if _keepable(item)}
-        if cache is not None and good:
+        # Errors are not kept, so that the next run tries those samples again.
+        if cache is not None and (good := {key: fresh[key] for key, item in group.items() if _whole(item)}):
             cache.put_many(NAMESPACE, good)
         done = min(done + len(group), len(samples))
         report(done, len(samples), n_cached)
@@ -233,24 +220,20 @@ def examine(
     return Examined(evidence, n_cached, len(pending))
 
 
-def _keepable(item: SampleEvidence) -> bool:
+def _whole(item: SampleEvidence) -> bool:
     return item.state == "ok" and not any(state == "judge_error" for state, _ in item.missing.values())
 
 
 def _cached(keys: Sequence[str], cache: Cache | None) -> dict[str, str]:
-    if cache is None:
-        return {}
-    found = cache.get_many(NAMESPACE, list(dict.fromkeys(keys)))
-    return {key: text for key, text in found.items() if _readable(text)}
-
-
-def _readable(text: str) -> bool:
-    try:
-        from_text(text, "")
-    except (ValueError, KeyError, TypeError) as error:
-        _log.warning("a cached judgement cannot be read and is made anew: %s", error)
-        return False
-    return True
+    """What the cache has and this version can read."""
+    found = {} if cache is None else cache.get_many(NAMESPACE, list(dict.fromkeys(keys)))
+    for key, text in tuple(found.items()):
+        try:
+            from_text(text, "")
+        except (ValueError, KeyError, TypeError) as error:
+            _log.warning("a cached judgement cannot be read and is made anew: %s", error)
+            del found[key]
+    return found
 
 
 def _yielded(judge: Judge, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:

@@ -10,16 +10,20 @@ said in English; a key that English lacks is an error: a reader never meets a ba
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
+
+#: What holds of a language that does not say otherwise.
+_FACTS = {"spaced": True, "list_separator": ", ", "colon": ": ", "percent_sign": " %", "sentence_separator": " "}
 
 
 class Language:
@@ -45,7 +49,7 @@ class Language:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """``language.toml``: ``name``, ``spaced`` (words are parted by spaces), ``list_separator``, ``colon`` …"""
-        return {"name": self.code, "spaced": True, "list_separator": ", ", "colon": ": "} | self.table("language")
+        return _FACTS | {"name": self.code} | self.table("language")
 
     def table(self, name: str) -> dict[str, Any]:
         """The table ``<name>.toml`` of its folder; empty when it has none."""
@@ -58,6 +62,12 @@ class Language:
         """A file of its folder as text; None when there is none."""
         found = self.folder.joinpath(*path)
         return found.read_text(encoding="utf-8") if found.is_file() else None
+
+    @cached_property
+    def script(self) -> re.Pattern[str] | None:
+        """One character of a script of its own (``script`` in ``language.toml``: ranges of characters); None for Latin."""
+        ranges = self.facts.get("script")
+        return re.compile(f"[{ranges}]") if ranges else None
 
     def template(self, key: str) -> str | None:
         """The text ``<area>.<name…>`` with its gaps unfilled; None when this language does not have it."""
@@ -96,6 +106,23 @@ def language_of(code: str | None = None) -> Language:
     return _known.get(code or _current) or _known["en"]
 
 
+def words_of(table: str, *path: str) -> dict[str, tuple[str, ...]]:
+    """Lists of words by name, those of all languages together, English first: section ``path`` of their ``table``."""
+    return _words(languages(), table, path)
+
+
+@lru_cache(maxsize=64)
+def _words(known: tuple[Language, ...], table: str, path: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for language in known:
+        section = language.table(table)
+        for name in path:
+            section = section.get(name, {})
+        for name, words in section.items():
+            found[name] = (*found.get(name, ()), *words)
+    return found
+
+
 def add_language(code: str, folder: str | Path) -> Language:
     """Make a language of your own known: its folder has the same files as ``workbench/language/en``, each optional.
 
@@ -110,6 +137,24 @@ def add_language(code: str, folder: str | Path) -> Language:
         raise InputError(f"language {code!r} is in the package already; choose another code")
     _known[code] = Language(code, Path(folder))
     return _known[code]
+
+
+def pattern(table: str, template: str, flags: int = 0) -> re.Pattern[str]:
+    """``template`` as a regular expression in which ``«name»`` stands for the patterns of that name in any language's table.
+
+    A name that no language has stands for what never matches.
+    """
+    return _pattern(languages(), table, template, flags)
+
+
+@lru_cache(maxsize=256)
+def _pattern(known: tuple[Language, ...], table: str, template: str, flags: int) -> re.Pattern[str]:
+    def either(match: re.Match[str]) -> str:
+        entries = [language.table(table).get(match[1]) for language in known]
+        found = [entry for entry in entries if entry]
+        return "|".join(one for entry in found for one in ([entry] if isinstance(entry, str) else entry)) or "(?!)"
+
+    return re.compile(re.sub("«(\\w+)»", either, template), flags)
 
 
 # ------------------------------------------------------------------------------
@@ -190,3 +235,8 @@ def listed(parts: Iterable[object]) -> str:
 def labelled(name: object, value: object) -> str:
     """``name: value`` with the colon of the language in force."""
     return f"{name}{language_of().facts['colon']}{value}"
+
+
+def sentences(parts: Iterable[object]) -> str:
+    """Whole sentences one after the other; empty ones are left out."""
+    return str(language_of().facts["sentence_separator"]).join(str(part) for part in parts if part)

@@ -19,12 +19,14 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from workbench.data.files import write_text
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.causes import CAUSES, lacking
-from workbench.diagnosis.comparison import Comparison, p_text, points
+from workbench.diagnosis.causes import cause_names, lacking
+from workbench.diagnosis.comparison import Comparison
 from workbench.diagnosis.statistics import mean_interval
 from workbench.diagnosis.summary import summarise
 from workbench.errors import InputError
 from workbench.language import text as _t
+from workbench.language.numbers import interval as score_interval
+from workbench.language.numbers import p_value, points
 from workbench.reports.tables import Case, write_junit
 from workbench.scoring.metrics import chosen, definitions
 from workbench.scoring.thresholds import Thresholds
@@ -50,8 +52,8 @@ def _comparable(name: str, info: ValidationInfo) -> str:
 
 
 def _cause(name: str) -> str:
-    if name not in CAUSES:
-        raise InputError(f"unknown cause {name!r}; known are {', '.join(CAUSES)}")
+    if name not in cause_names():
+        raise InputError(f"unknown cause {name!r}; known are {', '.join(cause_names())}")
     return name
 
 
@@ -395,7 +397,7 @@ def _no_cause(evaluation: Any, cause: str) -> Check:
     """No sample has ``cause``; how many could have had it is said, and none is no tick."""
     causes, total = evaluation.causes, len(evaluation)
     rule = _t("gate.rule.no_cause", cause=cause_title(cause))
-    ids = tuple(map(str, evaluation.evidence.ids[causes.holds[:, CAUSES.index(cause)]].tolist()))
+    ids = tuple(map(str, evaluation.evidence.ids[causes.has(cause)].tolist()))
     lacks = lacking(causes, cause)
     n = sum(not names for names in lacks)
     if ids:
@@ -455,7 +457,7 @@ def _limit(
     end = interval.low if least else interval.high
     value = end if by == "interval" and np.isfinite(end) else mean
     good = value >= bound - 1e-12 if least else value <= bound + 1e-12
-    between = f" ({interval.low:.2f} – {interval.high:.2f})" if np.isfinite(interval.low) else ""
+    between = f" ({score_interval(interval.low, interval.high)})" if np.isfinite(interval.low) else ""
     message = _t(f"gate.found.{by}", value=f"{mean:.3f}", interval=between, n=len(own), total=int(keep.sum()))
     return Check(kind, rule, _state(good), message, value, bound, len(own))
 
@@ -525,7 +527,7 @@ def _regression(name: str, row: Any, wanted: Regression) -> Check:
     key = "significant" if significant else "too_far" if too_far else "worse_noise" if worse else "not_worse"
     unit: Callable[[float], str] = points if name == PASSED else lambda value: f"{value:+.3f}".replace("-", "−")
     message = _t(f"gate.found.{key}", delta=unit(row["delta"]), low=unit(row["low"]), high=unit(row["high"]),
-                 p=p_text(row["p_adjusted"]), n=n, limit=f"{wanted.max_drop or 0:g}",
+                 p=p_value(row["p_adjusted"]), n=n, limit=f"{wanted.max_drop or 0:g}",
                  before=f"{row['before']:.3f}", after=f"{row['after']:.3f}")  # fmt: skip
     return Check("regression", rule, _state(not (significant or too_far)), message, float(row["delta"]),
                  -(wanted.max_drop or 0.0), n)  # fmt: skip

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -24,7 +24,7 @@ from markupsafe import Markup
 from workbench.data.files import HIDDEN, write_bytes, write_text
 from workbench.language import has_text, labelled, listed, speaking
 from workbench.language import text as _t
-from workbench.reports.content import Action, Breakdown, CauseBlock, Changes, Example, Measure, Moved, Report, Stretch
+from workbench.reports.content import Action, Breakdown, Changes, Example, Report, Stretch
 from workbench.views import wording
 from workbench.views.filtering import Filter
 from workbench.views.html import Mark, clean, h, join, marked, picture, safe
@@ -244,11 +244,34 @@ def write_markdown(report: Report, target: Path) -> Path:
 def markdown(report: Report, places: dict[str, str]) -> str:
     """The text; ``places``: name of a picture → its address from here."""
     with speaking(report.language):
-        parts = [
-            _top(report), _quality(report), _broken(report, places), _where(report, places), _changes(report.changes),
-            _findings(report, places), _next(report), _measured(report), _metrics(report.measures), _failing(report),
-        ]  # fmt: skip
-        return without_keys("\n\n".join(line for part in parts for line in part if line) + "\n")
+        text = _markdown_environment().get_template("report.md.j2").render(r=report, places=places)
+    text = re.sub(r"(?<=\|)\n\n+(?=\|)", "\n", text)  # the rows of a table stand together
+    return without_keys(re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
+
+
+@cache
+def _markdown_environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("workbench.reports", "templates"), autoescape=True,
+        finalize=lambda value: value if isinstance(value, Markup) else Markup(md(value)),
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    own = {name: _raw(getattr(wording, name)) for name in ("score", "interval", "percent", "rate_interval", "count", "chance")}
+    spoken = {f.__name__: _raw(f) for f in (
+        nothing, failing_intro, touches, causes_intro, changes_counts, coverage, number_line,
+    )}  # fmt: skip
+    environment.globals.update(
+        spoken, t=_raw(_t), w=SimpleNamespace(**own), raw=Markup, br=Markup("  "), own_table=own_table, values=values,
+        filter_words=filter_words, labelled=lambda name, value: Markup(labelled(_as_md(name), _as_md(value))),
+        head=_md_head, wrong=_md_wrong, ids=_md_ids, cell=_md_cell, code=_md_code,
+        ROWS=ROWS, TABLE=TABLE, EXAMPLE=EXAMPLE,
+    )  # fmt: skip
+    return environment
+
+
+def _raw(function: Callable[..., str]) -> Callable[..., Markup]:
+    """What ``function`` says is Markdown already: words and numbers of our own."""
+    return lambda *args, **values: Markup(function(*args, **values))
 
 
 def md(value: Any) -> str:
@@ -261,120 +284,16 @@ def md(value: Any) -> str:
     return f"<bdi>{escaped}</bdi>" if _DIRECTION.search(escaped) else escaped
 
 
-# ---------------------------------------------------------------- pieces
+def _as_md(value: Any) -> str:
+    return value if isinstance(value, Markup) else md(value)
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """A table of cells that are Markdown already; columns of ``right`` are numbers."""
-    rule = ["---:" if at in right else "---" for at in range(len(heads))]
-    return "\n".join("| " + " | ".join(line) + " |" for line in [heads, rule, *rows])
+def _md_head(text: str, limit: int = APPENDIX) -> Markup:
+    """The beginning of a text, and what was cut."""
+    return Markup(" ".join(md(part) for part in head(text, limit) if part))
 
 
-def _heading(number: int, key: str) -> str:
-    return f"## {number} {_t(f'report.section.{key}')}"
-
-
-
-
-def _top(report: Report) -> list[str]:
-    quoted = "\n>\n".join(f"> {'**' if at == 0 else ''}{md(s)}{'**' if at == 0 else ''}" for at, s in
-                          enumerate(report.verdict))  # fmt: skip
-    steps = "\n".join(f"{at}. {_step(action)}" for at, action in enumerate(report.actions, 1))
-    label = f"**{_t('report.section.next_short')}**" if steps else ""
-    return [f"# {md(report.title)}", md(report.subtitle), quoted, label, steps]
-
-
-def _step(action: Action) -> str:
-    return f"**{'⚠ ' if action.red_line else ''}{md(action.title)}** · {touches(action)} · {md(action.advice[0])}"
-
-
-def _states(measure: Measure) -> str:
-    return " · ".join(f"{_t(f'report.quality.{s}')} {wording.count(n)}" for s, n in measure.states.items()) or "–"
-
-
-def _target(measure: Measure) -> str:
-    if measure.meets_target is None:
-        return wording.score(measure.target)
-    told = f"{wording.score(measure.target)} {'✓' if measure.meets_target else '✗'}"
-    if measure.attainable < measure.target:
-        told += f" ({_t('report.quality.attainable', value=wording.score(measure.attainable))})"
-    return told
-
-
-def _quality(report: Report) -> list[str]:
-    shown = [measure for measure in report.measures if measure.shown]
-    name = _t("report.quality.metric")
-    tail = [_t(f"report.quality.{key}") for key in ("target", "n", "states")]
-    if report.changes is None:
-        heads = [name, *(_t(f"report.quality.{key}") for key in ("mean", "interval")), *tail]
-        rows = [[md(m.title), wording.score(m.mean), wording.interval(m.low, m.high) or "–", *_tail(m)] for m in shown]
-        return [_heading(1, "quality"), _t("report.quality.intro"), _table(heads, rows, (1, 4)), _ladder(report)]
-    heads = [name, *(_t(f"report.quality.{key}") for key in ("before", "after", "difference", "pairs")), *tail]
-    rows = [[md(m.title), wording.score(m.before), wording.score(m.after), _delta(m), wording.count(m.n_pairs), *_tail(m)]
-            for m in shown]  # fmt: skip
-    note = _t("report.quality.significant")
-    return [_heading(1, "quality"), _t("report.quality.intro"), _table(heads, rows, (1, 2, 3, 4, 6)), note, _ladder(report)]
-
-
-def _tail(measure: Measure) -> list[str]:
-    return [_target(measure), _of(measure.n_ok, measure.n_total), _states(measure)]
-
-
-def _delta(measure: Measure) -> str:
-    told = wording.score(measure.delta, signed=True)
-    bold = measure.p is not None and measure.p < 0.05
-    return f"{f'**{told}**' if bold else told} {wording.interval(measure.delta_low, measure.delta_high, signed=True)}".strip()
-
-
-def _ladder(report: Report) -> str:
-    if not report.ladder:
-        return ""
-    steps = [f"{s.title} **{wording.percent(s.rate)}** ({wording.rate_interval(s.low, s.high)})" for s in report.ladder]
-    return _t("report.ladder.intro", n=wording.count(report.ladder[0].n)) + " " + " · ".join(steps)
-
-
-def _broken(report: Report, places: dict[str, str]) -> list[str]:
-    if not report.causes:
-        return [_heading(2, "broken"), nothing(report, "broken")]
-    heads = [_t(f"report.broken.{key}") for key in ("cause", "layer", "n")]
-    rows = [[md(c.title), md(c.layer_title), _share(c)] for c in report.causes]
-    lines = [_heading(2, "broken"), causes_intro(report), _picture(places, "causes", _t("report.section.broken"))]
-    return [*lines, _table(heads, rows), *(line for cause in report.causes for line in _cause(cause))]
-
-
-def _share(c: CauseBlock) -> str:
-    return _t("report.broken.share", n=wording.count(c.n), total=wording.count(c.n_total),
-              rate=wording.percent(c.n / c.n_total), interval=wording.rate_interval(c.low, c.high))  # fmt: skip
-
-
-def _picture(places: dict[str, str], name: str, caption: str) -> str:
-    return f"![{md(caption)}]({places[name]})" if name in places else ""
-
-
-def _cause(cause: CauseBlock) -> list[str]:
-    return [
-        f"### {md(cause.title)} ({_of(cause.n, cause.n_total)})",
-        " · ".join(f"{md(name)} {n}" for name, n in cause.sub_causes.items()),
-        f"**{_t('report.broken.fix')}** {md(cause.advice)}",
-        *(_example(example) for example in cause.examples),
-    ]
-
-
-def _example(example: Example) -> str:
-    answer = _t("report.broken.no_answer") if example.answer is None else _marked(example)
-    told = {"question": _cut(example.question), "answer": answer,
-            "expected": _cut(example.expected) or _t("report.broken.no_expectation"),
-            "why": md(example.evidence)}  # fmt: skip
-    lines = [f"**{_t(f'report.broken.{name}')}** {text}" for name, text in told.items()]
-    return "> " + "  \n> ".join([md(example.sample_id), *lines])
-
-
-def _cut(text: str, limit: int = EXAMPLE) -> str:
-    shown, note = head(text, limit)
-    return f"{md(shown)} {md(note)}".strip() if note else md(shown)
-
-
-def _marked(example: Example) -> str:
+def _md_wrong(example: Example) -> Markup:
     """The answer with ✗ and bold type on what is wrong."""
     shown, wrong, note = around(str(example.answer), example.wrong)
     parts, at = [], 0
@@ -383,149 +302,28 @@ def _marked(example: Example) -> str:
             continue
         parts += [md(shown[at : stretch.start]), f"**✗ {md(shown[stretch.start : stretch.end])}**"]
         at = stretch.end
-    return " ".join(part for part in [*parts, md(shown[at:]), md(note) if note else ""] if part)
+    return Markup(" ".join(part for part in [*parts, md(shown[at:]), md(note) if note else ""] if part))
 
 
-def _where(report: Report, places: dict[str, str]) -> list[str]:
-    lines = [_heading(3, "where")]
-    for part in report.places:
-        lines += [f"### {md(part.title)}", _picture(places, f"where-{part.name}", part.title), _slices(part), md(part.reason)]
-    return lines if report.places else [*lines, _t("report.where.none")]
-
-
-def _slices(part: Breakdown) -> str:
-    if not part.rows:
-        return ""
-    worst = part.name == "worst"
-    last = ("lift", "q") if worst else ("causes",)
-    heads = ["", *(_t(f"report.where.{key}") for key in ("failing", "rate", *last))]
-    rows = [[md(s.value), _of(s.n_failing, s.n), f"{wording.percent(s.rate)} ({wording.rate_interval(s.low, s.high)})",
-             *([wording.score(s.lift), wording.chance(s.q_value)] if worst else [md(s.causes)])]
-            for s in part.rows]  # fmt: skip
-    return _table(heads, rows, (1,))
-
-
-def _changes(changes: Changes | None) -> list[str]:
-    if changes is None:
-        return [_heading(4, "changes"), _t("report.changes.none")]
-    heads = [_t(f"report.changes.{key}") for key in ("before", "after", "n", "sample")]
-    flows = [[md(f.cause_before), md(f.cause_after), _of(f.n, changes.n_pairs), _ids(f.sample_ids, 8)]
-             for f in changes.flows if f.moved]  # fmt: skip
-    moved = [("flipped", changes.flipped), ("same_answer", changes.same_answer), ("noise", changes.noise)]
-    return [
-        _heading(4, "changes"), *(f"**{md(line)}**" for line in changes.warnings), changes_counts(changes),
-        *map(md, changes.notes), f"### {_t('report.changes.flow')}", _table(heads, flows, (2,)),
-        *(line for key, rows in moved if rows for line in (f"### {_t(f'report.changes.{key}')} ({len(rows)})", _moved(rows))),
-    ]  # fmt: skip
-
-
-def _moved(rows: Sequence[Moved]) -> str:
-    heads = [_t(f"report.changes.{key}") for key in ("sample", "change", "before", "after")]
-    return _table(heads, [[md(row.sample_id), _t(f"report.changes.{row.change}") if row.change else "–",
-                           md(row.cause_before), md(row.cause_after)] for row in rows[:ROWS]])  # fmt: skip
-
-
-def _ids(sample_ids: Sequence[str], limit: int = IDS) -> str:
+def _md_ids(sample_ids: Sequence[str], limit: int = IDS) -> Markup:
     more = len(sample_ids) - limit
     rest = [_t("report.findings.more_ids", n=f"{more:,}")] if more > 0 else []
-    return ", ".join([*map(md, sample_ids[:limit]), *rest])
+    return Markup(", ".join([*map(md, sample_ids[:limit]), *rest]))
 
 
-def _findings(report: Report, places: dict[str, str]) -> list[str]:
-    if not report.findings:
-        return [_heading(5, "findings"), _t("report.findings.none")]
-    parts = [line for at, item in enumerate(report.findings, 1) for line in _finding(at, item, places)]
-    return [_heading(5, "findings"), *parts]
+def _md_cell(value: Any) -> Markup:
+    if isinstance(value, float) or value is None:
+        return Markup(wording.score(value))
+    return _md_head(", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value), 160)
 
 
-def _finding(at: int, finding: Finding, places: dict[str, str]) -> list[str]:
-    gone = finding.figure is not None and f"finding-{at}" not in places
-    return [
-        f"### {at}. {md(finding.title)}", f"**{md(number_line(finding))}**", _cut(finding.note, 3000),
-        _t("report.findings.no_picture") if gone else _picture(places, f"finding-{at}", finding.title),
-        _own_table(finding), _facts(finding), _code(finding.snippet),
-    ]  # fmt: skip
-
-
-def _own_table(finding: Finding) -> str:
-    heads, own = own_table(finding)
-    if not own:
-        return ""
-    rows = [[_value(value) for value in row] for row in own[:TABLE]]
-    table = _table([md(name) for name in heads], rows)
-    if finding.n <= TABLE:
-        return table
-    return f"{table}\n\n{_t('report.findings.more_rows', shown=len(rows), total=wording.count(finding.n))}"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, float):
-        return wording.score(value)
-    if value is None:
-        return "–"
-    return _cut(", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value), 160)
-
-
-def _facts(finding: Finding) -> str:
-    facts = [("ids", _ids(finding.sample_ids))] if finding.sample_ids else []
-    facts += [("filter", md(filter_words(finding))), ("thresholds", md(values(finding.thresholds))),
-              ("runs", _ids(finding.runs)), ("made", md(finding.created))]  # fmt: skip
-    return "\n".join("- " + labelled(_t(f"report.findings.{name}"), value) for name, value in facts)
-
-
-def _code(snippet: str) -> str:
+def _md_code(snippet: str) -> Markup:
     """A fenced block whose fence the snippet cannot close."""
     if not snippet:
-        return ""
+        return Markup("")
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", snippet)), default=0))
-    head = labelled(_t("report.findings.reproduce"), "").strip()
-    return f"{head}\n\n{fence}python\n{_DIRECTION.sub('', clean(snippet))}\n{fence}"
-
-
-def _next(report: Report) -> list[str]:
-    if not report.actions:
-        return [_heading(6, "next"), nothing(report, "next")]
-    parts = []
-    for at, action in enumerate(report.actions, 1):
-        red = f" · ⚠ {_t('report.next.red_line')}" if action.red_line else ""
-        causes = " · ".join(f"{md(name)} {n}" for name, n in action.causes)
-        head = f"### {at}. {labelled(md(action.title), touches(action))}{red}"
-        parts += [head, causes, "\n".join(f"- {md(a)}" for a in action.advice)]
-    return [_heading(6, "next"), *parts, coverage(report)]
-
-
-def _measured(report: Report) -> list[str]:
-    own = report.measured
-    facts = "\n".join("- " + labelled(md(name), md(value)) for name, value in own.facts)
-    heads = [_t(f"report.measured.{key}") for key in ("lacking", "samples", "unlocks")]
-    lacking = [[md(what), _of(n, own.n_total), md(unlocks)] for what, n, unlocks in own.unchecked]
-    trust = _table([md(name) for name in own.trust_table[0]], [[md(v) for v in row] for row in own.trust_table[1:]]) if (
-        own.trust_table) else ""  # fmt: skip
-    whole = _t("report.measured.all_checked") if not own.unchecked and not own.notes else ""
-    return [
-        _heading(7, "measured"), facts, f"### {_t('report.measured.trust')}", *map(md, own.trust), trust,
-        f"### {_t('report.measured.unchecked')}", _table(heads, lacking, (1,)) if lacking else whole, *map(md, own.notes),
-    ]  # fmt: skip
-
-
-def _metrics(measures: Sequence[Measure]) -> list[str]:
-    heads = [_t(f"report.quality.{key}") for key in ("metric", "mean", "interval", "bounds", "n", "states", "method")]
-    rows = [[md(m.title), wording.score(m.mean), wording.interval(m.low, m.high) or "–",
-             wording.interval(m.low_bound, m.high_bound) or "–", _of(m.n_ok, m.n_total), _states(m), md(m.method)]
-            for m in measures]  # fmt: skip
-    return [f"## {_t('report.section.all_metrics')}", _table(heads, rows, (1, 4)), _t("report.quality.bounds_note")]
-
-
-def _failing(report: Report) -> list[str]:
-    title = f"## {_t('report.section.failing')}"
-    if not report.failing:
-        return [title, nothing(report, "broken")]
-    heads = [_t(f"report.failing.{key}") for key in ("sample", "cause", "question", "answer", "evidence", "mine")]
-    rows = [[md(f.sample_id), md(f.cause_title), _cut(f.question, APPENDIX),
-             _cut(f.answer, APPENDIX) if f.answer is not None else _t("report.broken.no_answer"),
-             _cut(f.evidence, APPENDIX), " ".join(filter(None, [f.verdict, _cut(f.note, APPENDIX)]))]
-            for f in report.failing[:ROWS]]  # fmt: skip
-    return [title, failing_intro(report, ROWS), _table(heads, rows)]
+    title = labelled(_t("report.findings.reproduce"), "").strip()
+    return Markup(f"{title}\n\n{fence}python\n{_DIRECTION.sub('', clean(snippet))}\n{fence}")
 
 
 # ------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
-"""Section 2 and the appendix: what is broken, with real samples, the wrong sentence in them, and the fix."""
+"""The content of a report, gathered section by section; :func:`build_report` puts them together."""
 
 from __future__ import annotations
 
 import datetime
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,10 +14,9 @@ from workbench.data.files import redacted
 from workbench.data.schema import alternatives, none_if_missing
 from workbench.data.text.words import language
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.causes import CAUSES, LAYERS
+from workbench.diagnosis.causes import LAYERS, advice, cause_names, rule_of, rules
 from workbench.diagnosis.causes import layer as layer_of
 from workbench.diagnosis.comparison import CHANGES, Comparison
-from workbench.diagnosis.explain import advice
 from workbench.diagnosis.hallucinations import clean_bound
 from workbench.diagnosis.queries import Dimensions, grouped, outcomes, value_title
 from workbench.diagnosis.slices import worst_slices
@@ -40,6 +40,7 @@ from workbench.reports.content import (
     Step,
     Stretch,
 )
+from workbench.scoring.metrics import HEADLINE, definition
 from workbench.scoring.thresholds import Thresholds
 from workbench.views import wording
 from workbench.views.session import Finding
@@ -91,11 +92,10 @@ def _today() -> datetime.date:
 
 
 def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) -> Material:
-
-    comparison = None if baseline is None else compared(baseline, evaluation)
+    comparison = None if baseline is None else Comparison(baseline, evaluation)
     failures = evaluation.failures()
     # What a service said when it failed may hold the key that it was called with.
-    silent = failures["primary_cause"].eq("no_answer").to_numpy(dtype=bool)
+    silent = [bool((rule := rule_of(cause)) and rule.quotes_service) for cause in failures["primary_cause"]]
     failures["evidence"] = [redacted(t) if s else t for t, s in zip(failures["evidence"], silent, strict=True)]
     return Material(
         evaluation, baseline, failures, evaluation.samples.frame, evaluation.summary(), comparison, annotations
@@ -103,7 +103,6 @@ def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) ->
 
 
 def _gather(material: Material, findings: tuple[Finding, ...], date: datetime.date) -> Report:
-
     table = measures(material)
     changed = changes(material)
     steps = actions(material)
@@ -147,12 +146,353 @@ def _month(date: datetime.date) -> str:
 
 
 # ------------------------------------------------------------------------------
+# The box on top: a reader who stops after it knows the verdict.
+
+
+#: Up to so many samples that broke are named.
+NAMED = 5
+
+
+def verdict(material: Material, measures: Sequence[Measure], changed: Changes | None) -> tuple[str, ...]:
+    """Up to five sentences: how many are right, what changed, where the failures are, red lines, targets."""
+    right = next((item for item in measures if item.metric == HEADLINE and item.n_ok), None)
+    return tuple(
+        sentence
+        for sentence in (
+            _right(material, right), _changed(changed), _layers(material), _leaks(material, measures),
+            _verdict_targets(measures),
+        )
+        if sentence
+    )  # fmt: skip
+
+
+def _right(material: Material, right: Measure | None) -> str:
+    if right is None:
+        return _t("report.verdict.unknown", n_failing=wording.count(len(material.failing)), n=wording.count(material.n))
+    if right.delta is not None and right.n_pairs:
+        real = not wording.missing(right.p) and right.p < 0.05  # type: ignore[operator]
+        interval = "" if wording.missing(right.delta_low) else _t(
+            "report.verdict.points_interval", low=wording.points(right.delta_low), high=wording.points(right.delta_high)
+        )  # fmt: skip
+        kind = "same" if right.delta == 0 else "real" if real else "noise"
+        return _t(
+            f"report.verdict.against_{kind}", before=wording.percent(right.before), after=wording.percent(right.after),
+            delta=wording.points(right.delta), interval=interval, n=wording.count(right.n_pairs),
+        )  # fmt: skip
+    return _t(
+        "report.verdict.right", right=wording.count(round(right.mean * right.n_ok)), n=wording.count(right.n_ok),
+        rate=wording.percent(right.mean), interval=wording.rate_interval(right.low, right.high),
+    )  # fmt: skip
+
+
+def _changed(changed: Changes | None) -> str:
+    if changed is None:
+        return ""
+    fixed, broken = changed.counts.get("fixed", 0), changed.counts.get("broken", 0)
+    ids = [item.sample_id for item in (*changed.flipped, *changed.same_answer) if item.change == "broken"]
+    named = _t("report.verdict.which", ids=listed(ids)) if 0 < len(ids) <= NAMED else ""
+    return _t("report.verdict.flips", fixed=wording.count(fixed), broken=wording.count(broken),
+              n=wording.count(changed.n_pairs), which=named)  # fmt: skip
+
+
+def _layers(material: Material) -> str:
+    """The layer that most failures belong to, with its commonest causes, and the next one."""
+    primary = Counter(material.failing["primary_cause"].tolist())
+    if not primary:
+        return _t("report.verdict.all_pass", n=wording.count(material.n))
+    layers = Counter[str]()
+    for cause, n in primary.items():
+        layers[layer_of(cause)] += n
+    ranked = sorted(layers.items(), key=lambda item: (-item[1], LAYERS.index(item[0])))
+    shown = [f"{_t(f'report.layer.{layer}')} {n}" for layer, n in ranked[:3]]
+    commonest = [f"{cause_title(cause)} {n}" for cause, n in primary.most_common(2)]
+    return _t("report.verdict.layers", n_failing=wording.count(len(material.failing)), n=wording.count(material.n),
+              layers=listed(shown), causes=listed(commonest))  # fmt: skip
+
+
+def _leaks(material: Material, measures: Sequence[Measure]) -> str:
+    n = int((material.failing["primary_cause"] == "permission_leak").sum())
+    if n:
+        return _t("report.verdict.leaks", n=wording.count(n), total=wording.count(material.n))
+    checked = next((item.n_ok for item in measures if item.metric == "leaks"), 0)
+    return _t("report.verdict.no_leak", n=wording.count(checked), bound=f"{clean_bound(checked):.1%}") if checked else ""
+
+
+def _verdict_targets(measures: Sequence[Measure]) -> str:
+    judged = [item for item in measures if item.meets_target is not None]
+    if not judged:
+        return ""
+    missed = [item.title for item in judged if not item.meets_target]
+    key = "missed" if missed else "met"
+    return _t(f"report.verdict.targets_{key}", met=len(judged) - len(missed), n=len(judged), missed=listed(missed))
+
+
+# ------------------------------------------------------------------------------
+# Section 1: how good is it? Metrics with intervals, targets and states, and what better retrieval would bring.
+
+
+STATES = ("not_applicable", "undefined", "error", "skipped")
+
+
+def measures(material: Material) -> tuple[Measure, ...]:
+    """Every metric of the evaluation: those of the first table in its order, then the rest."""
+    tests = _tests(material)
+    rows = [_measure(str(name), row, tests.get(str(name))) for name, row in material.summary.iterrows()]
+    return tuple(sorted(rows, key=lambda measure: (not measure.shown, _place(measure))))
+
+
+def _place(measure: Measure) -> int:
+    return _first(measure.metric) or sys.maxsize
+
+
+def _first(metric: str) -> int:
+    """The place of a metric in the first table; 0: it has none."""
+    known = definition(metric)
+    return known.in_report if known else 0
+
+
+def _measure(name: str, row: Any, test: Any) -> Measure:
+    has_target = row["target"] == row["target"]
+    shown = has_target or (_first(name) and row["n_ok"] > 0)
+    return Measure(
+        name, metric_title(name), metric_reading(name), float(row["mean"]), float(row["low"]), float(row["high"]),
+        int(row["n_ok"]), int(row["n_total"]), {state: int(row[f"n_{state}"]) for state in STATES if row[f"n_{state}"]},
+        float(row["low_bound"]), float(row["high_bound"]), float(row["target"]), float(row["attainable"]),
+        None if row["meets_target"] is None else bool(row["meets_target"]), str(row["method"]), bool(shown),
+        **_difference(name, test),
+    )  # fmt: skip
+
+
+def _difference(name: str, test: Any) -> dict[str, Any]:
+    """The paired comparison of one metric; nothing without a baseline or without a pair."""
+    if test is None or not test["n_pairs"]:
+        return {}
+    # The headline is the question asked and stands alone; the others are corrected for how many were looked at.
+    chance = float(test["p_value" if name == HEADLINE else "p_adjusted"])
+    return {
+        "before": float(test["before"]), "after": float(test["after"]), "delta": float(test["delta"]),
+        "delta_low": float(test["low"]), "delta_high": float(test["high"]), "p": chance, "n_pairs": int(test["n_pairs"]),
+    }  # fmt: skip
+
+
+def _tests(material: Material) -> dict[str, Any]:
+    if material.comparison is None:
+        return {}
+    frame: pd.DataFrame = material.comparison.tests()
+    named = frame.set_index("metric") if "metric" in frame.columns else frame
+    return {str(name): row for name, row in named.iterrows()}
+
+
+def ladder(material: Material) -> tuple[Step, ...]:
+    """What is right now, what the retrieved evidence allows, the estimate for perfect retrieval; empty without n."""
+    from workbench.diagnosis.summary import oracle_ladder
+
+    view = getattr(material.evaluation, "view", None)
+    if view is None:
+        return ()
+    return tuple(
+        Step(str(name), _t(f"report.ladder.{name}"), float(row["rate"]), float(row["low"]), float(row["high"]), int(row["n"]))
+        for name, row in oracle_ladder(view).iterrows()
+        if row["n"]
+    )
+
+
+# ------------------------------------------------------------------------------
+# Section 2 and the appendix: what is broken, with real samples, the wrong sentence in them, and the fix.
+
+
+#: Real samples shown for each cause.
+EXAMPLES = 2
+_SERIOUS = ("medium", "high")
+
+
+def causes(material: Material) -> tuple[CauseBlock, ...]:
+    """The primary causes of failing samples, the most frequent first; red lines and ties in the order of the chain."""
+    failing = material.failing
+    primary = Counter(failing["primary_cause"].tolist())
+    among = Counter(cause for row in failing["causes"] for cause in set(row))
+    order = sorted(primary, key=lambda cause: (-primary[cause], cause_names().index(cause)))
+    wrong = _Wrong(material)
+    return tuple(_block(material, cause, primary[cause], among[cause], wrong) for cause in order)
+
+
+def _block(material: Material, cause: str, n: int, n_any: int, wrong: _Wrong) -> CauseBlock:
+    rows = material.failing[material.failing["primary_cause"] == cause]
+    interval = wilson(n, material.n)
+    subs = Counter(cause_title(sub) for sub in rows["sub_cause"] if none_if_missing(sub) is not None)
+    layer = layer_of(cause)
+    return CauseBlock(
+        cause, cause_title(cause), layer, _t(f"report.layer.{layer}"), n, max(n, n_any), material.n, interval.low,
+        interval.high, dict(subs.most_common()), str(rows["advice"].iloc[0]),
+        tuple(_example(material, str(name), row, wrong) for name, row in _chosen(material, rows)),
+    )  # fmt: skip
+
+
+def _chosen(material: Material, rows: pd.DataFrame) -> list[tuple[Any, Any]]:
+    """The surest sample of a cause, and the next one, in another language where there is one."""
+    ranked = list(rows.sort_values("confidence", ascending=False, kind="stable").iterrows())
+    first, rest = ranked[:1], ranked[1:]
+    if not first or not rest:
+        return first
+    spoken = _language(material, first[0][0])
+    return [*first, next((item for item in rest if _language(material, item[0]) != spoken), rest[0])]
+
+
+def _language(material: Material, sample_id: Any) -> str:
+    return language(str(material.samples.at[sample_id, "question"])[:300])
+
+
+def _example(material: Material, sample_id: str, row: Any, wrong: _Wrong) -> Example:
+    answer = none_if_missing(material.samples.at[sample_id, "answer"])
+    return Example(
+        sample_id,
+        str(material.samples.at[sample_id, "question"]),
+        None if answer is None else str(answer),
+        wrong.stretches(sample_id, str(answer or ""), row),
+        expected(material.samples.loc[sample_id]),
+        str(row["evidence"]),
+        float(row["confidence"]),
+    )
+
+
+def expected(sample: Any) -> str:
+    """What a sample should have said: its reference, else its key points, else that it should have been declined."""
+    if sample.get("expect_refusal") is True:
+        return _t("report.broken.decline")
+    reference = none_if_missing(sample.get("reference"))
+    if reference is not None:
+        return str(reference)
+    points = sample.get("must_include")
+    if not isinstance(points, (list, tuple)):
+        return ""
+    return "; ".join(" / ".join(alternatives(point)) for point in points)
+
+
+class _Wrong:
+    """Which stretches of an answer are wrong, from the verdicts on its claims."""
+
+    def __init__(self, material: Material) -> None:
+        claims = material.evaluation.claims()
+        own = claims[(claims["side"] == "answer").to_numpy(dtype=bool)]
+        self._claims: dict[str, list[Any]] = {}
+        for claim in own.itertuples():
+            self._claims.setdefault(str(claim.sample_id), []).append(claim)
+
+    def stretches(self, sample_id: str, answer: str, row: Any) -> tuple[Stretch, ...]:
+        """Contradicted and unsupported claims, the one that the evidence quotes, or the whole answer."""
+        cause, evidence = str(row["primary_cause"]), str(row["evidence"])
+        rule = rule_of(cause)
+        marks = rule.marks if rule else "claims"
+        if marks == "answer" and answer:
+            return (Stretch(0, len(answer), "contradicted"),)
+        found = [
+            Stretch(int(claim.start), int(claim.end), kind)
+            for claim in self._claims.get(sample_id, [])
+            if claim.start == claim.start and (kind := _fault(claim, evidence))
+        ]
+        return tuple(found) or _marks(answer, evidence if marks == "citations" else "")
+
+
+def _fault(claim: Any, evidence: str) -> str:
+    """The kind of fault of a claim; empty for none."""
+    if claim.verdict == "contradicted":
+        return "contradicted"
+    if claim.verdict == "not_mentioned" and claim.severity in _SERIOUS:
+        return "not_mentioned"
+    words = " ".join(str(claim.text).split())[:119]
+    return "contradicted" if f"“{words}" in evidence else ""
+
+
+def _marks(answer: str, evidence: str) -> tuple[Stretch, ...]:
+    """Citation marks of the answer that the evidence names."""
+    named = [word for word in evidence.split() if word[:1] in "[【" and word in answer]
+    return tuple(Stretch(answer.index(word), answer.index(word) + len(word), "contradicted") for word in named[:1])
+
+
+def failing_rows(material: Material) -> tuple[Failing, ...]:
+    """Every failing sample, in the order of the causes and then of the data."""
+    places = {cause: at for at, cause in enumerate(cause_names())}
+    failing = material.failing
+    own = material.samples.loc[failing.index, ["question", "answer"]]
+    names = ("primary_cause", "sub_cause", "confidence", "evidence", "advice")
+    columns = [own["question"].tolist(), own["answer"].tolist(), *(failing[name].tolist() for name in names)]
+    found = [_failing(material, str(row[0]), row[1:]) for row in zip(failing.index, *columns, strict=True)]
+    return tuple(sorted(found, key=lambda item: places.get(item.cause, len(places))))
+
+
+def _failing(material: Material, sample_id: str, row: tuple[Any, ...]) -> Failing:
+    question, said, cause, sub_cause, confidence, evidence, advice = row
+    own = material.annotations.get(sample_id)
+    answer, sub = none_if_missing(said), none_if_missing(sub_cause)
+    return Failing(
+        sample_id, str(question), None if answer is None else str(answer), str(cause), cause_title(cause),
+        None if sub is None else cause_title(sub), float(confidence), str(evidence), str(advice),
+        verdict_title(own.verdict) if own is not None and own.verdict else "", own.note if own is not None else "",
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------
+# Section 3: where the failures are. Query types, case types, languages, and the worst slices.
+
+
+#: Fewest samples of a part that stands by itself.
+MIN_N = 5
+#: Slices, and parts of one dimension, shown.
+WORST, PARTS = 6, 15
+#: Causes named beside a part.
+CAUSES_SHOWN = 4
+DIMENSIONS = ("query_type", "case_type", "language")
+
+
+def places(material: Material) -> tuple[Breakdown, ...]:
+    """One table for each dimension that parts the samples, and the worst slices."""
+    dimensions, found = Dimensions(material.evaluation), outcomes(material.evaluation)
+    tables = [_breakdown(dimensions, found, by) for by in DIMENSIONS]
+    return (*(table for table in tables if table is not None), _worst(material))
+
+
+def _breakdown(dimensions: Dimensions, found: Any, by: str) -> Breakdown | None:
+    """One dimension; None where all samples are of one kind."""
+    if len(dimensions[by].values) < 2 or not found.tested.any():
+        return None
+    frame = grouped(dimensions, found, by, MIN_N)[0]
+    frame = frame[(frame["n"] > 0).to_numpy()]
+    rows = tuple(_row(by, row) for row in frame.head(PARTS).itertuples())
+    notes = [_t("report.where.several", n=wording.count(frame.attrs["n_tested"])) if frame.attrs["multiple"] else ""]
+    if len(frame) > PARTS:
+        notes.append(_t("report.where.first", shown=PARTS, n=wording.count(len(frame))))
+    return Breakdown(by, _t(f"report.where.{by}"), rows, wording.sentences(notes))
+
+
+def _row(by: str, row: Any) -> SliceRow:
+    name = str(row.value) if row.folded else value_title(by, str(row.value))
+    return SliceRow(name, int(row.n), int(row.n_failing), float(row.rate), float(row.low), float(row.high),
+                    _causes(row.causes))  # fmt: skip
+
+
+def _causes(causes: dict[str, int]) -> str:
+    """The most frequent causes with their counts, in one line."""
+    named = [f"{cause_title(name)} {n}" for name, n in list(causes.items())[:CAUSES_SHOWN]]
+    return listed(named) + ("…" if len(causes) > CAUSES_SHOWN else "")
+
+
+def _worst(material: Material) -> Breakdown:
+    frame = worst_slices(material.evaluation)
+    tried = frame.attrs.get("n_tried", 0)
+    rows = tuple(_slice(row) for row in frame.head(WORST).itertuples())
+    key = "worst_note" if rows else "no_slice" if tried else "nothing_tried"
+    reason = _t(f"report.where.{key}", n=wording.count(frame.attrs.get("n_tested", 0)), tried=wording.count(tried))
+    return Breakdown("worst", _t("report.where.worst"), rows, reason)
+
+
+def _slice(row: Any) -> SliceRow:
+    interval = wilson(row.n_failing, row.n)
+    return SliceRow(str(row.rule), int(row.n), int(row.n_failing), float(row.rate), interval.low, interval.high,
+                    lift=float(row.lift), q_value=float(row.q_value))  # fmt: skip
+
+
+# ------------------------------------------------------------------------------
 # Section 4: what changed against the baseline.
-
-
-def compared(before: Any, after: Any) -> Comparison:
-    """The comparison of two evaluations."""
-    return Comparison(before, after)
 
 
 def changes(material: Material) -> Changes | None:
@@ -195,6 +535,37 @@ def _smallest(comparison: Comparison) -> float | None:
     """The smallest change of the pass rate that this many pairs could show."""
     value = none_if_missing(comparison.tests([PASSED])["smallest_detectable"].iloc[0])
     return None if value is None else float(value)
+
+
+# ------------------------------------------------------------------------------
+# Section 6: what to do next. Three actions at most, by layer, each with how many failures it would touch.
+
+
+MOST = 3
+#: Causes of a layer whose advice is written out.
+ADVICES = 3
+
+
+def actions(material: Material) -> tuple[Action, ...]:
+    """Red lines first, then the layers that most failures belong to; ties in the order of the pipeline."""
+    primary = Counter(material.failing["primary_cause"].tolist())
+    layers = Counter[str]()
+    for cause, n in primary.items():
+        layers[layer_of(cause)] += n
+    red = {rule.layer for rule in rules() if rule.red_line}
+    ranked = sorted(layers, key=lambda layer: (layer not in red, -layers[layer], LAYERS.index(layer)))
+    return tuple(_action(layer, primary, len(material.failing)) for layer in ranked[:MOST])
+
+
+def _action(layer: str, primary: Counter[str], n_failing: int) -> Action:
+    own = {cause: n for cause, n in primary.items() if layer_of(cause) == layer}
+    order = sorted(own, key=lambda cause: (-own[cause], cause_names().index(cause)))
+    return Action(
+        layer, _t(f"report.layer.{layer}"), sum(own.values()), n_failing,
+        tuple((cause_title(cause), own[cause]) for cause in order),
+        tuple(advice(cause) for cause in order[:ADVICES]),
+        any((rule := rule_of(cause)) and rule.red_line for cause in own),
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------
@@ -354,382 +725,3 @@ def _empty(name: str, row: Any) -> str:
     states = [f"{state_title(s)} {int(row[f'n_{s}'])}" for s in ("not_applicable", "undefined", "skipped") if row[f"n_{s}"]]
     errors = [f"{_t('report.quality.error')} {int(row['n_error'])}"] if row["n_error"] else []
     return f"{metric_title(name)} ({' · '.join(states + errors)})"
-
-
-# ------------------------------------------------------------------------------
-# Section 6: what to do next. Three actions at most, by layer, each with how many failures it would touch.
-
-
-MOST = 3
-#: Causes of a layer whose advice is written out.
-ADVICES = 3
-#: What blocks a release whatever the averages say.
-RED_LINE = "permission_leak"
-
-
-def actions(material: Material) -> tuple[Action, ...]:
-    """Red lines first, then the layers that most failures belong to; ties in the order of the pipeline."""
-    primary = Counter(material.failing["primary_cause"].tolist())
-    layers = Counter[str]()
-    for cause, n in primary.items():
-        layers[layer_of(cause)] += n
-    ranked = sorted(layers, key=lambda layer: (layer != layer_of(RED_LINE), -layers[layer], LAYERS.index(layer)))
-    return tuple(_action(layer, primary, len(material.failing)) for layer in ranked[:MOST])
-
-
-def _action(layer: str, primary: Counter[str], n_failing: int) -> Action:
-    own = {cause: n for cause, n in primary.items() if layer_of(cause) == layer}
-    order = sorted(own, key=lambda cause: (-own[cause], CAUSES.index(cause)))
-    return Action(
-        layer, _t(f"report.layer.{layer}"), sum(own.values()), n_failing,
-        tuple((cause_title(cause), own[cause]) for cause in order),
-        tuple(advice(cause) for cause in order[:ADVICES]), RED_LINE in own,
-    )  # fmt: skip
-
-
-# ------------------------------------------------------------------------------
-# Section 1: how good is it? Metrics with intervals, targets and states, and what better retrieval would bring.
-
-
-#: Metrics of the first table, where they have scores; the others are in the appendix.
-FIRST = (
-    "end_to_end_correct", "recall", "ndcg", "precision", "context_recall", "context_relevance", "faithfulness",
-    "hallucination_rate", "contradiction_rate", "answer_relevancy", "completeness", "citation_precision",
-    "refusal_correct", "over_refusal", "leaks",
-)  # fmt: skip
-#: The metric of the verdict.
-HEADLINE = "end_to_end_correct"
-STATES = ("not_applicable", "undefined", "error", "skipped")
-
-
-def measures(material: Material) -> tuple[Measure, ...]:
-    """Every metric of the evaluation: those of the first table in its order, then the rest."""
-    tests = _tests(material)
-    rows = [_measure(str(name), row, tests.get(str(name))) for name, row in material.summary.iterrows()]
-    return tuple(sorted(rows, key=lambda measure: (not measure.shown, _place(measure))))
-
-
-def _place(measure: Measure) -> int:
-    base = measure.metric.partition("@")[0]
-    return FIRST.index(base) if base in FIRST else len(FIRST)
-
-
-def _measure(name: str, row: Any, test: Any) -> Measure:
-    has_target = row["target"] == row["target"]
-    shown = has_target or (name.partition("@")[0] in FIRST and row["n_ok"] > 0)
-    return Measure(
-        name, metric_title(name), metric_reading(name), float(row["mean"]), float(row["low"]), float(row["high"]),
-        int(row["n_ok"]), int(row["n_total"]), {state: int(row[f"n_{state}"]) for state in STATES if row[f"n_{state}"]},
-        float(row["low_bound"]), float(row["high_bound"]), float(row["target"]), float(row["attainable"]),
-        None if row["meets_target"] is None else bool(row["meets_target"]), str(row["method"]), bool(shown),
-        **_difference(name, test),
-    )  # fmt: skip
-
-
-def _difference(name: str, test: Any) -> dict[str, Any]:
-    """The paired comparison of one metric; nothing without a baseline or without a pair."""
-    if test is None or not test["n_pairs"]:
-        return {}
-    # The headline is the question asked and stands alone; the others are corrected for how many were looked at.
-    chance = float(test["p_value" if name == HEADLINE else "p_adjusted"])
-    return {
-        "before": float(test["before"]), "after": float(test["after"]), "delta": float(test["delta"]),
-        "delta_low": float(test["low"]), "delta_high": float(test["high"]), "p": chance, "n_pairs": int(test["n_pairs"]),
-    }  # fmt: skip
-
-
-def _tests(material: Material) -> dict[str, Any]:
-    if material.comparison is None:
-        return {}
-    frame: pd.DataFrame = material.comparison.tests()
-    named = frame.set_index("metric") if "metric" in frame.columns else frame
-    return {str(name): row for name, row in named.iterrows()}
-
-
-def ladder(material: Material) -> tuple[Step, ...]:
-    """What is right now, what the retrieved evidence allows, the estimate for perfect retrieval; empty without n."""
-    from workbench.diagnosis.summary import oracle_ladder
-
-    view = getattr(material.evaluation, "view", None)
-    if view is None:
-        return ()
-    return tuple(
-        Step(str(name), _t(f"report.ladder.{name}"), float(row["rate"]), float(row["low"]), float(row["high"]), int(row["n"]))
-        for name, row in oracle_ladder(view).iterrows()
-        if row["n"]
-    )
-
-
-# ------------------------------------------------------------------------------
-# The box on top: a reader who stops after it knows the verdict.
-
-
-#: Up to so many samples that broke are named.
-NAMED = 5
-
-
-def verdict(material: Material, measures: Sequence[Measure], changed: Changes | None) -> tuple[str, ...]:
-    """Up to five sentences: how many are right, what changed, where the failures are, red lines, targets."""
-    right = next((item for item in measures if item.metric == HEADLINE and item.n_ok), None)
-    return tuple(
-        sentence
-        for sentence in (
-            _right(material, right), _changed(changed), _layers(material), _leaks(material, measures),
-            _verdict_targets(measures),
-        )
-        if sentence
-    )  # fmt: skip
-
-
-def _right(material: Material, right: Measure | None) -> str:
-    if right is None:
-        return _t("report.verdict.unknown", n_failing=wording.count(len(material.failing)), n=wording.count(material.n))
-    if right.delta is not None and right.n_pairs:
-        real = not wording.missing(right.p) and right.p < 0.05  # type: ignore[operator]
-        interval = "" if wording.missing(right.delta_low) else _t(
-            "report.verdict.points_interval", low=wording.points(right.delta_low), high=wording.points(right.delta_high)
-        )  # fmt: skip
-        kind = "same" if right.delta == 0 else "real" if real else "noise"
-        return _t(
-            f"report.verdict.against_{kind}", before=wording.percent(right.before), after=wording.percent(right.after),
-            delta=wording.points(right.delta), interval=interval, n=wording.count(right.n_pairs),
-        )  # fmt: skip
-    return _t(
-        "report.verdict.right", right=wording.count(round(right.mean * right.n_ok)), n=wording.count(right.n_ok),
-        rate=wording.percent(right.mean), interval=wording.rate_interval(right.low, right.high),
-    )  # fmt: skip
-
-
-def _changed(changed: Changes | None) -> str:
-    if changed is None:
-        return ""
-    fixed, broken = changed.counts.get("fixed", 0), changed.counts.get("broken", 0)
-    ids = [item.sample_id for item in (*changed.flipped, *changed.same_answer) if item.change == "broken"]
-    named = _t("report.verdict.which", ids=listed(ids)) if 0 < len(ids) <= NAMED else ""
-    return _t("report.verdict.flips", fixed=wording.count(fixed), broken=wording.count(broken),
-              n=wording.count(changed.n_pairs), which=named)  # fmt: skip
-
-
-def _layers(material: Material) -> str:
-    """The layer that most failures belong to, with its commonest causes, and the next one."""
-    primary = Counter(material.failing["primary_cause"].tolist())
-    if not primary:
-        return _t("report.verdict.all_pass", n=wording.count(material.n))
-    layers = Counter[str]()
-    for cause, n in primary.items():
-        layers[layer_of(cause)] += n
-    ranked = sorted(layers.items(), key=lambda item: (-item[1], LAYERS.index(item[0])))
-    shown = [f"{_t(f'report.layer.{layer}')} {n}" for layer, n in ranked[:3]]
-    commonest = [f"{cause_title(cause)} {n}" for cause, n in primary.most_common(2)]
-    return _t("report.verdict.layers", n_failing=wording.count(len(material.failing)), n=wording.count(material.n),
-              layers=listed(shown), causes=listed(commonest))  # fmt: skip
-
-
-def _leaks(material: Material, measures: Sequence[Measure]) -> str:
-    n = int((material.failing["primary_cause"] == RED_LINE).sum())
-    if n:
-        return _t("report.verdict.leaks", n=wording.count(n), total=wording.count(material.n))
-    checked = next((item.n_ok for item in measures if item.metric == "leaks"), 0)
-    return _t("report.verdict.no_leak", n=wording.count(checked), bound=f"{clean_bound(checked):.1%}") if checked else ""
-
-
-def _verdict_targets(measures: Sequence[Measure]) -> str:
-    judged = [item for item in measures if item.meets_target is not None]
-    if not judged:
-        return ""
-    missed = [item.title for item in judged if not item.meets_target]
-    key = "missed" if missed else "met"
-    return _t(f"report.verdict.targets_{key}", met=len(judged) - len(missed), n=len(judged), missed=listed(missed))
-
-
-# ------------------------------------------------------------------------------
-# Section 3: where the failures are. Query types, case types, languages, and the worst slices.
-
-
-#: Fewest samples of a part that stands by itself.
-MIN_N = 5
-#: Slices, and parts of one dimension, shown.
-WORST, PARTS = 6, 15
-#: Causes named beside a part.
-CAUSES_SHOWN = 4
-DIMENSIONS = ("query_type", "case_type", "language")
-
-
-def places(material: Material) -> tuple[Breakdown, ...]:
-    """One table for each dimension that parts the samples, and the worst slices."""
-    dimensions, found = Dimensions(material.evaluation), outcomes(material.evaluation)
-    tables = [_breakdown(dimensions, found, by) for by in DIMENSIONS]
-    return (*(table for table in tables if table is not None), _worst(material))
-
-
-def _breakdown(dimensions: Dimensions, found: Any, by: str) -> Breakdown | None:
-    """One dimension; None where all samples are of one kind."""
-    if len(dimensions[by].values) < 2 or not found.tested.any():
-        return None
-    frame = grouped(dimensions, found, by, MIN_N)[0]
-    frame = frame[(frame["n"] > 0).to_numpy()]
-    rows = tuple(_row(by, row) for row in frame.head(PARTS).itertuples())
-    notes = [_t("report.where.several", n=wording.count(frame.attrs["n_tested"])) if frame.attrs["multiple"] else ""]
-    if len(frame) > PARTS:
-        notes.append(_t("report.where.first", shown=PARTS, n=wording.count(len(frame))))
-    return Breakdown(by, _t(f"report.where.{by}"), rows, wording.sentences(notes))
-
-
-def _row(by: str, row: Any) -> SliceRow:
-    name = str(row.value) if row.folded else value_title(by, str(row.value))
-    return SliceRow(name, int(row.n), int(row.n_failing), float(row.rate), float(row.low), float(row.high),
-                    _causes(row.causes))  # fmt: skip
-
-
-def _causes(causes: dict[str, int]) -> str:
-    """The most frequent causes with their counts, in one line."""
-    named = [f"{cause_title(name)} {n}" for name, n in list(causes.items())[:CAUSES_SHOWN]]
-    return listed(named) + ("…" if len(causes) > CAUSES_SHOWN else "")
-
-
-def _worst(material: Material) -> Breakdown:
-    frame = worst_slices(material.evaluation)
-    tried = frame.attrs.get("n_tried", 0)
-    rows = tuple(_slice(row) for row in frame.head(WORST).itertuples())
-    key = "worst_note" if rows else "no_slice" if tried else "nothing_tried"
-    reason = _t(f"report.where.{key}", n=wording.count(frame.attrs.get("n_tested", 0)), tried=wording.count(tried))
-    return Breakdown("worst", _t("report.where.worst"), rows, reason)
-
-
-def _slice(row: Any) -> SliceRow:
-    interval = wilson(row.n_failing, row.n)
-    return SliceRow(str(row.rule), int(row.n), int(row.n_failing), float(row.rate), interval.low, interval.high,
-                    lift=float(row.lift), q_value=float(row.q_value))  # fmt: skip
-
-
-# ------------------------------------------------------------------------------
-
-
-#: Real samples shown for each cause.
-EXAMPLES = 2
-#: Causes for which the whole answer is what is wrong.
-_WHOLE = frozenset({"missing_refusal", "wrong_refusal", "off_topic", "format"})
-_SERIOUS = ("medium", "high")
-
-
-def causes(material: Material) -> tuple[CauseBlock, ...]:
-    """The primary causes of failing samples, the most frequent first; red lines and ties in the order of the chain."""
-    failing = material.failing
-    primary = Counter(failing["primary_cause"].tolist())
-    among = Counter(cause for row in failing["causes"] for cause in set(row))
-    order = sorted(primary, key=lambda cause: (-primary[cause], CAUSES.index(cause)))
-    wrong = _Wrong(material)
-    return tuple(_block(material, cause, primary[cause], among[cause], wrong) for cause in order)
-
-
-def _block(material: Material, cause: str, n: int, n_any: int, wrong: _Wrong) -> CauseBlock:
-    rows = material.failing[material.failing["primary_cause"] == cause]
-    interval = wilson(n, material.n)
-    subs = Counter(cause_title(sub) for sub in rows["sub_cause"] if none_if_missing(sub) is not None)
-    layer = layer_of(cause)
-    return CauseBlock(
-        cause, cause_title(cause), layer, _t(f"report.layer.{layer}"), n, max(n, n_any), material.n, interval.low,
-        interval.high, dict(subs.most_common()), str(rows["advice"].iloc[0]),
-        tuple(_example(material, str(name), row, wrong) for name, row in _chosen(material, rows)),
-    )  # fmt: skip
-
-
-def _chosen(material: Material, rows: pd.DataFrame) -> list[tuple[Any, Any]]:
-    """The surest sample of a cause, and the next one, in another language where there is one."""
-    ranked = list(rows.sort_values("confidence", ascending=False, kind="stable").iterrows())
-    first, rest = ranked[:1], ranked[1:]
-    if not first or not rest:
-        return first
-    spoken = _language(material, first[0][0])
-    return [*first, next((item for item in rest if _language(material, item[0]) != spoken), rest[0])]
-
-
-def _language(material: Material, sample_id: Any) -> str:
-    return language(str(material.samples.at[sample_id, "question"])[:300])
-
-
-def _example(material: Material, sample_id: str, row: Any, wrong: _Wrong) -> Example:
-    answer = none_if_missing(material.samples.at[sample_id, "answer"])
-    return Example(
-        sample_id,
-        str(material.samples.at[sample_id, "question"]),
-        None if answer is None else str(answer),
-        wrong.stretches(sample_id, str(answer or ""), row),
-        expected(material.samples.loc[sample_id]),
-        str(row["evidence"]),
-        float(row["confidence"]),
-    )
-
-
-def expected(sample: Any) -> str:
-    """What a sample should have said: its reference, else its key points, else that it should have been declined."""
-    if sample.get("expect_refusal") is True:
-        return _t("report.broken.decline")
-    reference = none_if_missing(sample.get("reference"))
-    if reference is not None:
-        return str(reference)
-    points = sample.get("must_include")
-    if not isinstance(points, (list, tuple)):
-        return ""
-    return "; ".join(" / ".join(alternatives(point)) for point in points)
-
-
-class _Wrong:
-    """Which stretches of an answer are wrong, from the verdicts on its claims."""
-
-    def __init__(self, material: Material) -> None:
-        claims = material.evaluation.claims()
-        own = claims[(claims["side"] == "answer").to_numpy(dtype=bool)]
-        self._claims: dict[str, list[Any]] = {}
-        for claim in own.itertuples():
-            self._claims.setdefault(str(claim.sample_id), []).append(claim)
-
-    def stretches(self, sample_id: str, answer: str, row: Any) -> tuple[Stretch, ...]:
-        """Contradicted and unsupported claims, the one that the evidence quotes, or the whole answer."""
-        cause, evidence = str(row["primary_cause"]), str(row["evidence"])
-        if cause in _WHOLE and answer:
-            return (Stretch(0, len(answer), "contradicted"),)
-        found = [
-            Stretch(int(claim.start), int(claim.end), kind)
-            for claim in self._claims.get(sample_id, [])
-            if claim.start == claim.start and (kind := _fault(claim, evidence))
-        ]
-        return tuple(found) or _marks(answer, evidence if cause == "bad_citation" else "")
-
-
-def _fault(claim: Any, evidence: str) -> str:
-    """The kind of fault of a claim; empty for none."""
-    if claim.verdict == "contradicted":
-        return "contradicted"
-    if claim.verdict == "not_mentioned" and claim.severity in _SERIOUS:
-        return "not_mentioned"
-    words = " ".join(str(claim.text).split())[:119]
-    return "contradicted" if f"“{words}" in evidence else ""
-
-
-def _marks(answer: str, evidence: str) -> tuple[Stretch, ...]:
-    """Citation marks of the answer that the evidence names."""
-    named = [word for word in evidence.split() if word[:1] in "[【" and word in answer]
-    return tuple(Stretch(answer.index(word), answer.index(word) + len(word), "contradicted") for word in named[:1])
-
-
-def failing_rows(material: Material) -> tuple[Failing, ...]:
-    """Every failing sample, in the order of the causes and then of the data."""
-    places = {cause: at for at, cause in enumerate(CAUSES)}
-    failing = material.failing
-    own = material.samples.loc[failing.index, ["question", "answer"]]
-    names = ("primary_cause", "sub_cause", "confidence", "evidence", "advice")
-    columns = [own["question"].tolist(), own["answer"].tolist(), *(failing[name].tolist() for name in names)]
-    found = [_failing(material, str(row[0]), row[1:]) for row in zip(failing.index, *columns, strict=True)]
-    return tuple(sorted(found, key=lambda item: places.get(item.cause, len(places))))
-
-
-def _failing(material: Material, sample_id: str, row: tuple[Any, ...]) -> Failing:
-    question, said, cause, sub_cause, confidence, evidence, advice = row
-    own = material.annotations.get(sample_id)
-    answer, sub = none_if_missing(said), none_if_missing(sub_cause)
-    return Failing(
-        sample_id, str(question), None if answer is None else str(answer), str(cause), cause_title(cause),
-        None if sub is None else cause_title(sub), float(confidence), str(evidence), str(advice),
-        verdict_title(own.verdict) if own is not None and own.verdict else "", own.note if own is not None else "",
-    )  # fmt: skip

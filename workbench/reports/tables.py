@@ -1,18 +1,18 @@
-"""A report as an Excel workbook: typed columns, frozen headings, filters; text is text, whatever it begins with."""
+"""A report as files: JUnit XML, one flat table (CSV, Parquet), an Excel workbook; and the findings of a session."""
 
 from __future__ import annotations
 
 import datetime
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from workbench.data.files import redacted, replacing, without_controls, write_text
+from workbench.data.files import redacted, replacing, without_controls, write_csv, write_text
 from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
 from workbench.language import speaking
@@ -442,40 +442,14 @@ def write(report: Report, path: str | Path, format: str) -> Path:
     return _WRITERS[format](report, target)
 
 
-def _html(report: Report, target: Path) -> Path:
-    from workbench.reports.render import html
-
-    return write_text(target, html(report))
-
-
-def _markdown(report: Report, target: Path) -> Path:
-    from workbench.reports.render import write_markdown
-
-    return write_markdown(report, target)
-
-
-def _workbook(report: Report, target: Path) -> Path:
-
-    return write_workbook(report, target)
-
-
-def _csv(report: Report, target: Path) -> Path:
-    from workbench.data.files import write_csv
-
-    return write_csv(target, rows(report), index=False)
-
-
-def _parquet(report: Report, target: Path) -> Path:
-
-    return write_parquet(report, target)
-
-
-def _junit(report: Report, target: Path) -> Path:
-
-    return write_samples(report, target)
-
-
-_WRITERS = {"html": _html, "md": _markdown, "xlsx": _workbook, "csv": _csv, "parquet": _parquet, "junit": _junit}
+_WRITERS: dict[str, Callable[[Report, Path], Path]] = {
+    "html": lambda report, target: write_text(target, render.html(report)),
+    "md": lambda report, target: render.write_markdown(report, target),
+    "xlsx": lambda report, target: write_workbook(report, target),
+    "csv": lambda report, target: write_csv(target, rows(report), index=False),
+    "parquet": lambda report, target: write_parquet(report, target),
+    "junit": lambda report, target: write_samples(report, target),
+}
 
 
 # ------------------------------------------------------------------------------
@@ -519,6 +493,8 @@ def export_findings(
 
 
 # ------------------------------------------------------------------------------
+# The Excel file: typed columns, frozen headings, filters; text is text, whatever it begins with. Cells are written one by
+# one and not by ``DataFrame.to_excel``, which marks no cell as text: one that begins with "=" would run when it is edited.
 
 
 #: The most characters of a cell, and rows of a sheet, that Excel can hold.

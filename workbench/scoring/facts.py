@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.data.corpus import document_of
 from workbench.data.schema import judgements
 from workbench.evidence.frames import Evidence
 from workbench.scoring.scored import INPUT_ERROR, JUDGE_ERROR, OK, SKIPPED
@@ -81,11 +82,26 @@ class Support:
 class Facts:
     """Threshold-independent arrays of one evaluation (see the module's docstring)."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, evidence: Evidence, whole: Facts | None = None) -> None:
         self.evidence = evidence
         self.n = len(evidence)
+        self._whole = whole or self
         self._sides: dict[str, tuple[Claims, Support]] = {}
         self._kept: dict[Any, Any] = {}
+
+    def one(self, code: int) -> Facts:
+        """The facts of one sample, as part of its set."""
+        return Facts(self.evidence.one(code), self._whole)
+
+    @cached_property
+    def set_has_answers(self) -> bool:
+        """The set holds answers, so that a missing one is a failure of its sample."""
+        return bool(self._whole.answered.any())
+
+    @cached_property
+    def set_has_outcomes(self) -> bool:
+        """The set holds answers, or errors instead of them."""
+        return self.set_has_answers or bool(self._whole.errors.any())
 
     # -- what was recorded ------------------------------------------------------------------------------------------
 
@@ -246,7 +262,7 @@ class Facts:
         left = pd.concat([places.assign(doc_id=name.to_numpy(dtype=object)) for name in names])
         right = self.entries.copy()
         if match == "document":
-            right["doc_id"] = right["doc_id"].astype("str").str.rsplit("#", n=1).str[0]
+            right["doc_id"] = right["doc_id"].astype("str").map(document_of, na_action="ignore")
         found = left.dropna(subset=["doc_id"]).merge(right.astype({"doc_id": object}), on=["code", "doc_id"])
         found = found.sort_values(["context", "grade", "entry"], ascending=[True, False, True], kind="stable")
         return found.drop_duplicates(["context", "entry"], ignore_index=True)
@@ -393,7 +409,7 @@ def _claims(frame: pd.DataFrame, rows: Ints, code: Ints, support: Support) -> Cl
 
 def _documents(contexts: pd.DataFrame) -> list[pd.Series]:
     """The names of each context's document: its id up to the last ``#``, and its ``source``."""
-    stem = contexts["doc_id"].astype("str").str.rsplit("#", n=1).str[0]
+    stem = contexts["doc_id"].astype("str").map(document_of, na_action="ignore")
     return [stem.where(contexts["doc_id"].notna()), contexts["source"]]
 
 

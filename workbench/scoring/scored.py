@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# ------------------------------------------------------------------------------
 # The state of a score. No number without one: a score is NaN if and only if its state is not ``ok``.
-
 
 OK = "ok"
 NOT_APPLICABLE = "not_applicable"
@@ -31,9 +29,6 @@ def names(codes: States) -> NDArray[np.object_]:
     return np.asarray(STATES, dtype=object)[codes]
 
 
-# ------------------------------------------------------------------------------
-
-
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
@@ -50,7 +45,7 @@ class Scored(NamedTuple):
         return self.states == CODES[OK]
 
 
-def settle(values: NDArray[Any], *conditions: tuple[Mask, str]) -> Scored:
+def with_states(values: NDArray[Any], *conditions: tuple[Mask, str]) -> Scored:
     """Give each sample its state: the first condition that holds, else ``ok``; a value that is not finite is undefined."""
     values = np.asarray(values, dtype=float)
     states = np.where(np.isfinite(values), CODES[OK], CODES[UNDEFINED]).astype(np.int8)

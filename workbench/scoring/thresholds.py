@@ -6,23 +6,35 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_type_hints
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from workbench.errors import InputError
+from workbench.scoring.metrics import every_metric
 
-#: A sample with a lower score is a low-scoring one; other metrics use ``low_score``.
-LOW_SCORES: Mapping[str, float] = MappingProxyType({"faithfulness": 0.7})
+#: The description of each kind of value says what to use instead of a wrong one.
+Depth = Annotated[int, Field(ge=1, description="a whole number from 1 on")]
+Share = Annotated[float, Field(ge=0, le=1, description="a number from 0 to 1")]
+Percentile = Annotated[float, Field(ge=0, le=100, description="a number from 0 to 100")]
+Cut = Annotated[float, Field(ge=0, description="a number from 0 on")]
+Cuts = Annotated[dict[str, Cut], Field(description="a table of metric names and numbers from 0 on")]
+Match = Annotated[Literal["chunk", "document"], Field(description="'chunk' or 'document'")]
 
-TARGETS: Mapping[str, float] = MappingProxyType({
-    "precision@5": 0.7, "recall@5": 0.8, "ndcg@5": 0.7, "faithfulness": 0.9, "answer_relevancy": 0.8,
-    "context_relevance": 0.7,
-})  # fmt: skip
+#: Thresholds that change no score, only what counts as low or as reached.
+_OF_SCORES = ("low_score", "low_scores", "targets", "similarity_percentile")
+
+
+def _declared(attribute: str) -> dict[str, float]:
+    """What the metrics declare, at the depth of the default."""
+    found = {item.name.format(k=5): getattr(item, attribute) for item in every_metric()}
+    return {name: float(value) for name, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -49,30 +61,55 @@ class Thresholds:
         Metric → the mean that is aimed for.
     match
         ``"chunk"`` (ids as given) or ``"document"`` (a label matches any chunk of its document).
+
+    Raises
+    ------
+    InputError
+        For a value that is out of range or of another kind; the message names it and what to use.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> wb.Thresholds(k=3).replace(support=0.6).support
+    0.6
     """
 
-    k: int = 5
-    support: float = 0.5
-    contradiction: float = 0.5
-    unsure_band: float = 0.3
-    relevance: float = 0.5
-    refusal: float = 0.5
-    similarity_percentile: float = 95.0
-    low_score: float = 0.5
-    low_scores: Mapping[str, float] = field(default_factory=lambda: LOW_SCORES)
-    point_recall: float = 0.7
-    targets: Mapping[str, float] = field(default_factory=lambda: TARGETS)
-    match: str = "chunk"
+    k: Depth = 5
+    support: Share = 0.5
+    contradiction: Share = 0.5
+    unsure_band: Share = 0.3
+    relevance: Share = 0.5
+    refusal: Share = 0.5
+    similarity_percentile: Percentile = 95.0
+    low_score: Share = 0.5
+    low_scores: Cuts = field(default_factory=lambda: _declared("low_score"))
+    point_recall: Share = 0.7
+    targets: Cuts = field(default_factory=lambda: _declared("target"))
+    match: Match = "chunk"
 
     def __post_init__(self) -> None:
-        """Freeze the mappings and check every range."""
-        for name in ("low_scores", "targets"):
-            object.__setattr__(self, name, MappingProxyType(_cuts(name, getattr(self, name))))
-        _check(self)
+        """Check every value, and freeze the tables."""
+        given = {**vars(self), **{name: _plain(getattr(self, name)) for name in ("low_scores", "targets")}}
+        try:
+            checked = _adapter().validate_python(given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name, *inside = (str(part) for part in first["loc"] if part != "[key]")
+            hint = Cut if inside else get_type_hints(Thresholds, include_extras=True)[name]
+            raise InputError(
+                f"thresholds: {'.'.join([name, *inside])} is {first['input']!r}; use {get_args(hint)[1].description}"
+            ) from error
+        for name, value in checked.items():
+            object.__setattr__(self, name, MappingProxyType(value) if isinstance(value, dict) else value)
+
+    @property
+    def reading(self) -> tuple[Any, ...]:
+        """The thresholds that scores depend on."""
+        return tuple(getattr(self, name) for name in _names() if name not in _OF_SCORES)
 
     def replace(self, **changes: Any) -> Thresholds:
         """A copy with some values changed. Raises ``InputError`` for an unknown name or a value out of range."""
-        unknown = changes.keys() - {item.name for item in dataclasses.fields(self)}
+        unknown = changes.keys() - set(_names())
         if unknown:
             raise InputError(f"thresholds: unknown name {sorted(unknown)[0]!r}; known are {', '.join(_names())}")
         return dataclasses.replace(self, **changes)
@@ -83,19 +120,15 @@ class Thresholds:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as written to TOML."""
-        return {name: dict(v) if isinstance(v := getattr(self, name), Mapping) else v for name in _names()}
+        return {name: _plain(getattr(self, name)) for name in _names()}
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """The thresholds as TOML text; also written to ``path`` (atomically) when given."""
-        lines = ["[thresholds]"]
-        tables: list[str] = []
-        for name, value in self.to_dict().items():
-            if isinstance(value, dict):
-                cuts = [f"{json.dumps(key, ensure_ascii=False)} = {cut!r}" for key, cut in value.items()]
-                tables += ["", f"[thresholds.{name}]", *cuts]
-            else:
-                lines.append(f"{name} = {_toml(value)}")
-        text = "\n".join([*lines, *tables]) + "\n"
+        import tomlkit
+
+        plain = {name: value for name, value in self.to_dict().items() if not isinstance(value, dict)}
+        tables = {name: value for name, value in self.to_dict().items() if isinstance(value, dict)}
+        text = tomlkit.dumps({"thresholds": plain | tables})
         if path is not None:
             from workbench.data.files import write_text
 
@@ -111,6 +144,8 @@ class Thresholds:
         InputError
             For invalid TOML, an unknown name or a value out of range.
         """
+        import tomllib
+
         name, text = _read(source)
         try:
             table = tomllib.loads(text).get("thresholds", {})
@@ -121,20 +156,21 @@ class Thresholds:
         return cls().replace(**table)
 
 
+@cache
+def _adapter() -> TypeAdapter[Any]:
+    hints = get_type_hints(Thresholds, include_extras=True)
+    checked = TypedDict("checked", hints)  # type: ignore[misc]
+    checked.__pydantic_config__ = ConfigDict(strict=True)  # type: ignore[attr-defined]
+    return TypeAdapter(checked)
+
+
+@cache
 def _names() -> tuple[str, ...]:
     return tuple(item.name for item in dataclasses.fields(Thresholds))
 
 
-def _cuts(name: str, given: Any) -> dict[str, float]:
-    """Metric → number, checked for being that."""
-    try:
-        return {str(key): float(cut) for key, cut in given.items()}
-    except (AttributeError, TypeError, ValueError) as error:
-        raise InputError(f"thresholds: {name} must be a table of metric names and numbers ({error})") from error
-
-
-def _toml(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _read(source: str | Path) -> tuple[str, str]:
@@ -146,21 +182,3 @@ def _read(source: str | Path) -> tuple[str, str]:
         raise InputError(f"{source}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{source}: is no UTF-8 text; save it as UTF-8") from error
-
-
-def _check(t: Thresholds) -> None:
-    if isinstance(t.k, bool) or not isinstance(t.k, int) or t.k < 1:
-        raise InputError(f"thresholds: k is {t.k!r}; use a whole number from 1 on")
-    if t.match not in ("chunk", "document"):
-        raise InputError(f"thresholds: match is {t.match!r}; use 'chunk' or 'document'")
-    unit = ("support", "contradiction", "unsure_band", "relevance", "refusal", "low_score", "point_recall")
-    for name in unit:
-        _in_range(name, getattr(t, name), 1)
-    _in_range("similarity_percentile", t.similarity_percentile, 100)
-    for name, value in (*t.low_scores.items(), *t.targets.items()):
-        _in_range(name, value, float("inf"))
-
-
-def _in_range(name: str, value: Any, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= high:
-        raise InputError(f"thresholds: {name} is {value!r}; use a number from 0 to {high:g}")

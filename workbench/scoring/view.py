@@ -5,17 +5,107 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.scoring.facts import Claims, Facts
-from workbench.scoring.scored import Scored
-from workbench.scoring.thresholds import Thresholds
+from workbench.scoring.scored import Floats, Mask, Scored, count
 
-# ------------------------------------------------------------------------------
-# From probabilities to verdicts: the one rule for claims, against contexts, reference or answer alike.
+if TYPE_CHECKING:
+    from workbench.scoring.thresholds import Thresholds
 
+
+# ---------------------------------------------------------------- a metric is declared in one place
+
+#: A group computes several metrics at once from a view, by name at the depth in force.
+Group = Callable[["View"], Mapping[str, Scored]]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Everything that is known of one metric; its name and reading in each language stand in ``texts/metrics.toml``.
+
+    Attributes
+    ----------
+    name
+        As in frames; ``{k}`` stands for the depth in force.
+    formula
+        In the symbols of the metric table: S, R, X, A, v, e, c, n, m, T, D.
+    needs
+        Fields or parts of the evidence; without one of them it is not applicable (fields) or skipped (parts).
+    undefined
+        When the fields are there and it still has no value.
+    group
+        Metrics that are explained together.
+    low, high
+        The range; ``high`` is infinity for counts and rates per 100 tokens.
+    higher_is_better
+        None where neither direction is good in itself.
+    binary
+        0 or 1 for a sample: its mean is a rate with a Wilson interval.
+    source
+        Paper or tool that the formula comes from.
+    default
+        Part of the default set.
+    layer
+        The part of the system that it speaks about: ``access, index, retrieval, generation, service``; empty for the whole.
+    read_from
+        ``judge`` (its value is what a judge said), or what it is an exact reading of: ``ids``, ``texts``, ``ids and texts``,
+        ``own function``.
+    on_relevance
+        It rests on the relevance of contexts, which was judged by the reference or else by the question.
+    bounded
+        What the number of relevant documents R does to it. ``depth``: at most min(R, k) / k. ``relevant``: at most
+        min(R, k) / R. ``ideal``: the best order is divided by. The last two have no meaning under silver labels, which know
+        only what was retrieved.
+    target, low_score
+        Defaults of ``Thresholds.targets`` and ``Thresholds.low_scores``; None: no target, the common low score.
+    low_fails
+        A sample with a low score fails.
+    in_report, in_overview, begin_with
+        Its place in the first table of the report (0: in the appendix); whether the table over several runs has it; its
+        place among the metrics that a panel begins with (0: none).
+    compute
+        What computes it, with the others of its group.
+    """
+
+    name: str
+    formula: str
+    needs: tuple[str, ...]
+    undefined: str = ""
+    group: str = "own"
+    low: float = 0.0
+    high: float = 1.0
+    higher_is_better: bool | None = True
+    binary: bool = False
+    source: str = ""
+    default: bool = True
+    layer: str = ""
+    read_from: str = "judge"
+    on_relevance: bool = False
+    bounded: str = ""
+    target: float | None = None
+    low_score: float | None = None
+    low_fails: bool = False
+    in_report: int = 0
+    in_overview: bool = False
+    begin_with: int = 0
+    compute: Group | None = None
+
+    @property
+    def base(self) -> str:
+        """The name without its depth."""
+        return self.name.partition("@")[0]
+
+    @property
+    def best(self) -> float:
+        """The best possible value, or NaN where there is none."""
+        return float("nan") if self.higher_is_better is None else self.high if self.higher_is_better else self.low
+
+
+# ---------------------------------------------------------------- from probabilities to verdicts: the one rule for claims
 
 SUPPORTED, CONTRADICTED, UNSURE, NOT_MENTIONED, MISSING = range(5)
 
@@ -43,16 +133,6 @@ def verdict(entail: NDArray, contradict: NDArray, t: Thresholds) -> Verdicts:
     return found
 
 
-def against_contexts(claims: Claims, t: Thresholds) -> Verdicts:
-    """Verdicts against the contexts."""
-    return verdict(claims.entail, claims.contradict, t)
-
-
-def against_other(claims: Claims, t: Thresholds) -> Verdicts:
-    """Verdicts of answer claims against the reference, or of reference claims against the answer."""
-    return verdict(claims.other_entail, claims.other_contradict, t)
-
-
 def severity(claims: Claims, verdicts: Verdicts) -> NDArray[np.int64]:
     """How serious each hallucinated claim is: 2 high (contradicts, or an unsupported number, date or absolute),
     1 medium (names an entity), 0 low; −1 for claims that are supported, unsure or missing."""
@@ -60,60 +140,9 @@ def severity(claims: Claims, verdicts: Verdicts) -> NDArray[np.int64]:
     return np.where(np.isin(verdicts, (CONTRADICTED, NOT_MENTIONED)), level, -1)
 
 
-# ------------------------------------------------------------------------------
+# ---------------------------------------------------------------- the view
 
-
-@dataclass(frozen=True)
-class Metric:
-    """The definition of one metric.
-
-    Attributes
-    ----------
-    name
-        As in frames; ``{k}`` stands for the depth in force.
-    formula
-        In the symbols of the metric table: S, R, X, A, v, e, c, n, m, T, D.
-    needs
-        Fields or parts of the evidence; without one of them it is not applicable (fields) or skipped (parts).
-    undefined
-        When the fields are there and it still has no value.
-    low, high
-        The range; ``high`` is infinity for counts and rates per 100 tokens.
-    higher_is_better
-        None where neither direction is good in itself.
-    binary
-        0 or 1 for a sample: its mean is a rate with a Wilson interval.
-    source
-        Paper or tool that the formula comes from.
-    default
-        Part of the default set.
-    """
-
-    name: str
-    group: str
-    formula: str
-    needs: tuple[str, ...]
-    undefined: str = ""
-    low: float = 0.0
-    high: float = 1.0
-    higher_is_better: bool | None = True
-    binary: bool = False
-    source: str = ""
-    default: bool = True
-
-    @property
-    def worst(self) -> float:
-        """The worst possible value, or NaN where there is none."""
-        return float("nan") if self.higher_is_better is None else self.low if self.higher_is_better else self.high
-
-    @property
-    def best(self) -> float:
-        """The best possible value, or NaN where there is none."""
-        return float("nan") if self.higher_is_better is None else self.high if self.higher_is_better else self.low
-
-
-#: A group computes several metrics at once from a view.
-Group = Callable[["View"], Mapping[str, Scored]]
+Result = TypeVar("Result")
 
 
 class View:
@@ -123,13 +152,27 @@ class View:
         self.facts = facts
         self.t = thresholds
         self.n = facts.n
-        self._done: dict[Group, Mapping[str, Scored]] = {}
+        self._done: dict[Any, Any] = {}
 
-    def once(self, group: Group) -> Mapping[str, Scored]:
-        """What ``group`` computes from this view, computed when first asked for."""
-        if group not in self._done:
-            self._done[group] = group(self)
-        return self._done[group]
+    def under(self, thresholds: Thresholds) -> View:
+        """The view under other thresholds; one that moves only low scores or targets computes no metric again."""
+        moved = View(self.facts, thresholds)
+        if thresholds.reading == self.t.reading:
+            moved._done = self._done
+        return moved
+
+    def once(self, compute: Callable[[View], Result]) -> Result:
+        """What ``compute`` makes of this view, computed when first asked for. Arrays of it have one element a sample."""
+        if compute not in self._done:
+            self._done[compute] = compute(self)
+        found: Result = self._done[compute]
+        return found
+
+    def one(self, code: int) -> View:
+        """The view of one sample alone; what was computed for all of them is cut, not computed again."""
+        small = View(self.facts.one(code), self.t)
+        small._done = {compute: _cut(result, code) for compute, result in self._done.items()}
+        return small
 
     @cached_property
     def answer(self) -> Claims:
@@ -146,36 +189,76 @@ class View:
         """Key points."""
         return self.facts.claims("point")
 
+    def _against_contexts(self, claims: Claims) -> Verdicts:
+        return verdict(claims.entail, claims.contradict, self.t)
+
+    def _against_other(self, claims: Claims) -> Verdicts:
+        return verdict(claims.other_entail, claims.other_contradict, self.t)
+
     @cached_property
     def answer_verdicts(self) -> Verdicts:
         """Answer claims against the contexts."""
-        return against_contexts(self.answer, self.t)
+        return self._against_contexts(self.answer)
 
     @cached_property
     def answer_other(self) -> Verdicts:
         """Answer claims against the reference."""
-        return against_other(self.answer, self.t)
+        return self._against_other(self.answer)
 
     @cached_property
     def reference_verdicts(self) -> Verdicts:
         """Reference claims against the contexts."""
-        return against_contexts(self.reference, self.t)
+        return self._against_contexts(self.reference)
 
     @cached_property
     def reference_other(self) -> Verdicts:
         """Reference claims against the answer."""
-        return against_other(self.reference, self.t)
+        return self._against_other(self.reference)
 
     @cached_property
-    def relevant(self) -> np.ndarray:
+    def has_points(self) -> Mask:
+        """Per sample: there are key points."""
+        return count(self.points.code, np.ones(len(self.points), dtype=bool), self.n) > 0
+
+    @cached_property
+    def relevant(self) -> Mask:
         """v: each recorded context is relevant (and prompted)."""
         contexts = self.facts.contexts
         return contexts.prompted & (contexts.relevance >= self.t.relevance)
 
     @cached_property
-    def expected(self) -> np.ndarray:
+    def expected(self) -> Mask:
         """Each recorded context is (one alternative of) a relevant expected document."""
         found = self.facts.matches(self.t.match)
         mask = np.zeros(len(self.facts.contexts.code), dtype=bool)
         mask[found.loc[found["grade"] >= 1, "context"].to_numpy(dtype=int)] = True
         return mask
+
+    @cached_property
+    def cited(self) -> tuple[Floats, Mask]:
+        """Whether each citation supports its sentence, and whether each answer claim has a supporting citation.
+
+        A citation that resolves to nothing supports nothing; one whose sentence makes no claim, or that a missing verdict
+        leaves open, is left out (NaN). A mark supports its sentence when it supports one of its claims; an entry of the
+        service's own list, which has no sentence, when it supports any claim.
+        """
+        cited, pairs = self.facts.citations, self.facts.cited_claims
+        citation, claim = pairs["citation"].to_numpy(dtype=np.int64), pairs["claim"].to_numpy(dtype=np.int64)
+        hit = pairs["entail"].to_numpy(dtype=float) >= self.t.support
+        result = np.full(len(cited), np.nan)
+        result[citation] = 0
+        result[citation[np.isnan(pairs["entail"])]] = np.nan
+        result[citation[hit]] = 1
+        result[cited["cited"].to_numpy(dtype=np.int64) < 0] = 0
+        backed = np.zeros(len(self.answer), dtype=bool)
+        backed[claim[hit]] = True
+        return result, backed
+
+
+def _cut(result: Any, code: int) -> Any:
+    """The part of one sample in what :meth:`View.once` keeps."""
+    if isinstance(result, Mapping):
+        return {name: _cut(part, code) for name, part in result.items()}
+    if isinstance(result, Scored):
+        return Scored(result.values[code : code + 1], result.states[code : code + 1])
+    return result[code : code + 1]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.diagnosis.statistics import auroc
 from workbench.evidence.encoders.resolve import resolve_encoder
 from workbench.evidence.offline import models
 from workbench.evidence.offline.examination import UNTOLD
@@ -65,16 +66,6 @@ class Report:
             f"{self.source:<12} {self.n:>5}  {self.auroc:.3f}  {self.floor:.3f}  [{self.low:+.3f}, {self.high:+.3f}]"
             f"  {self.balanced:.3f}    {self.f1:.3f} {self.brier:.3f}  {self.calibration:.3f}"
         )
-
-
-def auroc(labels: Bools, scores: Numbers) -> float:
-    """Area under the ROC curve, ties counted half; NaN when one class is missing."""
-    positives, negatives = int(labels.sum()), int((~labels).sum())
-    if not positives or not negatives:
-        return float("nan")
-    _, inverse, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
-    return float((ranks[labels].sum() - positives * (positives + 1) / 2) / (positives * negatives))
 
 
 def report(source: str, labels: Bools, probabilities: Numbers, floor: Numbers, groups: NDArray[np.str_]) -> Report:

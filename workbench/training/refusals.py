@@ -1,11 +1,11 @@
-"""Fit the model of declining on collections of answers whose clauses are marked.
+"""Fit the model of refusals on collections of answers whose clauses are marked.
 
-``python -m workbench.training.refusals tests/data/declining --negatives FILE …`` writes ``declining_model.json``.
-A collection is a text file for each style of writing, ``en-legal.txt``: an answer a line, ``^`` before what declines,
-``~`` before what fills, ``§`` (or nothing, at the start of a line) before what states; the question and a tab before the
-answer where it is known. ``--negatives``: files of SQuAD form or JSON Lines with ``text`` or a list ``evidence`` (WiCE),
-all of whose sentences state. ``--held-out STYLE …``: styles left out of a first fit, on which precision and recall are
-reported.
+``python -m workbench.training.refusals tests/data/refusals --negatives FILE …`` writes each language's
+``refusal_model.json``. A collection is a text file for each style of writing, ``en-legal.txt``: an answer a line, ``^`` before
+what refuses, ``~`` before what fills, ``§`` (or nothing, at the start of a line) before what states; the question and a tab
+before the answer where it is known. ``--negatives``: files of SQuAD form or JSON Lines with ``text`` or a list ``evidence``
+(WiCE), all of whose sentences state. ``--held-out STYLE …``: styles left out of a first fit, on which precision and recall
+are reported.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import workbench.language
+from workbench.data.files import write_text
 from workbench.data.text import refusals as model
-from workbench.data.text.refusals import ASKED, asked_values, features, language_of, segments
+from workbench.data.text.refusals import ASKED, asked_values, features, model_language, segments
+from workbench.language import codes
 
 _LOG = logging.getLogger(__name__)
-_MARKS = {"^": "declines", "~": "fills", "§": "states"}
-_KINDS = ("declines", "fills", "states")
+_MARKS = {"^": "refuses", "~": "fills", "§": "states"}
+KINDS = ("refuses", "fills", "states")
 _NEGATIVES, _NEGATIVE_WEIGHT = 8000, 1.0
 _MIN_COUNT, _STRENGTH, _KEPT, _FOLDS = 2, 0.5, 3000, 6
 
@@ -45,8 +48,8 @@ class Answer:
 
     @property
     def language(self) -> str:
-        """``"en"`` or ``"zh"``, the start of the style's name."""
-        return self.style[:2]
+        """The code of its language, with which the style's name begins."""
+        return self.style.partition("-")[0]
 
 
 def parse(line: str, style: str) -> Answer:
@@ -62,7 +65,7 @@ def parse(line: str, style: str) -> Answer:
     cut = segments(text)
     kinds = tuple(_kind_at(span.start, span.end, marks) for span, _ in cut)
     found = {mark for *_, mark in marks}
-    refusal = "declines" in found and "states" not in found
+    refusal = "refuses" in found and "states" not in found
     return Answer(style, text, tuple(s.text for s, _ in cut), tuple(n for _, n in cut), kinds, refusal, question)
 
 
@@ -85,11 +88,11 @@ def collection(folder: Path) -> list[Answer]:
 
 def negatives(paths: Iterable[Path]) -> dict[str, list[str]]:
     """Clauses that state, of each language, at most ``_NEGATIVES`` a language, drawn with a fixed seed."""
-    found: dict[str, list[str]] = {"en": [], "zh": []}
+    found: dict[str, list[str]] = {code: [] for code in codes()}
     for path in paths:
         for text in _texts(path):
             for span, _ in segments(text):
-                found[language_of(span.text)].append(span.text)
+                found[model_language(span.text)].append(span.text)
     return {name: random.Random(0).sample(rows, min(_NEGATIVES, len(rows))) for name, rows in found.items()}
 
 
@@ -101,11 +104,8 @@ def _texts(path: Path) -> list[str]:
     return [p["context"] for article in json.loads(content)["data"] for p in article["paragraphs"]]
 
 
-# -- the four fits ------------------------------------------------------------------------------------------------------
-
-
 def fit_clauses(answers: Sequence[Answer], stating: Sequence[str]) -> dict[str, Any]:
-    """The softmax of clauses: ``intercept`` and, for each feature, the weights of declining and of filling.
+    """The softmax of clauses: ``intercept`` and, for each feature, the weights of refusing and of filling.
 
     Fitted twice: on all features that occur twice, then on the ``_KEPT`` that weigh most.
     """
@@ -128,7 +128,7 @@ def _softmax(rows: Sequence[tuple[set[str], str, float]], names: Sequence[str]) 
     down, across = zip(*cells, strict=True)
     matrix = csr_matrix(([1.0] * len(cells), (down, across)), shape=(len(rows), len(names)))
     fitted = LogisticRegression(C=_STRENGTH, max_iter=500)
-    fitted.fit(matrix, [_KINDS.index(kind) for _, kind, _ in rows], sample_weight=[weight for *_, weight in rows])
+    fitted.fit(matrix, [KINDS.index(kind) for _, kind, _ in rows], sample_weight=[weight for *_, weight in rows])
     weights, level = fitted.coef_, fitted.intercept_
     both = (weights[:2] - weights[2]).T.round(4).tolist()
     return {
@@ -170,10 +170,10 @@ def clauses_by(answer: Answer, fitted: Mapping[str, Any]) -> list[model.Clause]:
 
 
 def fit_rest(judged: Sequence[Judged]) -> dict[str, Any]:
-    """What is left, learned from answers in which some clause seems to decline."""
+    """What is left, learned from answers in which some clause seems to refuse."""
     values, labels = [], []
     for answer, clauses in judged:
-        if max(c.declines for c in clauses) >= 0.35:
+        if max(c.refuses for c in clauses) >= 0.35:
             for i, row in model.rest_values(answer.clauses, answer.in_sentence, clauses).items():
                 values.append(row)
                 labels.append(answer.kinds[i] == "states")
@@ -182,7 +182,7 @@ def fit_rest(judged: Sequence[Judged]) -> dict[str, Any]:
 
 def _strongest(answer: Answer, clauses: list[model.Clause], rest: Mapping[str, Any]) -> tuple[float, float | None]:
     rows = model.rest_values(answer.clauses, answer.in_sentence, clauses).values()
-    return max(c.declines for c in clauses), max((model.logistic(row, rest) for row in rows), default=None)
+    return max(c.refuses for c in clauses), max((model.logistic(row, rest) for row in rows), default=None)
 
 
 def fit_whole(judged: Sequence[Judged], rest: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,9 +226,6 @@ def whole_probability(answer: Answer, clauses: list[model.Clause], fitted: Mappi
     return model.logistic(values, fitted["whole"])
 
 
-# -- report and command -------------------------------------------------------------------------------------------------
-
-
 def rates(said: Sequence[tuple[float, bool]]) -> str:
     """Precision and recall at .5 in words."""
     hits = sum(p >= 0.5 and true for p, true in said)
@@ -251,24 +248,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--negatives", type=Path, nargs="*", default=[])
     parser.add_argument("--held-out", nargs="*", default=[])
-    parser.add_argument("--out", type=Path, default=Path(model.__file__).with_name("declining_model.json"))
+    parser.add_argument("--out", type=Path, default=Path(workbench.language.__file__).parent)
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     answers, stating = collection(options.folder), negatives(options.negatives)
-    models = {}
-    for language in ("en", "zh"):
+    for language in sorted({a.language for a in answers} & set(codes())):
         own = [a for a in answers if a.language == language]
         if options.held_out:
             report(own, stating[language], options.held_out)
-        models[language] = fit(own, stating[language])
-    options.out.write_text(_written(models), encoding="utf-8")
+        # A line for each coefficient, so that a change can be read.
+        text = json.dumps(fit(own, stating[language]), ensure_ascii=False, indent=1)
+        text = re.sub(r"\[\s+(-?[\d.e-]+),\s+(-?[\d.e-]+)\s+\]", r"[\1, \2]", text) + "\n"
+        write_text(options.out / language / "refusal_model.json", text)
     return 0
-
-
-def _written(models: Mapping[str, Any]) -> str:
-    """JSON with a line for each coefficient, so that a change can be read."""
-    text = json.dumps(models, ensure_ascii=False, indent=1, sort_keys=False)
-    return re.sub(r"\[\s+(-?[\d.e-]+),\s+(-?[\d.e-]+)\s+\]", r"[\1, \2]", text) + "\n"
 
 
 if __name__ == "__main__":

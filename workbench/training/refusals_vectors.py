@@ -1,4 +1,4 @@
-"""Fit the models of refusals for the embedded e5: ``python -m workbench.training.refusals_vectors tests/data/declining``.
+"""Fit the models of refusals for the embedded e5: ``python -m workbench.training.refusals_vectors tests/data/refusals``.
 
 Takes the collection, the negatives and the options of :mod:`workbench.training.refusals`, whose words it is fitted
 beside: the lexical judgement of each clause comes from a fit that has not seen its style. Writes
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.text.refusals import ASKED, Clause, logistic, segments, tilted
+from workbench.data.text.refusals import ASKED, Clause, logistic, segments, with_log_odds
 from workbench.evidence.encoders.resolve import resolve_encoder
 from workbench.evidence.offline.models import E5_FILE, clause_vectors, pair_log_odds, pair_row
 from workbench.evidence.offline.vectors import VectorStore
@@ -30,7 +30,6 @@ from workbench.training.fit import E5_NAMES, SHIPPED
 from workbench.training.refusals import Answer, Judged
 
 _LOG = logging.getLogger("workbench.train")
-_KINDS = ("declines", "fills", "states")
 _PENALTY, _NEGATIVE_WEIGHT, _ENCODED, _BATCH = 0.03, 0.3, 1200, 256
 _PAIR_PENALTY = 10.0
 
@@ -76,7 +75,7 @@ def fit_head(answers: Sequence[Answer], vectors: Vectors) -> dict[str, Any]:
     own = np.concatenate([vectors.answers[a.text] for a in answers])
     centre, scale = own.mean(axis=0), own.std()
     rows = (np.concatenate([own, vectors.stating]) - centre) / scale
-    kinds = [_KINDS.index(kind) for a in answers for kind in a.kinds] + [2] * len(vectors.stating)
+    kinds = [words.KINDS.index(kind) for a in answers for kind in a.kinds] + [2] * len(vectors.stating)
     weight = np.concatenate([np.ones(len(own)), np.full(len(vectors.stating), _NEGATIVE_WEIGHT)])
     fitted = LogisticRegression(C=_PENALTY, max_iter=500, tol=1e-4).fit(rows, kinds, sample_weight=weight)
     weights = (fitted.coef_[:2] - fitted.coef_[2]) / scale
@@ -89,7 +88,7 @@ def _with_head(lexical: Sequence[Judged], vectors: Vectors, head: Mapping[str, A
     judged: list[Judged] = []
     for answer, clauses in lexical:
         more = vectors.answers[answer.text] @ weights.T + level
-        judged.append((answer, [tilted(c, *row) for c, row in zip(clauses, more.tolist(), strict=True)]))
+        judged.append((answer, [with_log_odds(c, *row) for c, row in zip(clauses, more.tolist(), strict=True)]))
     return judged
 
 
@@ -211,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     answers, stating = words.collection(options.folder), words.negatives(options.negatives)
     store = VectorStore(resolve_encoder("e5"), tokens=True)
     languages = {}
-    for language in ("en", "zh"):
+    for language in sorted({a.language for a in answers} & stating.keys()):
         own = [a for a in answers if a.language == language]
         vectors = vectors_of(store, own, stating[language][:_ENCODED])
         if options.held_out:

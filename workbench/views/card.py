@@ -22,10 +22,12 @@ from markupsafe import Markup
 from workbench.data.schema import alternatives, judgements, none_if_missing
 from workbench.data.text.normalise import HAN_RUN, normalise, normalise_with_map
 from workbench.data.text.words import content_words, tokens
+from workbench.diagnosis.causes import NOT_FAILING, sign
 from workbench.diagnosis.queries import value_title
 from workbench.language import listed
 from workbench.language import text as _t
-from workbench.views.filtering import CHOICES, NOT_FAILING, Filter, explained, is_low, records
+from workbench.scoring.metrics import definition
+from workbench.views.filtering import CHOICES, Filter, explained, is_low, records
 from workbench.views.html import Fragment, Mark, empty, excerpt, h, join, marked, quiet
 from workbench.views.plots import figure_png
 from workbench.views.session import VERDICTS
@@ -90,7 +92,7 @@ def cause_mark(found: Mapping[str, Any], *, detailed: bool = False) -> Markup:
     """The primary cause of a row of ``failures()`` with its sign; ``detailed``: with sub-cause and confidence."""
     cause, sub_cause = found["primary_cause"], none_if_missing(found.get("sub_cause"))
     failing = cause not in NOT_FAILING
-    parts: list[Any] = ["✗ " if failing else "✓ " if cause == "pass" else "○ ", cause_title(cause)]
+    parts: list[Any] = [f"{sign(cause)} ", cause_title(cause)]
     if detailed and sub_cause:
         parts.append(f" · {cause_title(sub_cause)}")
     if detailed and failing and none_if_missing(found.get("confidence")) is not None:
@@ -115,8 +117,8 @@ def _answer(session: Session, sample_id: str) -> Markup:
         shown = join([shown, quiet(_t(f"panels.card.{'no_statement' if judged else 'no_claims'}"), tag="p")])
     counts = claims["verdict"].value_counts() if len(claims) else {}
     chips = [
-        h("span", h("span", sign, cls=f"wb-sign wb-{name}"), f" {verdict_title(name)} {counts[name]}", cls="wb-chip")
-        for name, sign in SIGNS.items() if name in counts
+        h("span", h("span", own, cls=f"wb-sign wb-{name}"), f" {verdict_title(name)} {counts[name]}", cls="wb-chip")
+        for name, own in SIGNS.items() if name in counts
     ]  # fmt: skip
     pairs = [("answer", join([shown, quiet(*chips, tag="div") if chips else None]))]
     if len(bad := claims[claims["verdict"].isin(("contradicted", "not_mentioned"))] if len(claims) else claims):
@@ -193,8 +195,8 @@ def _point(entry: Any, made: bool, side: str) -> Markup:
     """A key point, good when it was made, or a forbidden content, good when it was not."""
     good = made is (side == "point")
     word = "" if good else f" {_t('panels.card.' + ('missing' if side == 'point' else 'present'))}"
-    sign = h("span", ("✓" if good else "✗") + word, cls="wb-good" if good else "wb-bad")
-    return h("span", excerpt(" / ".join(alternatives(entry)), 60), " ", sign, cls="wb-chip")
+    said = h("span", ("✓" if good else "✗") + word, cls="wb-good" if good else "wb-bad")
+    return h("span", excerpt(" / ".join(alternatives(entry)), 60), " ", said, cls="wb-chip")
 
 
 def _contexts(session: Session, sample_id: str) -> Markup:
@@ -266,7 +268,8 @@ def _scores(session: Session, sample_id: str) -> Markup:
             without.setdefault(states[name], []).append(metric_title(name))
             continue
         # The highest precision@k depends on how many documents are expected: one of one is 0.20 at k = 5, and no fault.
-        low = not name.startswith("precision@") and is_low(name, value, session.thresholds.low_cut(name))
+        known = definition(name)
+        low = not (known and known.bounded == "depth") and is_low(name, value, session.thresholds.low_cut(name))
         number = h("strong", score_text(value), cls="wb-bad" if low else "")
         chips.append(h("span", f"{metric_title(name)} ", number, " ✗" if low else "", cls="wb-chip"))
     if without:

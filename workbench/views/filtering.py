@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.data.text.words import language
-from workbench.diagnosis.causes import CAUSES
+from workbench.diagnosis.causes import NOT_FAILING, cause_names
 from workbench.diagnosis.queries import types_of
+from workbench.scoring.metrics import definition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
 
 
 # Causes of failure as panels need them: for all samples only what is counted and filtered, in full for one sample.
-
-#: Primary causes of samples that do not fail.
-NOT_FAILING = ("pass", "not_checked")
-
 
 class CauseTable:
     """The causes of every sample as arrays. No sentence is written, so that a slider over many samples can be followed.
@@ -41,9 +38,11 @@ class CauseTable:
             full = evaluation.failures()
             self.primary: NDArray[np.object_] = full["primary_cause"].to_numpy(dtype=object)
             self.confidence: NDArray[np.float64] = full["confidence"].to_numpy(dtype=float)
-            self._holds = np.array([[cause in own for cause in CAUSES] for own in full["causes"]], dtype=bool)
+            self.known = cause_names()
+            self._holds = np.array([[cause in own for cause in self.known] for own in full["causes"]], dtype=bool)
         else:
             self.primary, self.confidence, self._holds = causes.names(), causes.confidence, causes.holds
+            self.known = tuple(rule.name for rule in causes.rules)
 
     @property
     def failing(self) -> NDArray[np.bool_]:
@@ -54,14 +53,14 @@ class CauseTable:
         """(n,) whether ``cause`` is among the causes; also for ``failing``, ``pass`` and ``not_checked``."""
         if cause == "failing":
             return self.failing
-        if cause in CAUSES:
-            found: NDArray[np.bool_] = self._holds[:, CAUSES.index(cause)]
+        if cause in self.known:
+            found: NDArray[np.bool_] = self._holds[:, self.known.index(cause)]
             return found
         return np.asarray(self.primary == cause, dtype=bool)
 
     def counts(self) -> dict[str, int]:
         """How many samples have each cause; those that none has are left out."""
-        names = ("failing", *CAUSES, *NOT_FAILING)
+        names = ("failing", *self.known, *NOT_FAILING)
         return {name: n for name in names if (n := int(self.has(name).sum()))}
 
 
@@ -73,25 +72,16 @@ def explained(slices: Slices, sample_id: str) -> dict[str, Any]:
     if causes is None or row["primary_cause"] in NOT_FAILING:
         further = [name for name in row["causes"] if name != row["primary_cause"]]
         return {**row, "others": dict.fromkeys(further, "")}
-    from workbench.diagnosis.explain import Explainer
-
-    sentences = Explainer(causes).all_evidence(int(small.evidence.ids.get_loc(sample_id)))
+    sentences = causes.explanations(int(small.evidence.ids.get_loc(sample_id)))
     sentences.pop(row["primary_cause"], None)
     return {**row, "others": sentences}
 
 
 # Which end of a metric is the bad one, and which samples lie beyond a cut.
 
-#: Metrics offered first, in the order of preference.
-FIRST = ("faithfulness", "answer_correctness", "recall", "end_to_end_correct", "key_point_coverage")
-
-
 def higher_is_better(metric: str) -> bool | None:
     """The direction of ``metric``; None where neither is good in itself. An undeclared metric is better high."""
-    from workbench.scoring.metrics import definitions
-
-    depth = metric.partition("@")[2]
-    found = definitions(int(depth) if depth.isdigit() else 1).get(metric)
+    found = definition(metric)
     return True if found is None else found.higher_is_better
 
 
@@ -120,12 +110,9 @@ def offered(scores: pd.DataFrame) -> list[str]:
 def first_choice(metrics: list[str], has_low: Callable[[str], bool] = lambda _: True) -> str | None:
     """The metric to begin with: of those with anything on the bad side of their cut (``has_low``) the most telling;
     None when there is no metric."""
-    for good_enough in (has_low, lambda _: True):
-        for wanted in FIRST:
-            for name in metrics:
-                if name.partition("@")[0] == wanted and good_enough(name):
-                    return name
-    return metrics[0] if metrics else None
+    telling = {name: found.begin_with for name in metrics if (found := definition(name)) and found.begin_with}
+    ordered = sorted(telling, key=lambda name: telling[name])
+    return next((name for name in (*filter(has_low, ordered), *ordered, *metrics)), None)
 
 
 # One sample out of a large evaluation: its rows of every frame, without computing those of all the others.
@@ -164,40 +151,12 @@ class Slices:
         return dict(zip(frame.columns, frame.loc[sample_id].tolist(), strict=True))
 
     def small(self, sample_id: str) -> Any:
-        """An evaluation of this sample (and of companions that a cause asks for); the whole one where the evidence
-        cannot be cut."""
+        """The evaluation of this sample alone; the whole one where it cannot be cut."""
         if sample_id != self._sample_id:
             self._sample_id = sample_id
-            if hasattr(self._evaluation, "evidence"):
-                self._small, self._frames = _one(self._evaluation, sample_id), {}
+            if hasattr(self._evaluation, "one"):
+                self._small, self._frames = self._evaluation.one(sample_id), {}
         return self._small
-
-
-def _one(evaluation: Any, sample_id: str) -> Any:
-    from workbench.evaluation import Evaluation
-    from workbench.evidence.frames import Evidence
-
-    evidence = evaluation.evidence
-    # Whether the set has any answer, or any error, decides what a missing answer means.
-    wanted = {sample_id: None}
-    for name in ("answer", "error"):
-        if name in evidence.samples:
-            wanted.update(dict.fromkeys(evidence.ids[evidence.samples[name].notna().to_numpy()][:1]))
-    ids = list(wanted)
-
-    def own(frame: pd.DataFrame) -> pd.DataFrame:
-        column = frame["sample_id"]
-        if column.dtype != "category":
-            return frame[column.isin(ids).to_numpy()]
-        codes = column.cat.categories.get_indexer(ids)
-        rows = frame.iloc[np.flatnonzero(np.isin(column.cat.codes.to_numpy(), codes[codes >= 0]))]
-        return rows.assign(sample_id=rows["sample_id"].cat.remove_unused_categories())
-
-    parts = {name: own(getattr(evidence, name)) for name in ("contexts", "claims", "support", "questions")}
-    small = Evidence(
-        evidence.samples.loc[ids], rejected=evidence.rejected.iloc[:0], manifest=evidence.manifest, **parts
-    )
-    return Evaluation(small, evaluation.thresholds, name=evaluation.name, metrics=evaluation.metrics)
 
 
 # The filter.

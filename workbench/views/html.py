@@ -22,6 +22,7 @@ from workbench.data.schema import none_if_missing
 from workbench.data.text.normalise import SURROGATE
 from workbench.language import has_text, language_of
 from workbench.language import text as _t
+from workbench.language.numbers import score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -218,7 +219,7 @@ def cell(value: Any) -> Markup:
     if isinstance(value, bool):
         return safe(_t("panels.common.yes" if value else "panels.common.no"))
     if isinstance(value, float) and value == value:
-        return safe(f"{value:.2f}")
+        return safe(score(value))
     if isinstance(value, int):
         return safe(f"{value:,}")
     if isinstance(value, (list, tuple)):

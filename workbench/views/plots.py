@@ -18,7 +18,6 @@ import numpy as np
 
 from workbench.language import language_of
 from workbench.language import text as _t
-from workbench.views.filtering import NOT_FAILING
 from workbench.views.fonts import drawable, families
 from workbench.views.wording import cause_title, rate_text, verdict_title
 
@@ -451,10 +450,10 @@ def flow(ledger: pd.DataFrame, *, names: tuple[str, str] = ("", ""), title: str 
 
 def _nodes(ledger: pd.DataFrame, column: str) -> dict[str, tuple[float, float, int]]:
     """Cause → (top, height, n) on an axis from 0 to 1, in the order of the chain, passing ones last."""
-    from workbench.diagnosis.causes import CAUSES
+    from workbench.diagnosis.causes import NOT_FAILING, cause_names
 
     counts = ledger.groupby(column)["n"].sum()
-    order = [name for name in (*CAUSES, *reversed(NOT_FAILING)) if name in counts.index]
+    order = [name for name in (*cause_names(), *reversed(NOT_FAILING)) if name in counts.index]
     total = max(int(counts.sum()), 1)
     room = 1 - 0.03 - _GAP * max(len(order) - 1, 0)
     least = min(_LEAST, room / max(len(order), 1))
@@ -506,10 +505,13 @@ def _band(axes: Axes, top: float, height: float, end: float, end_height: float, 
 def _labels(axes: Axes, side: Mapping[str, tuple[float, float, int]], *, left: bool) -> None:
     from matplotlib.patches import Rectangle
 
+    from workbench.diagnosis.causes import NOT_CHECKED, PASS, rule_of
+
     for name, (top, height, n) in side.items():
-        color = GREEN if name == "pass" else GREY if name == "not_checked" else VERMILLION
+        rule = rule_of(name)
+        color = GREEN if name == PASS else GREY if name == NOT_CHECKED else VERMILLION
         x = 0.243 if left else 0.75
-        color = PURPLE if name == "permission_leak" else color
+        color = PURPLE if rule and rule.red_line else color
         axes.add_patch(Rectangle((x, top), 0.007, height, facecolor=color, lw=0))
         words = f"{drawable(cause_title(name), 30)}  {n:,}" if left else f"{n:,}  {drawable(cause_title(name), 30)}"
         axes.text(0.235 if left else 0.765, top + height / 2, words, ha="right" if left else "left", va="center",

@@ -575,7 +575,7 @@ class Session:
         before = self._state
         changed = {name for name in names if getattr(before, name) != getattr(after, name)}
         if "thresholds" in changed:
-            new = self._opened if after.thresholds is None else self._opened.with_thresholds(after.thresholds)
+            new = self._opened if after.thresholds is None else self.evaluation.with_thresholds(after.thresholds)
             # No score depends on low scores and targets.
             old, now = (one.thresholds.replace(low_score=0.5, low_scores={}, targets={}) for one in (self.evaluation, new))
             self._look_at(new, *(() if old == now else ("scores", "states")))

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.evidence.llm.scripted import english, sample
 from workbench.data.schema import Context, Sample
+from workbench.evidence.llm import LLMJudge
+from workbench.evidence.llm.judge import ReplyCache
 from workbench.evidence.llm.prompts import (
     NAMES,
     make_task,
@@ -23,6 +26,7 @@ from workbench.evidence.llm.prompts import (
     verify_call,
 )
 from workbench.evidence.llm.replies import read_part, read_questions, read_rating, read_verification
+from workbench.evidence.run import judgement_key
 from workbench.language import codes
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "llm"
@@ -128,6 +132,27 @@ def test_the_hash_covers_every_file():
         for name in NAMES:
             digest.update(f"\0{language}/{name}\0{template(name, language)}".encode())
     assert prompt_hash() == digest.hexdigest()[:12]
+
+
+#: SHA-256 of the content keys of every call and of the judgement: with other keys everything would be judged again.
+KEYS = {
+    "zh": "57c7ec11ac79ace27da04299dbe70b6e26c3c7a31b5dcfb1408bdcc7518a8ad8",
+    "en": "b75368ed9a7f1376f64dd32186889251a2d8789ba86d17a9f598a9eaf4dad3b3",
+}
+
+
+@pytest.mark.parametrize(("language", "item"), [("zh", sample()), ("en", english())])
+def test_what_was_judged_is_not_judged_again(language, item):
+    judge = LLMJudge("m", base_url="http://localhost:1/v1", api_key="k", cache=False)
+    assert judge.prompt_hash == "1.6e06bf7fd496"
+    kept, task = ReplyCache(None, judge.endpoint), make_task(item, 12_000)
+    verify = verify_call(task)
+    made = [
+        verify, questions_call(task, 3), part_call(task, 0, ["a", "b"]), part_call(task, 0, ["a"], relevance=False),
+        rubric_call(task, "x", "y"), repair_call(verify, task.language, "r", "p"),
+    ]  # fmt: skip
+    keys = [*map(kept.key, made), judgement_key(judge.name, item)]
+    assert hashlib.sha256("".join(keys).encode()).hexdigest() == KEYS[language]
 
 
 def test_conditions_and_slots():

@@ -35,7 +35,8 @@ def test_a_rating_that_is_none_stays_none(make_judge, model, score):
 
 def test_criteria():
     assert set(presets()) == {"faithfulness", "relevance", "completeness"}
-    assert criterion({"name": "x", "zh": "中文标准"}) == Criterion("x", "中文标准", "中文标准")
+    assert criterion({"name": "x", "zh": "中文标准"}) == Criterion("x", {"zh": "中文标准"})
+    assert criterion({"name": "x", "zh": "中文标准"}).text("en") == "中文标准"
     for wrong in ("politeness", {"name": "x"}, {"en": "words"}):
         with pytest.raises(InputError):
             criterion(wrong)

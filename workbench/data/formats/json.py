@@ -7,16 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.data.fields import is_score, resolve
+from workbench.data.fields import is_score, named, resolve
 from workbench.data.formats.records import Records, Remark, excerpt, number_records
 from workbench.errors import InputError
-
-#: Keys under which a list of records is found, in order of preference.
-WRAPPERS = (
-    "results", "samples", "data", "records", "rows", "examples", "test_cases", "testCases", "test_results",
-    "testResults", "cases", "questions", "queries", "items", "goldens", "dataset", "evaluations", "predictions",
-    "outputs", "scores", "test", "validation", "train", "数据", "样本", "结果", "用例",
-)  # fmt: skip
 
 _STARTS_JSON = re.compile(r"\s*[\[{]")
 
@@ -35,8 +28,8 @@ def parse_json(text: str) -> Any:
         raise ValueError("is nested too deeply") from error
 
 
-def read_json(text: str, path: str) -> Records | None:
-    """Records of a JSON or JSON-lines text, or None when it is neither.
+def read_json(text: str, path: str, *, log: bool = False) -> Records | None:
+    """Records of a JSON or JSON-lines text, or None when it is neither; of a ``log`` a single object is one record.
 
     Raises
     ------
@@ -49,7 +42,7 @@ def read_json(text: str, path: str) -> Records | None:
         value = parse_json(text)
     except ValueError as error:
         return _read_lines_or_fail(text, path, error)
-    if isinstance(value, Mapping) and "\n" not in text.strip() and not _is_container(value):
+    if isinstance(value, Mapping) and "\n" not in text.strip() and (log or not _is_container(value)):
         return number_records([value], "JSON lines")
     return records_in(value, path)
 
@@ -128,8 +121,9 @@ def _same_keys(parts: list[Any]) -> bool:
 def _wrapped(value: Mapping[str, Any], depth: int) -> Sequence[Any] | None:
     if depth > 3 or (_names_a_question(value) and not isinstance(value.get("questions"), list)):
         return None
-    known = [value[key] for key in WRAPPERS if key in value]
-    others = [part for key, part in value.items() if key not in WRAPPERS and isinstance(part, list)]
+    wrappers = named("keys", "records")
+    known = [value[key] for key in wrappers if key in value]
+    others = [part for key, part in value.items() if key not in wrappers and isinstance(part, list)]
     for part in [*known, *others]:
         if isinstance(part, (list, Mapping)):
             found = _find_records(part, depth + 1)

@@ -14,6 +14,7 @@ from workbench.data.fields import scrub
 from workbench.data.formats import json, tables
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, number_records
 from workbench.errors import InputError
+from workbench.language import languages
 
 # ------------------------------------------------------------------------------
 # From a path to text: decompression with a size limit, byte order marks, encodings.
@@ -84,8 +85,8 @@ def _gunzip(shown: str, content: bytes) -> bytes:
 def decode(content: bytes) -> tuple[str, list[Remark]]:
     """The text of ``content`` and warnings about how it was decoded.
 
-    A byte order mark decides; else UTF-8; else GB 18030 or Big5 (a warning); else UTF-8 with U+FFFD for what is broken (a
-    warning that names the first line).
+    A byte order mark decides; else UTF-8; else an encoding of a known language (a warning); else UTF-8 with U+FFFD for what
+    is broken (a warning that names the first line).
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
@@ -94,44 +95,37 @@ def decode(content: bytes) -> tuple[str, list[Remark]]:
         return content.decode("utf-8"), []
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-    chinese = _as_chinese(content)
-    if chinese is not None:
-        text, encoding = chinese
+    own = _in_own_encoding(content)
+    if own is not None:
+        text, encoding = own
         reason = f"is not UTF-8; read as {encoding}. Save it as UTF-8 if text looks wrong"
         return text, [Remark(WHOLE_FILE, "", reason)]
     reason = f"is not UTF-8 (first at line {line}); the broken characters became U+FFFD. Save it as UTF-8"
     return content.decode("utf-8", "replace"), [Remark(WHOLE_FILE, "", reason)]
 
 
-#: Name, codec, and the codes between which the standard has its common characters (GB 2312 level 1, Big5 level 1).
-_CHINESE = (("GB 18030", "gb18030", b"\xb0\xa1", b"\xd7\xf9"), ("Big5", "cp950", b"\xa4\x40", b"\xc6\x7e"))
+def _in_own_encoding(content: bytes) -> tuple[str, str] | None:
+    """``content`` in the encoding of a known language in which more of it is common characters, and that encoding's name.
 
-
-def _as_chinese(content: bytes) -> tuple[str, str] | None:
-    """``content`` read in the encoding in which more of it is common characters, and that encoding's name.
-
-    None when it is valid in neither or does not look Chinese.
+    None when it is valid in none, or does not look like the language: Latin-1 is valid in most and seldom looks so.
     """
     found = []
-    for name, codec, low, high in _CHINESE:
-        try:
-            text = content.decode(codec)
-        except UnicodeDecodeError:
-            continue
-        codes = [c.encode(codec) for c in text[:100_000] if c > "\x7f"]
-        found.append((sum(low <= code <= high for code in codes), text, name))
-    _, text, name = max(found, key=lambda item: item[0], default=(0, "", ""))
-    return (text, name) if text and _looks_chinese(text) else None
-
-
-def _looks_chinese(text: str) -> bool:
-    """Whether most of the text beyond ASCII is Chinese; Latin-1 read as GB 18030 seldom is."""
-    beyond = [c for c in text[:100_000] if c > "\x7f"]
-    common = sum("\u4e00" <= c <= "\u9fff" or "\u3000" <= c <= "\u303f" or "\uff00" <= c <= "\uffef" for c in beyond)
-    return common >= 0.9 * len(beyond)
+    for table in (own.table("fields").get("encodings", {}) for own in languages()):
+        for name, codec, low, high in table.get("known", ()):
+            try:
+                text = content.decode(codec)
+            except UnicodeDecodeError:
+                continue
+            beyond = [c for c in text[:100_000] if c > "\x7f"]
+            common = sum(bytes.fromhex(low) <= c.encode(codec) <= bytes.fromhex(high) for c in beyond)
+            looks_so = len(re.findall(f"[{table['script']}]", "".join(beyond))) >= 0.9 * len(beyond)
+            found.append((common, looks_so, text, name))
+    _, looks_so, text, name = max(found, key=lambda item: item[0], default=(0, False, "", ""))
+    return (text, name) if text and looks_so else None
 
 
 # ------------------------------------------------------------------------------
+# What a source is.
 
 
 #: What ``format=`` may be.
@@ -166,7 +160,7 @@ def read_source(source: Any, format: str | None = None) -> Records:
     if format is not None and format not in FORMATS:
         raise InputError(f"format {format!r} is not known; use one of {', '.join(FORMATS)}, or leave it out")
     if isinstance(source, (str, os.PathLike)):
-        return read_path(Path(source), format)
+        return read_records(source, format)
     if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
         return tables.from_frame(source)
     if hasattr(source, "column_names") or hasattr(source, "to_pandas"):
@@ -184,13 +178,22 @@ def _from_list(items: list[Any]) -> Records:
     return number_records(items, "list of dicts")
 
 
-def read_path(path: Path, format: str | None = None) -> Records:
-    """Records of a file or of a folder that the Hugging Face library saved."""
+def read_records(path: str | os.PathLike[str], format: str | None = None, *, log: bool = False) -> Records:
+    """Records of a file of any known format, or of a folder that the Hugging Face library saved.
+
+    ``log``: each record stands for itself, so that a single JSON object is one record whatever its fields are called.
+
+    Raises
+    ------
+    InputError
+        When nothing can be read, with the remedy.
+    """
+    path = Path(path)
     try:
         is_folder = path.is_dir()
     except (OSError, ValueError):
         is_folder = False
-    records = tables.from_folder(path) if is_folder else _from_bytes(read_bytes(path), path, format)
+    records = tables.from_folder(path) if is_folder else _from_bytes(read_bytes(path), path, format, log)
     records.name, records.source = scrub(stem(path)), scrub(str(path))
     return records
 
@@ -201,7 +204,7 @@ def stem(path: Path) -> str:
     return Path(name).stem or name or "samples"
 
 
-def _from_bytes(content: bytes, path: Path, format: str | None) -> Records:
+def _from_bytes(content: bytes, path: Path, format: str | None, log: bool) -> Records:
     where = path.name[-80:]
     if format == "parquet" or content[:4] == b"PAR1":
         return tables.from_parquet(content, where)
@@ -214,15 +217,15 @@ def _from_bytes(content: bytes, path: Path, format: str | None) -> Records:
             raise InputError(f"{where}: is {what}; {remedy}")
     text, warnings = decode(content)
     _refuse_binary(text, where)
-    records = _from_text(text, where, format)
+    records = _from_text(text, where, format, log)
     records.warnings = warnings + records.warnings
     records.may_hold_surrogates = _SURROGATE_ESCAPE.search(text) is not None
     return records
 
 
-def _from_text(text: str, where: str, format: str | None) -> Records:
+def _from_text(text: str, where: str, format: str | None, log: bool) -> Records:
     if format in (None, "json", "jsonl"):
-        records = json.read_json(text, where)
+        records = json.read_json(text, where, log=log)
         if records is not None:
             return records
     if format in (None, "csv", "tsv"):

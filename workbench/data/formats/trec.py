@@ -11,7 +11,6 @@ import csv
 import gzip
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.data.files import replacing
 from workbench.errors import InputError
 
 QRELS = ("query_id", "iteration", "doc_id", "relevance")
@@ -180,7 +180,7 @@ def write_qrels(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     queries, documents = _ids(frame, "query_id", "qrels"), _ids(frame, "doc_id", "qrels")
     grades = _plain_numbers(frame, "relevance", "qrels")
     lines = (f"{q} 0 {d} {_shortest(g)}\n" for q, d, g in zip(queries, documents, grades, strict=True))
-    _write_atomically(Path(path), lines)
+    _write_lines(Path(path), lines)
 
 
 def write_run(frame: pd.DataFrame, path: str | os.PathLike[str], *, tag: str = "workbench") -> None:
@@ -198,7 +198,7 @@ def write_run(frame: pd.DataFrame, path: str | os.PathLike[str], *, tag: str = "
     table = table.sort_values(["place", "s", "d"], ascending=[True, False, False], kind="stable")
     table["rank"] = table.groupby("place", sort=False).cumcount() + 1
     rows = zip(table["q"], table["d"], table["rank"], table["s"], strict=True)
-    _write_atomically(Path(path), (f"{q} Q0 {d} {rank} {score!r} {tag}\n" for q, d, rank, score in rows))
+    _write_lines(Path(path), (f"{q} Q0 {d} {rank} {score!r} {tag}\n" for q, d, rank, score in rows))
 
 
 def _shortest(number: float) -> str:
@@ -231,21 +231,14 @@ def _plain_numbers(frame: pd.DataFrame, name: str, owner: str) -> list[float]:
     return values.tolist()
 
 
-def _write_atomically(path: Path, lines: Iterator[str]) -> None:
-    """Write beside the file under another name, then rename: a half-written file never has the right name."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as raw:
-            packed = gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) if path.suffix == ".gz" else raw
-            for line in lines:
-                packed.write(line.encode("utf-8"))
-            if packed is not raw:
-                packed.close()
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+def _write_lines(path: Path, lines: Iterator[str]) -> None:
+    """Complete or not at all; packed when the name ends in ``.gz``."""
+    with replacing(path) as temporary, temporary.open("wb") as raw:
+        packed = gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) if path.suffix == ".gz" else raw
+        for line in lines:
+            packed.write(line.encode("utf-8"))
+        if packed is not raw:
+            packed.close()
 
 
 def read_beir(folder: str | os.PathLike[str], *, split: str = "test") -> Beir:

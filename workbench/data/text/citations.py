@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from workbench.data.corpus import document_of
 from workbench.data.text.sentences import spoken
+from workbench.language import pattern
 
 _BRACKETED = re.compile(r"\[\^?([^\[\]\n]{1,80})\](?:\(([^()\s]{1,200})\))?|【([^【】\n]{1,80})】")
 _NUMBERS = re.compile(r"\s*\d{1,4}(?:\s*[,，、;；–~-]\s*\d{1,4})*\s*")
 _RANGE = re.compile(r"(\d{1,4})\s*[–~-]\s*(\d{1,4})")
-_PREFIX = re.compile(r"^(?:source|doc|document|ref|来源|文档|参考|资料)\s*[:：]\s*", re.IGNORECASE)
 
 #: A range of citations may name at most this many.
 _LONGEST_RANGE = 20
@@ -57,7 +58,7 @@ def find_citations(answer: str, known: Sequence[str] = ()) -> list[Citation]:
 def _named(content: str, link: str | None, shapes: frozenset[str]) -> list[tuple[int | None, str | None]]:
     if link is not None and (_shape(link) in shapes):
         return [(None, link)]
-    content = _PREFIX.sub("", content)
+    content = pattern("citations", r"^(?:«prefix»)\s*[:：]\s*", re.IGNORECASE).sub("", content)
     if _NUMBERS.fullmatch(content):
         return [(number, str(number)) for number in _numbers(content)]
     parts = [part.strip() for part in re.split(r"[,，;；、]", content)]
@@ -75,7 +76,7 @@ def _between(first: int, last: int) -> Iterable[int]:
 
 @lru_cache(maxsize=64)
 def _shapes(known: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(map(_shape, known)) | frozenset(_shape(doc_id.rsplit("#", 1)[0]) for doc_id in known)
+    return frozenset(map(_shape, known)) | frozenset(_shape(document_of(doc_id)) for doc_id in known)
 
 
 @lru_cache(maxsize=65536)

@@ -11,10 +11,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff々〇"
+from workbench.language import Language, languages
+
 KANA = "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
 HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 
+
+def unspaced() -> str:
+    """The characters of the known languages that part no words by spaces, as ranges of a regular expression."""
+    return _unspaced(languages())
+
+
+@lru_cache(maxsize=8)
+def _unspaced(known: tuple[Language, ...]) -> str:
+    return "".join(language.facts["script"] for language in known if language.script and not language.facts["spaced"])
+
+
+#: The same of the languages of the package, and one such character, a run of them.
+HAN = unspaced()
 HAN_CHARACTER = re.compile(f"[{HAN}]")
 HAN_RUN = re.compile(f"[{HAN}]+")
 #: Half of a character, which no file, frame or tokenizer takes.
@@ -55,42 +69,29 @@ class Offsets:
         return self.starts[start], self.ends[end - 1]
 
 
-# ---------------------------------------------------------------- normalising
-
-
 def normalise(text: str) -> str:
     """``text`` for matching: NFKC, case folded, traditional → simplified, dashes, quotes and white space unified.
 
     Invisible format characters are dropped, runs of white space become one space, ends are stripped. Idempotent.
     """
-    if len(text) <= 2000:
-        return _normalise_cached(text)
-    return _normalise(text)
-
-
-@lru_cache(maxsize=32768)
-def _normalise_cached(text: str) -> str:
-    return _normalise(text)
+    return _normalise_cached(text) if len(text) <= 2000 else _normalise(text)
 
 
 def _normalise(text: str) -> str:
-    if text.isascii():
-        return " ".join(text.lower().split())
-    folded = _fold_aligned(text)
+    folded = text.lower() if text.isascii() else _fold_aligned(text)
     if folded is None:
         folded = "".join([_fold_cluster(piece) for piece in _CLUSTER.findall(text)])
-    return _strip_folded(folded)
-
-
-def _strip_folded(folded: str) -> str:
     return " ".join(folded.split())
+
+
+_normalise_cached = lru_cache(maxsize=32768)(_normalise)
 
 
 def normalise_with_map(text: str) -> tuple[str, Offsets]:
     """``normalise(text)`` and the ``Offsets`` that lead from it back to ``text``."""
     folded: str | None = text.lower() if text.isascii() else _fold_aligned(text)
     if folded is not None:
-        plain = _strip_folded(folded)
+        plain = " ".join(folded.split())
         if len(plain) == len(folded):
             return plain, Offsets()
         return _fold_spaces(folded, range(len(folded)), range(1, len(folded) + 1))
@@ -99,8 +100,7 @@ def normalise_with_map(text: str) -> tuple[str, Offsets]:
 
 def _fold_aligned(text: str) -> str | None:
     """The folded text if every character folds to exactly one, else None."""
-    table = _character_table() if HAN_CHARACTER.search(text) else _WIDTH_TABLE
-    folded = text.translate(table)
+    folded = text.translate(_character_table() if HAN_CHARACTER.search(text) else _WIDTH_TABLE)
     if _INVISIBLE.search(folded) or not unicodedata.is_normalized("NFKC", folded):
         return None
     lowered = folded.casefold()
@@ -143,8 +143,7 @@ def _fold_spaces(folded: str, starts: Sequence[int], ends: Sequence[int]) -> tup
     kept_starts: list[int] = []
     kept_ends: list[int] = []
     previous = 0
-    for match in _word_runs(folded):
-        begin, stop = match
+    for begin, stop in _word_runs(folded):
         if words:
             kept_starts.append(starts[previous])
             kept_ends.append(ends[begin - 1])
@@ -164,34 +163,32 @@ def _word_runs(folded: str) -> Iterable[tuple[int, int]]:
         yield begin, at
 
 
-def _width_table() -> dict[int, str]:
-    """Characters that fold one to one: full width forms, dashes, quotes, white space."""
-    table = {0xFF01 + i: chr(0x21 + i) for i in range(94)}
-    table.update(dict.fromkeys([0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2015, 0x2212], "-"))
-    table.update(dict.fromkeys([0x201C, 0x201D, 0x201E, 0x301D, 0x301E], '"'))
-    table.update(dict.fromkeys([0x2018, 0x2019, 0x201B, 0x02BC], "'"))
-    table.update(dict.fromkeys([0x00A0, 0x3000, 0x2002, 0x2003, 0x2009, 0x202F], " "))
-    table.update({0x301C: "~", 0xFFE5: "¥", 0x2044: "/", 0x2022: "·", 0x30FB: "·"})
-    return table
-
-
-_WIDTH_TABLE = _width_table()
+#: Characters that fold one to one: full width forms, dashes, quotes, white space.
+_WIDTH_TABLE = {
+    **{0xFF01 + i: chr(0x21 + i) for i in range(94)},
+    **dict.fromkeys([0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2015, 0x2212], "-"),
+    **dict.fromkeys([0x201C, 0x201D, 0x201E, 0x301D, 0x301E], '"'),
+    **dict.fromkeys([0x2018, 0x2019, 0x201B, 0x02BC], "'"),
+    **dict.fromkeys([0x00A0, 0x3000, 0x2002, 0x2003, 0x2009, 0x202F], " "),
+    **{0x301C: "~", 0xFFE5: "¥", 0x2044: "/", 0x2022: "·", 0x30FB: "·"},
+}
 
 
 @cache
 def _character_table() -> dict[int, str]:
-    """``_WIDTH_TABLE`` and, character by character, traditional → simplified.
+    """``_WIDTH_TABLE`` and the two written forms of a script made one (traditional → simplified).
 
     Character by character so that a substring of a text folds to a substring of the folded text.
     """
-    import opencc
+    table = dict(_WIDTH_TABLE)
+    for forms in filter(None, (language.table("words").get("forms") for language in languages())):
+        import opencc
 
-    blocks = [range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0x20000, 0x2EBF0)]
-    characters = [chr(code) for block in blocks for code in block]
-    converted = opencc.OpenCC("t2s").convert("\n".join(characters)).split("\n")
-    pairs = zip(characters, converted, strict=True)
-    table = {ord(old): new for old, new in pairs if old != new and len(new) == 1}
-    return _WIDTH_TABLE | table
+        characters = [chr(code) for first, end in forms["ranges"] for code in range(first, end)]
+        converted = opencc.OpenCC(forms["converter"]).convert("\n".join(characters)).split("\n")
+        pairs = zip(characters, converted, strict=True)
+        table |= {ord(old): new for old, new in pairs if old != new and len(new) == 1}
+    return table
 
 
 def fold_surrogates(text: str) -> tuple[str, bool]:

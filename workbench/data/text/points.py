@@ -1,42 +1,48 @@
 """Whether a key point stands in a text.
 
 Matching is on normalised text with boundaries: 500 is not in 5000, 1500 or 5.00; ``now here`` is not ``nowhere``;
-无限 is not made by 并非无限. 1,500 = 1500 = 1.5千 and ``500 GB`` = ``500gb``. :class:`Matcher` prepares a text once for
-many points.
+"unlimited" is not made by "not unlimited". 1,500 = 1500 = 1.5k and ``500 GB`` = ``500gb``. :class:`Matcher` prepares a
+text once for many points.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from workbench.data.text.normalise import KANA, Offsets, Span, normalise_with_map, unspaced
 from workbench.data.text.quantities import Quantity, quantities, same_quantity
-from workbench.data.text.words import HAN, KANA, Offsets, Span, normalise_with_map
+from workbench.language import Language, languages, pattern
 
-_CJK = f"{HAN}{KANA}"
-_NUMERALS = "零〇一二两三四五六七八九十百千万亿"
-_DROPPED = re.compile(rf"(?<=[{_CJK}，。、；：]) | (?=[{_CJK}，。、；：])|\*\*|__|[`*]")
-_NEGATED_BEFORE = re.compile(
-    r"""
-      (?:并非|并不|绝非|不是|不再|没有|没|无法|无需|无|未|尚未|从未|从不|不能|不会|不可以?|不得|不应|不要|不允许|禁止|不
-        |(?<!除)非(?!常))
-      (?:是|会|能|可以|再|完全|真正|真的|被|有|所谓的|绝对|必须|一定|任何|(?:一)?个)?["'“‘「]?$
-    | \b(?:not|never|no|cannot|non|without|neither|nor|\w{2,9}n't)\b[\s-]+
-      (?:(?:a|an|the|be|been|being|is|are|really|actually|necessarily|truly|fully|strictly|yet|currently|have|has|any|to
-        |in\ fact)\s+){0,3}["']?$
-    """,
-    re.VERBOSE,
-)
-_NO_NEGATION = re.compile(
-    r"(?:是不|能不能|可不可以|要不要|会不会|不得不|无不|不无|莫不|除非|不是不)[^，。,.]{0,2}$|\bnumber no\b[. ]*$"
-)
+
+@dataclass(frozen=True)
+class _Patterns:
+    """What the known languages say of characters: which spaces do not count, which numerals and letters belong together."""
+
+    dropped: re.Pattern[str]
+    unspaced: re.Pattern[str]
+    numerals: str
+    multiplier: re.Pattern[str]
+
+
+@lru_cache(maxsize=8)
+def _patterns(known: tuple[Language, ...]) -> _Patterns:
+    marks = f"{unspaced()}{KANA}"
+    return _Patterns(
+        re.compile(rf"(?<=[{marks}，。、；：]) | (?=[{marks}，。、；：])|\*\*|__|[`*]"),
+        re.compile(f"[{marks}]"),
+        "".join(language.table("points").get("numerals", "") for language in known),
+        pattern("points", "«multiplier»"),
+    )
 
 
 def _compact(folded: str, offsets: Offsets) -> tuple[str, Offsets]:
     """Leave out the spaces next to CJK characters and markdown emphasis, and carry the map along."""
-    if not _DROPPED.search(folded):
+    dropped = _patterns(languages()).dropped
+    if not dropped.search(folded):
         return folded, offsets
     all_starts = range(len(folded)) if offsets.starts is None else offsets.starts
     all_ends = range(1, len(folded) + 1) if offsets.ends is None else offsets.ends
@@ -44,7 +50,7 @@ def _compact(folded: str, offsets: Offsets) -> tuple[str, Offsets]:
     starts: list[int] = []
     ends: list[int] = []
     at = 0
-    for begin, end in [*(match.span() for match in _DROPPED.finditer(folded)), (len(folded), len(folded))]:
+    for begin, end in [*(match.span() for match in dropped.finditer(folded)), (len(folded), len(folded))]:
         kept.append(folded[at:begin])
         starts.extend(all_starts[at:begin])
         ends.extend(all_ends[at:begin])
@@ -62,14 +68,22 @@ class _Point:
 
 @lru_cache(maxsize=16384)
 def _point(point: str) -> _Point:
-    folded, _ = _compact(*normalise_with_map(point))
-    folded = folded.strip(" 。，；.,;:：!！\"'“”")
-    return _Point(folded, _parts(folded))
+    bare = point.strip(" 。，；.,;:：!！\"'“”")
+    folded, offsets = _compact(*normalise_with_map(bare))
+    return _Point(folded.strip(" 。，；.,;:：!！\"'“”"), _parts(folded, _moved(quantities(bare), offsets)))
 
 
-def _parts(folded: str) -> tuple[str | Quantity, ...] | None:
+def _moved(found: list[Quantity], offsets: Offsets) -> list[Quantity]:
+    """Quantities of an original text, which knows case and superscripts, at their places in the folded one."""
+    if offsets.starts is None or offsets.ends is None:
+        return found
+    starts, ends = offsets.starts, offsets.ends
+    placed = ((q, bisect_left(starts, q.start), bisect_right(ends, q.end)) for q in found)
+    return [replace(q, start=start, end=end) for q, start, end in placed if start < end]
+
+
+def _parts(folded: str, found: list[Quantity]) -> tuple[str | Quantity, ...] | None:
     """Literal pieces and quantities in turn; None without any quantity."""
-    found = quantities(folded)
     if not found:
         return None
     pieces: list[str | Quantity] = []
@@ -147,7 +161,7 @@ class Matcher:
 
     def _known_quantities(self) -> list[Quantity]:
         if self._quantities is None:
-            self._quantities = quantities(self._folded)
+            self._quantities = _moved(quantities(self._text), self._offsets)
         return self._quantities
 
     def _before(self, head: str, at: int) -> int | None:
@@ -185,9 +199,7 @@ def _back_over_spaces(text: str, at: int) -> int:
 
 def _bounded(text: str, start: int, end: int) -> bool:
     """Whether no word or number is cut at the edges of ``text[start:end]``."""
-    return not (
-        _joined(text, start, text[start], before=True) or _joined(text, end, text[end - 1], before=False)
-    )
+    return not (_joined(text, start, text[start], before=True) or _joined(text, end, text[end - 1], before=False))
 
 
 def _joined(text: str, at: int, inner: str, *, before: bool) -> bool:
@@ -195,10 +207,11 @@ def _joined(text: str, at: int, inner: str, *, before: bool) -> bool:
     outer = text[at - 1 : at] if before else text[at : at + 1]
     if not outer:
         return False
+    numerals = _patterns(languages()).numerals
     if inner.isdigit():
         return _digit_joined(text, at, outer, before=before)
-    if inner in _NUMERALS:
-        return outer in _NUMERALS or (before and outer.isdigit())
+    if inner in numerals:
+        return outer in numerals or (before and outer.isdigit())
     return _is_letter(inner) and (_is_letter(outer) or outer.isdigit() or outer == "_")
 
 
@@ -210,20 +223,19 @@ def _digit_joined(text: str, at: int, outer: str, *, before: bool) -> bool:
         return beyond.isdigit()
     if before:
         return _is_letter(outer) or (outer in "_-#" and _is_letter(text[at - 2 : at - 1]))
-    return outer in "十百千万亿" or (outer == "k" and not _is_letter(text[at + 1 : at + 2]))
+    if not _patterns(languages()).multiplier.fullmatch(outer):
+        return False
+    return not (_is_letter(outer) and _is_letter(text[at + 1 : at + 2]))
 
 
 def _is_letter(character: str) -> bool:
     """A letter of a script that parts words with spaces."""
-    return character.isalpha() and not _UNSPACED.match(character)
-
-
-_UNSPACED = re.compile(f"[{_CJK}]")
+    return character.isalpha() and not _patterns(languages()).unspaced.match(character)
 
 
 def _negated(text: str, start: int) -> bool:
     before = text[max(0, start - 40) : start]
-    return _NEGATED_BEFORE.search(before) is not None and _NO_NEGATION.search(before) is None
+    return bool(pattern("points", "«negated»").search(before) and not pattern("points", "«not_negated»").search(before))
 
 
 @lru_cache(maxsize=4096)
@@ -244,11 +256,12 @@ def find_any(alternatives: str | Iterable[str], text: str) -> Span | None:
     return next((span for option in options if (span := prepared.find(option)) is not None), None)
 
 
-# ---------------------------------------------------------------- across a chunk edge
+# ------------------------------------------------------------------------------
+# Across the edge of two chunks.
 
 
 def stitch(left: str, right: str) -> str:
-    """Two neighbouring chunks as one text: a space between Latin words, none between Chinese characters.
+    """Two neighbouring chunks as one text: a space between words where the language parts them so.
 
     Chunks that already have white space at the edge are joined as they are.
     """
@@ -258,7 +271,8 @@ def stitch(left: str, right: str) -> str:
 def _joint(left: str, right: str) -> str:
     if not left or not right or left[-1].isspace() or right[0].isspace():
         return ""
-    return "" if _UNSPACED.match(left[-1]) or _UNSPACED.match(right[0]) or left[-1] in "。！？；，、" else " "
+    unspaced = _patterns(languages()).unspaced
+    return "" if unspaced.match(left[-1]) or unspaced.match(right[0]) or left[-1] in "。！？；，、" else " "
 
 
 def find_across(point: str, left: str, right: str) -> Span | None:

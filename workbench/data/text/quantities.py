@@ -1,515 +1,430 @@
-"""Numbers, dates, times, units and names in a text, brought to comparable form.
+"""Numbers, dates, times, units and names in a text, brought to a form in which meaning compares, not notation.
 
-1,500 = 1500 = 1.5千 = 一千五百; 2024-05-01 = 2024年5月1日 = May 1, 2024; 3–5 days = 3到5天. Digits inside identifiers
-(``doc-12``, ``ERR-1042``) are no numbers, and 三个月 is not 90 天. Spans index the original text.
+1,500 = 1.5千 = 一千五百; $5M = 5 million dollars; 2024-05-01 = 2024年5月1日 = May 1st, 2024; 1 hour 30 minutes = 90 分钟;
+3pm = 下午3点. Digits inside identifiers (``doc-12``), marks of citation and the numbers of a list are no numbers.
+
+:func:`quantities` finds them, :func:`relation` says what one makes of another, :func:`traits` and :func:`neighbourhood` look
+them up among many, :func:`entities` adds names. Spans index the original text.
 """
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
-import tomllib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from importlib import resources
 from typing import Any
 
-from workbench.data.text.normalise import HAN, normalise_with_map
-from workbench.data.text.words import HAN as HAN_entities
+from workbench.data.text.normalise import HAN
+from workbench.data.text.quantity_grammar import any_of, chinese_number, scale_of, size_of, words_of
+from workbench.data.text.quantity_numbers import told_to
+from workbench.data.text.quantity_reading import Quantity, is_day, quantities
 from workbench.data.text.words import word_list
 
-# ------------------------------------------------------------------------------
-# Numerals in words: Chinese (一千五百, 三点五, 二〇二四) and English (twenty-five, two hundred).
+__all__ = [
+    "Entity", "Quantity", "chinese_number", "contains_quantity", "date_parts", "entities", "neighbourhood", "quantities",
+    "relation", "same_quantity", "traits",
+]  # fmt: skip
+
+# ---------------------------------------------------------------- what two quantities are to each other
+
+_RANKS = ("same", "compatible", "unrelated", "different")
+#: "About" allows for this share of the number, a last place that is coarser for up to the second share.
+_ABOUT, _ABOUT_COARSE = 0.05, 0.08
+#: A number that is written with fewer digits stands for one that rounds to it and lies within this share of it.
+_ROUNDED = 0.025
 
 
-_LONGEST = 24
+def relation(claim: Quantity, evidence: Quantity) -> str:
+    """What ``evidence`` makes of ``claim``: ``same``, ``compatible``, ``different`` or ``unrelated``.
 
-DIGITS = dict(zip("零〇一二两三四五六七八九", (0, 0, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9), strict=True))
-_POWERS = {"十": 10, "百": 100, "千": 1000}
-_BIG = {"万": 10**4, "亿": 10**8}
-SCALES = {
-    "十": 10.0, "百": 1e2, "千": 1e3, "万": 1e4, "十万": 1e5, "百万": 1e6, "千万": 1e7, "亿": 1e8, "万亿": 1e12,
-    "k": 1e3, "hundred": 1e2, "thousand": 1e3, "million": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12,
-}  # fmt: skip
-_ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-seventeen eighteen nineteen"""
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-WORDS = {name: value for value, name in enumerate(_ONES.split())}
-WORDS |= {name: 10 * value for value, name in enumerate(_TENS.split(), start=2)}
-_ENGLISH_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
-_MONTH_NAMES = """january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sept sep|
-october oct|november nov|december dec"""
-MONTHS = {name: number for number, names in enumerate(_MONTH_NAMES.split("|"), start=1) for name in names.split()}
-_ORDINAL_NAMES = "first second third fourth fifth sixth seventh eighth ninth tenth"
-ORDINALS = {name: value for value, name in enumerate(_ORDINAL_NAMES.split(), start=1)}
+    *same*: both mean the same, however written, after exact conversion (1.5 km = 1,500 m, 1/4 = 25 %, 1 GB = 1000 or
+    1024 MB; a month is no number of days).
 
+    *compatible*: the claim says less, and what it says holds:
 
-def chinese_number(text: str) -> float | None:
-    """The value of a Chinese numeral (三, 十二, 两百, 一千五百, 二〇二四, 三点五, 一万二), None if it is none."""
-    if len(text) > _LONGEST:
-        return None
-    whole, point, fraction = text.partition("点")
-    if point:
-        left, digits = chinese_number(whole), [DIGITS.get(c) for c in fraction]
-        if left is None or not digits or None in digits:
-            return None
-        return float(f"{int(left)}.{''.join(map(str, digits))}")
-    if all(c in DIGITS for c in whole) and whole:
-        return float("".join(str(DIGITS[c]) for c in whole))
-    return _positional(whole)
+    - its bound is kept ("at most 10" by 7), it is rounded ("about 5,000" by 4,987; 1.5 billion by 1,512 million; 8 km by
+      5 miles), it is coarser (May 2024 by 2024-05-01, 1990s by 1994), it lacks a part (1 May by 2024-05-01);
+    - it is the limit that the evidence gives without the word for it (500 by "at most 500"), or that "about" it;
+    - one of them has several readings and one of those fits (5/6/2024 by 5 June 2024, 3 o'clock by 15:00).
 
+    *different*: both cannot hold of one thing: other values, other currencies, a percentage and percentage points, a
+    broken bound, two limits on the same side ("at most 10" by "at most 5": the limit of a thing is one number, although
+    the second implies the first), ranges with another end.
 
-def _positional(text: str) -> float | None:
-    total, section, digit, power = 0, 0, 0, 1
-    for character in text:
-        if character in DIGITS:
-            digit = DIGITS[character]
-            power = 1 if character in "零〇" else power
-        elif character in _POWERS:
-            power = _POWERS[character]
-            section += (digit or 1) * power
-            digit, power = 0, power // 10
-        elif character in _BIG:
-            big = _BIG[character]
-            total = (total + section + digit) * big if big > 10**4 else total + (section + digit or 1) * big
-            section, digit, power = 0, 0, big // 10
-        else:
-            return None
-    return float(total + section + digit * power)
+    *unrelated*: neither. Other dimensions and kinds (kW and kWh, an ordinal and a number, a number with a unit and one
+    without), and evidence that leaves the claim open: it is coarser or only bounds it (7 by "at most 10", 4,987 by
+    "about 5,000", 4 by "3 to 5", 1 May 2024 by May 2024).
 
-
-def english_number(text: str) -> float | None:
-    """The value of an English numeral in lower case (twenty-five, two hundred and ten), None if it is none."""
-    total, current = 0, 0
-    if len(text) > 8 * _LONGEST:
-        return None
-    for word in re.split(r"[\s-]+", text):
-        if word in WORDS:
-            current += WORDS[word]
-        elif word == "hundred":
-            current = (current or 1) * 100
-        elif word in _ENGLISH_SCALES:
-            total += (current or 1) * _ENGLISH_SCALES[word]
-            current = 0
-        elif word not in ("and", "a"):
-            return None
-    return float(total + current)
-
-
-# ------------------------------------------------------------------------------
-# Reading the quantities of a text: numbers, percentages, money, dates, times, durations, versions, ordinals.
-#
-# One pattern over the normalised text finds them; a reader for each kind turns a match into value, bounds and unit.
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A quantity of an original text.
-
-    ``kind`` is one of number, percent, money, date, time, duration, version, ordinal. ``value`` is None for a range and
-    a version; a date's value is its digits (20240501, 202405, 2024, 501) and its unit says which parts it has
-    (``ymd``, ``ym``, ``y``, ``md``, ``m``); a time's value is minutes after midnight. ``low`` and ``high`` bound the
-    quantity: both equal ``value`` for an exact one, differ for a range, one is infinite for "at most" / "at least".
-    ``unit`` is the canonical unit, None without one, and the text of a version.
+    Not symmetric: see :func:`same_quantity`. Quantities are compared as if they were of one thing; never raises.
     """
-
-    start: int
-    end: int
-    text: str
-    value: float | None
-    low: float
-    high: float
-    unit: str | None
-    kind: str
-
-
-# ---------------------------------------------------------------- units
+    best = _relation(claim, evidence)
+    if best in ("same", "compatible") or not (claim.also or evidence.also):
+        return best
+    for mine in (claim, *_readings(claim)):
+        for theirs in (evidence, *_readings(evidence)):
+            found = _relation(mine, theirs)
+            if found in ("same", "compatible"):
+                return "compatible"
+            best = min(best, found, key=_RANKS.index)
+    return best
 
 
-@cache
-def _units() -> dict[str, tuple[str, str]]:
-    """Spelling → (kind, canonical unit)."""
-    tables = tomllib.loads(resources.files(__package__).joinpath("units.toml").read_text(encoding="utf-8"))
-    known = {}
-    for kind, units in tables.items():
-        for name, spellings in units.items():
-            for spelling in spellings.split():
-                known[spelling.replace("-", " ")] = (kind, name)
-    return known
+def _readings(quantity: Quantity) -> Iterator[Quantity]:
+    for value, unit, kind in quantity.also:
+        factor = 1000.0 if quantity.value and value == quantity.value * 1000 else 1.0
+        low = value if math.isfinite(quantity.low) else quantity.low
+        high = value if math.isfinite(quantity.high) else quantity.high
+        yield replace(
+            quantity, value=value, low=low, high=high, unit=unit, kind=kind, step=quantity.step * factor, also=()
+        )
 
 
-def _unit_of(written: str | None) -> tuple[str, str | None]:
-    """(kind, unit) of a unit as written; an unknown or counting one is a plain number."""
-    if not written:
-        return "number", None
-    kind, name = _units().get(written.replace("-", " "), ("count", ""))
-    return ("number", None) if kind == "count" else (kind, name)
+def _relation(a: Quantity, b: Quantity) -> str:
+    kinds = {a.kind, b.kind}
+    if kinds & {"version", "phone"}:
+        return _as_written(a, b)
+    if "date" in kinds:
+        return _dates(a, b)
+    if kinds & {"time", "ordinal"}:
+        if a.kind != b.kind or a.value is None or b.value is None:
+            return "unrelated"
+        if a.value == b.value:
+            return "same"
+        about = a.kind == "time" and a.cue == "~" and abs(a.value - b.value) <= 15
+        return "compatible" if about else "different"
+    converted = _converted(a, b)
+    if converted is None:
+        return _without_conversion(a, b)
+    worst = "unrelated"
+    found = [_numbers(a, other, exact) for other, exact in converted]
+    worst = min(found, key=_RANKS.index)
+    return _for_each(a, b, worst)
 
 
-# ---------------------------------------------------------------- patterns, over normalised text
-
-_CN = "零〇一二两三四五六七八九十百千万亿"
-_ARABIC = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?"
-_ONE_WORD = "(?:" + "|".join(sorted(WORDS, key=len, reverse=True)) + ")"
-_MORE_WORDS = rf"(?:[\ -](?:and\ )?(?:{_ONE_WORD}|hundred|thousand|million|billion)\b)*"
-_ENGLISH = rf"(?:{_ONE_WORD}|a(?=\ (?:hundred|thousand|million)\b)){_MORE_WORDS}"
-_MONTH = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b"
-_ORDINAL_WORD = "(?:" + "|".join(ORDINALS) + ")"
-_MONEY_NAME = r"(?:rmb|usd|eur|cny|hkd|jpy|gbp)\b"
-_SCALE = r"(?:万亿|千万|百万|十万|万|亿|千|百|k(?![a-z])|(?:hundred|thousand|million|billion|trillion|mn|bn)\b)"
-_CN_NUMBER = rf"[{_CN}]+(?:点[零〇一二三四五六七八九]+)?"
-_CN_MONTH = r"(?:\d{1,2}|[一二三四五六七八九十]{1,2})"
-_CN_DAY = r"(?:\d{1,2}|[一二三四五六七八九十]{1,3})"
-_CN_YEAR = r"(?:\d{4}|[〇零一二三四五六七八九]{4})"
+def _as_written(a: Quantity, b: Quantity) -> str:
+    """Versions and phone numbers: the same figures, in a plain number too."""
+    if {a.kind, b.kind} == {"version", "phone"}:
+        return "unrelated"
+    written = [q.unit if q.kind in ("version", "phone") else _bare(q) for q in (a, b)]
+    if None in written:
+        return "unrelated"
+    if "phone" in (a.kind, b.kind):
+        written = [re.sub(r"^(?:\+?86|1)(?=\d{10})", "", text or "") for text in written]
+    return "same" if written[0] == written[1] else "different"
 
 
-@cache
-def _unit_pattern() -> str:
-    spellings = sorted(_units(), key=len, reverse=True)
-    latin = [re.escape(s).replace(r"\ ", r"[\ -]") for s in spellings if re.search("[a-z]$", s)]
-    other = [re.escape(s) for s in spellings if not re.search("[a-z]$", s)]
-    return rf"(?:(?:{'|'.join(other)})|(?:{'|'.join(latin)})(?![a-z0-9_]))"
+def _bare(quantity: Quantity) -> str | None:
+    plain = quantity.kind == "number" and quantity.unit is None and quantity.value is not None
+    return quantity.text.strip() if plain else None
 
 
-_SKIP = rf"(?P<skip>https?://[^\s{HAN}]+|(?<![\w.+-])[\w.+-]{{1,64}}@[\w.-]+\w)"
-_TIME = r"""(?P<time>(?<![\w.:])(?P<hh>[01]?\d|2[0-4]):(?P<mm>[0-5]\d)(?::[0-5]\d)?
-    (?:\ ?(?P<half>[ap])\.?m\b\.?)?(?![:\d]))"""
-_AMPM = r"(?P<ampm>(?<![\w.:])(?P<h2>1[0-2]|0?[1-9])\ ?(?P<half2>[ap])\.?m\b\.?)"
-_YMD = r"(?P<ymd>(?<![\w.])(?P<y1>\d{4})(?P<sep>[-/.])(?P<m1>\d{1,2})(?P=sep)(?P<d1>\d{1,2})(?!\d|[-/.]\d))"
-_CN_DATE = rf"""(?P<cdate>(?<!\d)(?P<y2>{_CN_YEAR})\ ?年(?!前|后|内|以)
-    (?:\ ?(?P<m2>{_CN_MONTH})\ ?月(?:\ ?(?P<d2>{_CN_DAY})\ ?[日号])?)?)"""
-_CN_MONTH_DAY = rf"(?P<cmd>(?<![\d.{_CN}])(?P<m3>{_CN_MONTH})\ ?月\ ?(?P<d3>{_CN_DAY})\ ?[日号])"
-_MDY = rf"""(?P<mdy>\b(?P<m4>{_MONTH})\.?\ (?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?:\ ?,?\ (?P<y4>\d{{4}})(?!\d))?
-    (?![\d:]|\ ?%|,\d))"""
-_DMY = rf"""(?P<dmy>(?<![\w.,])(?P<d5>\d{{1,2}})(?:st|nd|rd|th)?\ (?:of\ )?(?P<m5>{_MONTH})\.?
-    (?:\ ?,?\ (?P<y5>\d{{4}})(?!\d))?)"""
-_MY = rf"(?P<my>\b(?P<m6>{_MONTH})\.?(?:\ ?,)?\ (?:of\ )?(?P<y6>[1-9]\d{{3}})(?!\d|[.,:]\d|\ ?%))"
-_VERSION = r"""(?P<version>(?<![\w.-])(?:v(?=\d)\d+(?:\.\d+)*|\d+(?:\.\d+){2,}(?!\d))(?:-(?:alpha|beta|rc)[.\d]*)?
-    (?!['a-z0-9_%]|\.\d))"""
-_NAMED = r"(?P<named>(?:\b(?:version|release)|版本(?:号)?(?:为|是)?)\ ?v?(?P<ver>\d+(?:\.\d+)+)(?!\d))"
-_IDENTIFIER = r"""(?P<ident>(?!(?:mid|pre|post|non|early|late|top|under|over)-\d)
-    (?=[a-z_]+(?:[-.\#/][a-z_]+)*[-.\#/]?\d)
-    [a-z_][a-z0-9_]*(?:[-\#./][a-z0-9_]+)*(?![a-z0-9_]))"""
-_PERCENT_WORDS = rf"(?P<cpercent>(?P<cp>百分之|千分之)(?P<pv>{_ARABIC}|{_CN_NUMBER}))"
-_CN_ORDINAL = rf"(?P<o1_>第\ ?(?P<o1>\d+|[{_CN}]+)(?:\ ?(?:个|名|位|次|条|章|节|步|版|季度|天|年|周))?)"
-_ORDINAL = r"(?P<o2_>(?<![\w.])(?P<o2>\d+)(?:st|nd|rd|th)\b)"
-_ORDINAL_NAME = rf"(?P<o3_>\b(?P<o3>{_ORDINAL_WORD})\b(?!\ of\ all|\s*[,-]))"
+def date_parts(date: Quantity) -> dict[str, int]:
+    """``{"y": 2014, "m": 5, "d": 1}`` of a date; a bare number that looks like a year is one, others have no parts."""
+    if date.value is None:
+        return {}
+    rest, unit = int(date.value), date.unit or ""
+    if date.kind != "date":
+        return {"y": rest} if date.unit is None and 1000 <= rest <= 2999 and rest == date.value else {}
+    if unit in ("decade", "century"):
+        return {unit: rest}
+    parts: dict[str, int] = {}
+    for part in reversed(unit):
+        rest, parts[part] = (rest, rest) if part == unit[0] else divmod(rest, 100)
+    return parts
 
 
-@cache
-def _latin_pattern() -> re.Pattern[str]:
-    """What may begin at the first letter of a Latin word."""
-    number = rf"\b{_ENGLISH}\b"
-    return _compiled(_SKIP, _VERSION, _NAMED, _MDY, _MY, _IDENTIFIER, _ORDINAL_NAME, _plain_pattern(number))
+def _implied(parts: dict[str, int]) -> dict[str, int]:
+    """Parts with those that they imply: a day's quarter, a year's decade."""
+    found = dict(parts)
+    if "m" in parts:
+        found |= {"q": (parts["m"] + 2) // 3}
+    if "q" in found:
+        found |= {"h": (found["q"] + 1) // 2}
+    if "y" in parts and parts["y"] > 0:
+        found |= {"decade": parts["y"] // 10 * 10, "century": (parts["y"] - 1) // 100 + 1}
+    if parts.get("decade", 0) >= 100:
+        found |= {"century": parts["decade"] // 100 + 1}
+    if {"y", "m", "d"} <= parts.keys() and parts["y"] > 0 and is_day(parts["y"], parts["m"], parts["d"]):
+        found |= {"w": datetime.date(parts["y"], parts["m"], parts["d"]).isoweekday()}
+    return found
 
 
-@cache
-def _digit_pattern() -> re.Pattern[str]:
-    """What may begin at a digit, a sign or a currency sign."""
-    dates = _YMD, _CN_DATE, _CN_MONTH_DAY, _DMY
-    return _compiled(_SKIP, *dates, _TIME, _AMPM, _VERSION, _ORDINAL, _plain_pattern(_ARABIC))
+def _dates(a: Quantity, b: Quantity) -> str:
+    if a.unit == b.unit == "w" and (a.value is None or b.value is None):
+        return (
+            "same" if (a.low, a.high) == (b.low, b.high) else "different" if a.value is b.value is None else "unrelated"
+        )
+    mine, theirs = date_parts(a), date_parts(b)
+    if not mine or not theirs:
+        return "unrelated"
+    if mine == theirs:
+        return "same" if (a.cue or "~") == (b.cue or "~") else "compatible"
+    if "~" in (a.cue, b.cue) and mine.keys() == theirs.keys() == {"y"}:
+        near = abs(mine["y"] - theirs["y"]) <= (5 if (mine if a.cue == "~" else theirs)["y"] % 10 == 0 else 2)
+        return "different" if not near else "compatible" if a.cue == "~" else "unrelated"
+    if a.cue[:1] in ("<", ">") and mine.keys() == theirs.keys() == {"y"}:
+        return "compatible" if (mine["y"] > theirs["y"]) == (a.cue[0] == "<") else "different"
+    left, right = _implied(mine), _implied(theirs)
+    for one, other in ((left, right), (right, left)):
+        if one.get("decade", 100) < 100 and other.get("decade", 0) >= 100:
+            other["decade"] %= 100
+    if any(left[part] != right[part] for part in left.keys() & right.keys()):
+        return "different"
+    if all(right.get(part) == value for part, value in mine.items() if part != "decade" or "decade" in right) and (
+        "decade" not in mine or "decade" in right
+    ):
+        return "compatible"
+    return "unrelated"
 
 
-@cache
-def _chinese_pattern() -> re.Pattern[str]:
-    """What may begin at a Chinese numeral or marker."""
-    number = rf"(?<![{_CN}]){_CN_NUMBER}"
-    return _compiled(_PERCENT_WORDS, _CN_DATE, _CN_MONTH_DAY, _NAMED, _CN_ORDINAL, _plain_pattern(number))
+def _converted(a: Quantity, b: Quantity) -> list[tuple[Quantity, bool]] | None:
+    """``b`` in the unit of ``a``, with whether that is a step of the metric system; None where they do not compare.
+
+    Bytes have two readings, by 1000 and by 1024.
+    """
+    if a.per and b.per and a.per != b.per:
+        return _converted_rate(a, b)
+    if a.unit == b.unit:
+        return [(b, True)]
+    mine, theirs = a.unit or _as_share(a), b.unit or _as_share(b)
+    if mine is None or theirs is None:
+        return None
+    if mine == theirs:
+        return [(b, True)]
+    scale = scale_of(mine, theirs)
+    if scale is None:
+        return None
+    back = scale_of(theirs, mine)
+    assert back is not None
+    found = [(_times(b, *back), _is_metric(back))]
+    if mine in _BYTE_STEPS and theirs in _BYTE_STEPS:
+        found.append((_times(b, 1024.0 ** (_BYTE_STEPS.index(theirs) - _BYTE_STEPS.index(mine)), 0.0), True))
+    return found
 
 
-def _compiled(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.VERBOSE)
+def _converted_rate(a: Quantity, b: Quantity) -> list[tuple[Quantity, bool]] | None:
+    """Rates for different things: those of 5 a month and 60 a year compare by their product."""
+    assert a.per
+    assert b.per
+    scale = scale_of(a.per, b.per)
+    inner = (1.0, 0.0) if a.unit == b.unit else scale_of(b.unit or "", a.unit or "")
+    if scale is None or inner is None or inner[1]:
+        return None
+    return [(_times(b, inner[0] * scale[0], 0.0), False)]
 
 
-def _plain_pattern(number: str) -> str:
-    """A number, or two with a range sign between, with currency, scale and unit."""
-    unit = rf"(?:%|percent\b|{_unit_pattern()})"
-    any_number = rf"(?:{_ARABIC}|{_CN_NUMBER}|\b{_ENGLISH}\b)"
-    return rf"""
-        (?P<plain>
-        (?P<cur>us\$\ ?|hk\$\ ?|[$¥€£]\ ?|(?<![a-z])(?:rmb|usd|eur|cny|人民币)\ ?)?
-        (?P<sign>(?<![\w)])[-+](?=\d))?
-        (?P<n1>(?<![a-z_\d.])(?:{number}|(?<=[a-z币$¥€£\ +-]){_ARABIC}))
-            \ ?(?P<s1>{_SCALE})?(?:\ |-(?!\ ?\d))?
-            (?P<u1>(?(cur)(?!{_MONEY_NAME})){unit})?
-        (?:\ ?(?:-|~|至|到|to\b|or\b)\ ?(?P<cur2>[$¥€£])?(?P<n2>{any_number})\ ?(?P<s2>{_SCALE})?
-            [\ -]?(?P<u2>{unit})?)?
-        )"""
+_BYTE_STEPS = ("byte", "KB", "MB", "GB", "TB", "PB")
+_PURE = "pure"
 
 
-_CANDIDATE = re.compile(rf"(?P<latin>[a-z_]+)|(?P<digit>\d|[$¥€£]|[-+](?=\d))|(?P<chinese>[{_CN}第]|版本|人民币)")
-_JOINED = frozenset("0123456789-#./_@:+$")
+def _as_share(quantity: Quantity) -> str | None:
+    """A fraction counts as a share of one: 0.25 is 25 %."""
+    ends = (quantity.value,) if quantity.value is not None else (quantity.low, quantity.high)
+    return (
+        _PURE
+        if quantity.kind == "number" and not all(float(end).is_integer() for end in ends if end is not None)
+        else None
+    )
 
 
-@cache
-def _starters() -> frozenset[str]:
-    """Latin words with which a quantity may begin."""
-    more = ["hundred", "thousand", "million", "a", "version", "release", "http", "https"]
-    return frozenset([*WORDS, *MONTHS, *ORDINALS, *more, "rmb", "usd", "eur", "cny", "us", "hk"])
+def _is_metric(scale: tuple[float, float]) -> bool:
+    power = math.log10(scale[0])
+    return not scale[1] and abs(power - round(power)) < 1e-9
 
 
-def _matches(folded: str) -> Iterator[re.Match[str]]:
-    """The matches in order, without overlaps; the pattern tried depends on the character at which it would begin."""
-    at = 0
-    while (candidate := _CANDIDATE.search(folded, at)) is not None:
-        match = _match_at(folded, candidate)
-        if match is not None:
-            yield match
-        at = match.end() if match is not None else _past(folded, candidate)
+def _times(quantity: Quantity, factor: float, shift: float) -> Quantity:
+    value = None if quantity.value is None else quantity.value * factor + shift
+    return replace(
+        quantity, value=value, low=quantity.low * factor + shift, high=quantity.high * factor + shift,
+        step=quantity.step * factor,
+    )  # fmt: skip
 
 
-def _match_at(folded: str, candidate: re.Match[str]) -> re.Match[str] | None:
-    kind, start, end = candidate.lastgroup, candidate.start(), candidate.end()
-    if kind == "digit":
-        return _digit_pattern().match(folded, start)
-    if kind == "chinese":
-        return _chinese_pattern().match(folded, start)
-    if candidate[0] in _starters() or folded[end : end + 1] in _JOINED:
-        return _latin_pattern().match(folded, start)
-    return None
+def _without_conversion(a: Quantity, b: Quantity) -> str:
+    """Two quantities whose units do not convert into each other."""
+    if "money" == a.kind == b.kind:
+        return "different"
+    if "percent" == a.kind == b.kind or ("percent" in (a.kind, b.kind) and None in (a.unit, b.unit)):
+        return "different"
+    sizes = [size_of(q.unit) if q.unit else None for q in (a, b)]
+    if sizes[0] and sizes[1] and {sizes[0][0], sizes[1][0]} == {"month", "second"} and a.value and b.value:
+        days = [
+            q.value * s[1] * (2629800 if s[0] == "month" else 1)
+            for q, s in zip((a, b), sizes, strict=True)
+            if s and q.value
+        ]
+        return "unrelated" if math.isclose(*days, rel_tol=_ROUNDED) else "different"
+    if a.kind == b.kind == "duration":
+        return "different"
+    return "unrelated"
 
 
-_RUN_REST = re.compile(rf"[a-z_]*(?:[-.#/][a-z_]+)*|\d*|[{_CN}]*")
+def _for_each(a: Quantity, b: Quantity, found: str) -> str:
+    """``60 km`` is no speed; 5 dollars, though, may be told of each month elsewhere."""
+    if found not in ("same", "compatible") or bool(a.per) == bool(b.per):
+        return found
+    loose = a.kind in ("money", "percent", "duration") or a.unit is None or (a.per or b.per) in _CALENDAR
+    return "compatible" if loose else "different"
 
 
-def _past(folded: str, candidate: re.Match[str]) -> int:
-    """Where to look on after a candidate that came to nothing: behind its run, so that no run is read twice."""
-    rest = _RUN_REST.match(folded, candidate.start())
-    return max(candidate.end(), rest.end() if rest else 0)
+_CALENDAR = frozenset(["day", "week", "month", "quarter", "year", "business_day"])
 
 
-_AT_MOST = re.compile(
-    r"""(?:最多|至多|不超过|不多于|不得超过|上限(?:为|是)?|≤|<=|<|低于|少于|小于|\bat\ most|\bup\ to|\bno\ more\ than
-        |\bnot\ more\ than|\bmaximum(?:\ of)?|\bless\ than|\bunder|\bwithin)
-        \s*(?:可?(?:支持|容纳|上传|使用|为|达)?)\s*$""",
-    re.VERBOSE,
-)
-_AT_LEAST = re.compile(
-    r"""(?:至少|最少|不少于|不低于|不小于|≥|>=|>|超过|多于|大于|高于|\bat\ least|\bno\ (?:less|fewer)\ than
-        |\bnot\ less\ than|\bminimum(?:\ of)?|\bmore\ than|\bover|\bexceed(?:s|ing)?)
-        \s*(?:为|达)?\s*$""",
-    re.VERBOSE,
-)
-_AFTER_MOST = re.compile(r"\s*(?:以内|之内|以下|内\b|or less|or fewer|maximum|max\b)")
-_AFTER_LEAST = re.compile(r"\s*(?:以上|及以上|起|or more|or above|minimum|\+)")
+def _close(a: float, b: float) -> bool:
+    return a == b or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
 
 
-def quantities(text: str) -> list[Quantity]:
-    """The quantities of ``text`` in order, without overlaps."""
-    return list(_quantities_cached(text) if len(text) <= 2000 else _quantities(text))
+def _numbers(a: Quantity, b: Quantity, exact: bool) -> str:
+    """Two numbers in one unit; ``exact`` where no conversion can have rounded one."""
+    if a.value is None or b.value is None:
+        return _ranges(a, b)
+    equal = _close(a.value, b.value)
+    bounds = (a.cue[:1] in ("<", ">") and a.cue[:1]) or "", (b.cue[:1] in ("<", ">") and b.cue[:1]) or ""
+    if bounds[0] and bounds[1]:
+        if bounds[0] != bounds[1] or not equal:
+            return "different"
+        return "same" if a.cue == b.cue else "compatible" if a.cue.endswith("=") else "unrelated"
+    if bounds[0]:
+        return _keeps(a, b.value, equal)
+    if bounds[1]:
+        if equal:
+            return "compatible" if b.cue.endswith("=") else "unrelated"
+        return "unrelated" if b.low <= a.value <= b.high else "different"
+    if equal:
+        return "same" if a.cue == b.cue else "compatible"
+    if a.cue == "~":
+        return "compatible" if abs(a.value - b.value) <= _tolerance(a) else "different"
+    if b.cue == "~":
+        return "unrelated" if abs(a.value - b.value) <= _tolerance(b) else "different"
+    if _rounds(a, b, exact):
+        return "compatible"
+    return "unrelated" if _rounds(b, a, exact) else "different"
+
+
+def _keeps(bound: Quantity, value: float, equal: bool) -> str:
+    if equal:
+        return "compatible" if bound.cue.endswith("=") else "different"
+    return "compatible" if bound.low <= value <= bound.high else "different"
+
+
+def _ranges(a: Quantity, b: Quantity) -> str:
+    """At least one of the two is a range."""
+    if a.value is None and b.value is None:
+        return "same" if _close(a.low, b.low) and _close(a.high, b.high) else "different"
+    inside = max(a.low, b.low) <= min(a.high, b.high) or _close(max(a.low, b.low), min(a.high, b.high))
+    if a.cue[:1] in ("<", ">") and a.value is not None:
+        return "compatible" if a.low <= b.low and b.high <= a.high else "unrelated" if inside else "different"
+    return "unrelated" if inside else "different"
+
+
+def _tolerance(about: Quantity) -> float:
+    value = abs(about.value or 0.0)
+    if about.unit is None and 1000 <= value <= 2999 and about.step == 1.0 and len(about.text) == 4:
+        return 5.0 if value % 10 == 0 else 2.0
+    place = max(about.step, told_to(value) if value >= 1000 else 10.0 if value >= 10 and value % 10 == 0 else 0.0)
+    return min(max(place / 2, _ABOUT * value), _ABOUT_COARSE * value) * (1 + 1e-9)
+
+
+def _rounds(rounded: Quantity, other: Quantity, exact: bool) -> bool:
+    """Whether ``other`` rounds to what is written with a coarser last place; after miles, °F … any last place will do."""
+    if rounded.value is None or other.value is None or (exact and rounded.step <= other.step * 1.01):
+        return False
+    apart = abs(rounded.value - other.value)
+    return apart <= rounded.step / 2 * (1 + 1e-9) and apart <= _ROUNDED * abs(other.value)
+
+
+def same_quantity(claim: Quantity, evidence: Quantity) -> bool:
+    """Whether ``evidence`` bears out ``claim``: :func:`relation` is same or compatible.
+
+    The order matters: "about 5,000" is borne out by 4,987, not the other way round.
+    """
+    return relation(claim, evidence) in ("same", "compatible")
+
+
+def contains_quantity(text_quantities: Iterable[Quantity], quantity: Quantity) -> bool:
+    """Whether one of ``text_quantities`` bears out ``quantity``."""
+    return any(same_quantity(quantity, found) for found in text_quantities)
+
+
+# ---------------------------------------------------------------- looking quantities up
 
 
 @lru_cache(maxsize=32768)
-def _quantities_cached(text: str) -> tuple[Quantity, ...]:
-    return _quantities(text)
+def traits(quantity: Quantity) -> frozenset[tuple[str, Any]]:
+    """What a quantity can be looked up by: two that say the same, or have an end in common, share a trait.
+
+    The converse does not hold: what shares a trait is then compared. Ends are rounded to one part in a million, each
+    filed under two neighbours so that no pair parts at the edge. Those that are only compatible: :func:`neighbourhood`.
+    """
+    return frozenset(trait for reading in (quantity, *_readings(quantity)) for trait in _traits(reading))
 
 
-def _quantities(text: str) -> tuple[Quantity, ...]:
-    folded, offsets = normalise_with_map(text)
-    found = []
-    for match in _matches(folded):
-        parts = _read(match)
-        if parts is None:
-            continue
-        value, low, high, unit, kind, begin, stop = parts
-        start, end = offsets.span(begin, stop)
-        found.append(Quantity(start, end, text[start:end], value, low, high, unit, kind))
-    return tuple(found)
+def _traits(quantity: Quantity) -> Iterator[tuple[str, Any]]:
+    if quantity.kind in ("version", "phone"):
+        yield "version", quantity.unit
+        return
+    if quantity.kind == "date":
+        yield from _implied(date_parts(quantity)).items()
+        if "decade" in date_parts(quantity) or "y" in date_parts(quantity):
+            yield "tens", date_parts(quantity).get("decade", date_parts(quantity).get("y", 0)) // 10 % 10
+        if quantity.value is None:
+            yield "days", (quantity.low, quantity.high)
+        return
+    for end in {end for end in (quantity.value, quantity.low, quantity.high) if end is not None and math.isfinite(end)}:
+        for value in _bases(end, quantity):
+            yield from _rounded(value, 1e6)
+    if quantity.unit is None and quantity.value is not None:
+        yield "version", quantity.text.strip()
+        yield from _implied(date_parts(quantity)).items()
+        if date_parts(quantity):
+            yield "tens", int(quantity.value) // 10 % 10
 
 
-_Parts = tuple[float | None, float, float, str | None, str, int, int]
+def _bases(value: float, quantity: Quantity) -> set[float]:
+    """A value in its own unit and in those that it converts to."""
+    unit = quantity.unit
+    size = size_of(unit) if unit else None
+    if unit is None or size is None:
+        return {value}
+    found = {value, value * size[1] + size[2]}
+    if unit in _BYTE_STEPS:
+        found.add(value * 1024.0 ** _BYTE_STEPS.index(unit))
+    if quantity.per and (per := size_of(quantity.per)):
+        found |= {base / per[1] for base in found}
+    return found
 
 
-def _read(match: re.Match[str]) -> _Parts | None:
-    """The quantity of a match, None for identifiers and words that only look like numbers."""
-    reader = _READERS.get(match.lastgroup or "")
-    return reader(match) if reader else None
+def _rounded(value: float, fineness: float) -> Iterator[tuple[str, Any]]:
+    if abs(value) < 1e-6:
+        yield "zero", 0
+    if value:
+        step = math.floor(math.log(abs(value)) * fineness)
+        yield "end", step
+        yield "end", step + 1
 
 
-def _exact(match: re.Match[str], value: float, unit: str | None, kind: str) -> _Parts:
-    return value, value, value, unit, kind, match.start(), match.end()
+@lru_cache(maxsize=32768)
+def neighbourhood(quantity: Quantity) -> tuple[str, frozenset[int]]:
+    """How far a quantity must be looked for, and the coarse places where it stands.
+
+    ``exact``: what is compatible shares its :func:`traits`, but for what has another reach itself; ``near``: it may be
+    rounded, and shares one of the places; ``any``: it is a bound or a range.
+    """
+    if quantity.kind in ("date", "version", "phone", "ordinal"):
+        return ("any" if quantity.cue and quantity.kind == "date" else "exact"), frozenset()
+    if quantity.value is None or quantity.cue[:1] in ("<", ">") or quantity.kind == "time":
+        return "any" if quantity.kind != "time" or quantity.cue else "exact", frozenset()
+    values = {v for r in (quantity, *_readings(quantity)) if r.value for v in _bases(r.value, r)}
+    places = frozenset(place for value in values for _, place in _rounded(value, 10.0))
+    plain = quantity.unit is None and quantity.step == 1.0 and not quantity.cue and not quantity.also
+    return ("exact" if plain else "near"), places
 
 
-def _date(match: re.Match[str], year: str | None, month: str | None, day: str | None) -> _Parts | None:
-    y = int(chinese_number(year) or 0) if year and not year.isdigit() else int(year or 0)
-    m, d = _month_number(month), _small(day)
-    if m is None or d is None or m > 12 or d > 31:
-        return None
-    unit = ("y" if year else "") + ("m" if month else "") + ("d" if day else "")
-    value = 0
-    for present, part, width in ((year, y, 1), (month, m, 100), (day, d, 100)):
-        value = value * width + part if present else value
-    return _exact(match, float(value), unit, "date")
-
-
-def _small(written: str | None) -> int | None:
-    if not written:
-        return 0
-    value = float(written) if written.isdigit() else chinese_number(written)
-    return None if value is None else int(value)
-
-
-def _month_number(written: str | None) -> int | None:
-    return MONTHS[written] if written in MONTHS else _small(written)
-
-
-def _time(match: re.Match[str], hour: str, minute: str | None, half: str | None) -> _Parts:
-    hours = int(hour) % 12 + (12 if half == "p" else 0) if half else int(hour)
-    return _exact(match, float(hours * 60 + int(minute or 0)), "hm", "time")
-
-
-def _version(match: re.Match[str], number: str) -> _Parts:
-    """A version as written, without its leading v; the words before a bare number are no part of the span."""
-    begin = match.start() if number.startswith("v") else match.end() - len(number)
-    return None, math.nan, math.nan, number.removeprefix("v"), "version", begin, match.end()
-
-
-def _percent_words(match: re.Match[str]) -> _Parts | None:
-    value = _number(match["pv"])
-    if value is None:
-        return None
-    return _exact(match, value / (10 if match["cp"] == "千分之" else 1), "%", "percent")
-
-
-def _ordinal(match: re.Match[str], value: float | None) -> _Parts | None:
-    return None if value is None else _exact(match, value, "ordinal", "ordinal")
-
-
-def _number(written: str) -> float | None:
-    if written[0].isdigit():
-        try:
-            return float(written.replace(",", ""))
-        except ValueError:
-            return None
-    return chinese_number(written) if written[0] in _CN else english_number(written)
-
-
-def _plain(match: re.Match[str]) -> _Parts | None:
-    first = _scaled(match["n1"], match["s1"])
-    if first is None or not math.isfinite(first):
-        return None
-    written = match["u2"] or match["u1"]
-    if _is_article(match, written):
-        return None
-    if match["sign"] == "-":
-        first = -first
-    kind, unit = ("number", "decade") if _is_decade(match, written) else _kind_of(match, written)
-    if match["n2"] is not None:
-        second = _scaled(match["n2"], match["s2"])
-        if second is None:
-            return None
-        second = _end_of_years(match, first, second)
-        if (
-            match["s2"]
-            and not match["s1"]
-            and not match["u1"]
-            and first < second / SCALES[match["s2"]] + 1e9
-        ):
-            first = first * SCALES[match["s2"]] if first < second else first
-        low, high = min(first, second), max(first, second)
-        return None, low, high, unit, kind, match.start(), _stop(match)
-    return _bounded(match, first, unit, kind)
-
-
-def _is_decade(match: re.Match[str], written: str | None) -> bool:
-    """``1980s``, ``80s``, 80年代: the unit that was read is no unit of time."""
-    if match["n2"] is not None or not match["n1"].isdigit() or not match["n1"].endswith("0"):
-        return False
-    if written == "s":
-        before = match.string[: match.start("n1")]
-        glued = match.string.startswith("s", match.end("n1"))
-        return glued and (len(match["n1"]) == 4 or (len(match["n1"]) == 2 and before.endswith(("the ", "'"))))
-    return written == "年" and match.string.startswith("代", match.end())
-
-
-def _end_of_years(match: re.Match[str], first: float, second: float) -> float:
-    """The second year of ``2018–19`` in full; other numbers as they are."""
-    short = re.fullmatch(r"1[5-9]\d\d|20\d\d", match["n1"]) and re.fullmatch(r"\d\d", match["n2"])
-    if short and not match["s1"] and not match["s2"] and second == (first + 1) % 100:
-        return first + 1
-    return second
-
-
-def _stop(match: re.Match[str]) -> int:
-    end = match.end()
-    while match.string[end - 1] in " -":
-        end -= 1
-    return end
-
-
-def _scaled(written: str, scale: str | None) -> float | None:
-    value = _number(written)
-    return None if value is None else value * SCALES.get((scale or "").strip(), 1.0)
-
-
-def _kind_of(match: re.Match[str], written: str | None) -> tuple[str, str | None]:
-    if written and (written == "%" or written.startswith("percent")):
-        return "percent", "%"
-    currency = (match["cur"] or match["cur2"] or "").strip()
-    if currency:
-        return _unit_of(currency)
-    return _unit_of(written)
-
-
-def _is_article(match: re.Match[str], written: str | None) -> bool:
-    """Words that only look like numbers: 一个, 一般, 十分, 千万, "one of the"."""
-    number = match["n1"]
-    if number[0].isdigit() or match["n2"] is not None or match["cur"]:
-        return False
-    if number[0] in _CN:
-        return _chinese_article(match, number, written)
-    return number == "one" and (not written or _unit_of(written)[1] is None)
-
-
-def _chinese_article(match: re.Match[str], number: str, written: str | None) -> bool:
-    if len(number) > 1 and not set(number) <= {"千", "万", "百", "十", "一"}:
-        return False
-    if len(number) > 1:
-        return number in ("千万", "万一", "万万", "一一", "百万", "十一") and not written and number != "十一"
-    if number in "千万亿百零〇" and not match["s1"]:
-        return not written or _unit_of(written)[1] is None
-    if number == "一":
-        return not written or _unit_of(written)[1] is None or (match["s1"] in ("百", "千") and False)
-    if number == "十" and match.string[match.end("n1") : match.end("n1") + 1] == "分":
-        return not match.string.startswith("分钟", match.end("n1"))
-    return not written and match.string[match.end() : match.end() + 1].strip() != "" and not match["s1"]
-
-
-def _bounded(match: re.Match[str], value: float, unit: str | None, kind: str) -> _Parts:
-    low = high = value
-    before = match.string[max(0, match.start() - 24) : match.start()]
-    after = match.string[match.end() : match.end() + 12]
-    if _AT_MOST.search(before) or _AFTER_MOST.match(after):
-        low = -math.inf
-    elif _AT_LEAST.search(before) or _AFTER_LEAST.match(after):
-        high = math.inf
-    begin = match.start() + len(match[0]) - len(match[0].lstrip())
-    return value, low, high, unit, kind, begin, _stop(match)
-
-
-_READERS = {
-    "ymd": lambda m: _date(m, m["y1"], m["m1"], m["d1"]),
-    "cdate": lambda m: _date(m, m["y2"], m["m2"], m["d2"]),
-    "cmd": lambda m: _date(m, None, m["m3"], m["d3"]),
-    "mdy": lambda m: _date(m, m["y4"], m["m4"], m["d4"]),
-    "dmy": lambda m: _date(m, m["y5"], m["m5"], m["d5"]),
-    "my": lambda m: _date(m, m["y6"], m["m6"], None),
-    "time": lambda m: _time(m, m["hh"], m["mm"], m["half"]),
-    "ampm": lambda m: _time(m, m["h2"], None, m["half2"]),
-    "version": lambda m: _version(m, m[0]),
-    "named": lambda m: _version(m, m["ver"]),
-    "cpercent": _percent_words,
-    "o1_": lambda m: _ordinal(m, _number(m["o1"])),
-    "o2_": lambda m: _ordinal(m, _number(m["o2"])),
-    "o3_": lambda m: _ordinal(m, float(ORDINALS[m["o3"]])),
-    "plain": _plain,
-}
-
-
-# ------------------------------------------------------------------------------
-# Names, titles, identifiers, numbers and dates of a text.
+# ---------------------------------------------------------------- names
 
 
 @dataclass(frozen=True, slots=True)
@@ -524,23 +439,32 @@ class Entity:
     kind: str
 
 
-_PLACE_ENDS = """有限公司 集团 公司 大学 学院 银行 医院 委员会 研究院 研究所 协会 部门 中心
-省 市 县 区 州 国 岛 河 山 湖 机场 车站 战役 王朝"""
 _CAPITALISED = r"[A-Z][A-Za-zÀ-ɏ0-9’'-]*"
 #: How an identifier begins: no part of the name before it (Error E-1207).
 _CODE_HEAD = r"[A-Za-z]{1,20}[-./_\#]?\d"
-_ENTITY = re.compile(
-    rf"""
-      (?P<title>《[^《》\n]{{1,60}}》)
-    | (?P<quoted>[“「『][^“”「」『』\n]{{1,40}}[”」』]|"[^"\n]{{1,40}}"|`[^`\n]{{1,60}}`)
-    | (?P<code>(?<![A-Za-z0-9_])(?=[A-Za-z_]{{1,60}}(?:[-.\#/_][A-Za-z_]{{1,60}}){{0,8}}[-.\#/_]?\d)
-            [A-Za-z_][A-Za-z0-9_]*(?:[-\#./][A-Za-z0-9_]+)*(?![A-Za-z0-9_])
-        | \b[a-z]+(?:_[a-z0-9]+)+\b | (?<![A-Za-z0-9_])[A-Z]{{2,}}(?:[-_][A-Z0-9]+)*(?![A-Za-z0-9_]))
-    | (?P<name>(?<![A-Za-z0-9_]){_CAPITALISED}(?:\ (?:(?:of|the|and|de|van|von|for|&)\ )?(?!{_CODE_HEAD}){_CAPITALISED})*)
-    | (?P<place>[{HAN_entities}]{{2,8}}?(?:{"|".join(_PLACE_ENDS.split())}))
-    """,
-    re.VERBOSE,
-)
+
+
+@cache
+def _entity_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Of names, and of the Chinese words with which none begins."""
+    places = any_of(words_of("zh", "names", "place_ends"))
+    entity = re.compile(
+        rf"""
+          (?P<title>《[^《》
+]{{1,60}}》)
+        | (?P<quoted>[“「『][^“”「」『』
+]{{1,40}}[”」』]|"[^"
+]{{1,40}}"|`[^`
+]{{1,60}}`)
+        | (?P<code>(?<![A-Za-z0-9_])(?=[A-Za-z_]{{1,60}}(?:[-.\#/_][A-Za-z_]{{1,60}}){{0,8}}[-.\#/_]?\d)
+                [A-Za-z_][A-Za-z0-9_]*(?:[-\#./][A-Za-z0-9_]+)*(?![A-Za-z0-9_])
+            | [a-z]+(?:_[a-z0-9]+)+ | (?<![A-Za-z0-9_])[A-Z]{{2,}}(?:[-_][A-Z0-9]+)*(?![A-Za-z0-9_]))
+        | (?P<name>(?<![A-Za-z0-9_]){_CAPITALISED}(?:\ (?:(?:of|the|and|de|van|von|for|&)\ )?(?!{_CODE_HEAD}){_CAPITALISED})*)
+        | (?P<place>[{HAN}]{{2,8}}?{places})
+        """,
+        re.VERBOSE,
+    )
+    return entity, re.compile(any_of(words_of("zh", "names", "not_name")))
 
 
 def entities(text: str) -> list[Entity]:
@@ -549,10 +473,10 @@ def entities(text: str) -> list[Entity]:
     English names are capitalised words that do not merely open a sentence; Chinese ones are recognised by 《》, quotes
     and the endings of organisations and places, so that a bare personal name in Chinese is not found.
     """
-    measured = [Entity(q.start, q.end, q.text, q.kind) for q in quantities(text)]
+    found = measured = [Entity(q.start, q.end, q.text, q.kind) for q in quantities(text)]
     ends = [entity.end for entity in measured]
     found = list(measured)
-    for match in _ENTITY.finditer(text):
+    for match in _entity_patterns()[0].finditer(text):
         entity = _entity(text, match)
         if entity is None:
             continue
@@ -567,7 +491,6 @@ def _entity(text: str, match: re.Match[str]) -> Entity | None:
     start, end = match.span()
     if kind in ("title", "quoted"):
         start, end = start + 1, end - 1
-        kind = "title" if kind == "title" else "quoted"
     elif kind == "name":
         start = _name_start(text, start, end)
         if start >= end:
@@ -592,135 +515,5 @@ def _name_start(text: str, start: int, end: int) -> int:
 
 def _place_start(text: str, start: int, end: int) -> int:
     """Cut function words from the front of a Chinese name found by its ending."""
-    cut = max((match.end() for match in _NOT_NAME.finditer(text, start, end - 1)), default=start)
+    cut = max((match.end() for match in _entity_patterns()[1].finditer(text, start, end - 1)), default=start)
     return cut if end - cut >= 2 else start
-
-
-_NOT_NAME = re.compile("[的在是和与及从到对向于由为被把将了着过这那各每该本其]|位于|以及|来自|属于")
-
-
-# ------------------------------------------------------------------------------
-
-
-__all__ = [
-    "Entity", "Quantity", "chinese_number", "contains_quantity", "entities", "quantities", "same_quantity", "traits",
-]  # fmt: skip
-
-_EXACT_UNITS = {
-    "millisecond": ("second", 0.001), "second": ("second", 1.0), "minute": ("second", 60.0), "hour": ("second", 3600.0),
-    "day": ("second", 86400.0), "week": ("second", 604800.0),
-    "month": ("month", 1.0), "quarter": ("month", 3.0), "year": ("month", 12.0),
-    "mm": ("m", 0.001), "cm": ("m", 0.01), "m": ("m", 1.0), "km": ("m", 1000.0),
-    "mg": ("g", 0.001), "g": ("g", 1.0), "kg": ("g", 1000.0), "ton": ("g", 1e6),
-    "ml": ("litre", 0.001), "litre": ("litre", 1.0),
-    "Hz": ("Hz", 1.0), "kHz": ("Hz", 1e3), "MHz": ("Hz", 1e6), "GHz": ("Hz", 1e9),
-    "bps": ("bps", 1.0), "kbps": ("bps", 1e3), "Mbps": ("bps", 1e6), "Gbps": ("bps", 1e9),
-    "cent": ("USD", 0.01), "jiao": ("CNY", 0.1), "W": ("W", 1.0), "kW": ("W", 1e3),
-}  # fmt: skip
-_BYTE_STEPS = {"byte": 0, "KB": 1, "MB": 2, "GB": 3, "TB": 4, "PB": 5}
-
-
-def same_quantity(a: Quantity, b: Quantity) -> bool:
-    """Whether two quantities say the same: value, unit and, for ranges, both ends.
-
-    Units convert only where that is exact (24 hours = 1 day, 12 months = 1 year, 1 GB = 1024 or 1000 MB; a month is no
-    number of days). A quantity without a unit equals one with a unit of counting, and a year equals the bare number.
-    "at most 5" and "at least 5" differ; either equals a bare 5.
-    """
-    if a.kind == "version" or b.kind == "version":
-        return _same_version(a, b)
-    if a.kind == "date" or b.kind == "date":
-        return _same_date(a, b)
-    if {a.kind, b.kind} & {"time", "ordinal"} and a.kind != b.kind:
-        return False
-    if (a.value is None) != (b.value is None):
-        return False
-    return any(_same_bounds(a, b, factor) for factor in _factors(a.unit, b.unit))
-
-
-def _same_version(a: Quantity, b: Quantity) -> bool:
-    left, right = (q.unit if q.kind == "version" else _plain_text(q) for q in (a, b))
-    return left is not None and left == right
-
-
-def _plain_text(quantity: Quantity) -> str | None:
-    if quantity.kind != "number" or quantity.unit is not None or quantity.value is None:
-        return None
-    return quantity.text.strip()
-
-
-def _same_date(a: Quantity, b: Quantity) -> bool:
-    if a.kind == b.kind:
-        return a.unit == b.unit and a.value == b.value
-    date, other = (a, b) if a.kind == "date" else (b, a)
-    return date.unit == "y" and other.kind == "number" and other.unit is None and other.value == date.value
-
-
-def _factors(a: str | None, b: str | None) -> list[float]:
-    """By what a value in unit ``a`` is multiplied to be in unit ``b``; empty where the units do not compare."""
-    if a == b:
-        return [1.0]
-    if a in _EXACT_UNITS and b in _EXACT_UNITS:
-        (base_a, size_a), (base_b, size_b) = _EXACT_UNITS[a], _EXACT_UNITS[b]
-        return [size_a / size_b] if base_a == base_b else []
-    if a in _BYTE_STEPS and b in _BYTE_STEPS:
-        steps = _BYTE_STEPS[a] - _BYTE_STEPS[b]
-        return [1000.0**steps, 1024.0**steps]
-    return []
-
-
-def _same_bounds(a: Quantity, b: Quantity, factor: float) -> bool:
-    if a.value is None or b.value is None:
-        return _close(a.low * factor, b.low) and _close(a.high * factor, b.high)
-    if not _close(a.value * factor, b.value):
-        return False
-    opposite = (a.low == -math.inf and b.high == math.inf) or (a.high == math.inf and b.low == -math.inf)
-    return not opposite
-
-
-def _close(a: float, b: float) -> bool:
-    return a == b or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
-
-
-def traits(quantity: Quantity) -> frozenset[tuple[str, Any]]:
-    """What a quantity can be looked up by: two that say the same, or have an end in common, share a trait.
-
-    The converse does not hold: what shares a trait is then compared. Ends are rounded to one part in a million, each
-    filed under two neighbours so that no pair parts at the edge.
-    """
-    if quantity.kind == "version":
-        return frozenset([("version", quantity.unit)])
-    if quantity.kind == "date":
-        return frozenset(_date_traits(int(quantity.value or 0), quantity.unit or ""))
-    ends = {end for end in (quantity.value, quantity.low, quantity.high) if end is not None and math.isfinite(end)}
-    found = {trait for end in ends for size in _sizes(quantity.unit) for trait in _rounded(end * size)}
-    if quantity.unit is None and quantity.value is not None:
-        found |= {("version", quantity.text.strip()), ("y", int(quantity.value))}
-    return frozenset(found)
-
-
-def _date_traits(digits: int, parts: str) -> Iterator[tuple[str, Any]]:
-    for part in reversed(parts):
-        digits, value = (digits, digits) if part == "y" else divmod(digits, 100)
-        yield part, value
-
-
-def _sizes(unit: str | None) -> set[float]:
-    """One unit in itself and in the units that it converts to."""
-    if unit in _BYTE_STEPS:
-        return {1.0, 1000.0 ** _BYTE_STEPS[unit], 1024.0 ** _BYTE_STEPS[unit]}
-    return {1.0, _EXACT_UNITS[unit][1]} if unit in _EXACT_UNITS else {1.0}
-
-
-def _rounded(value: float) -> Iterator[tuple[str, Any]]:
-    if abs(value) < 1e-6:
-        yield "zero", 0
-    if value:
-        step = math.floor(math.log(abs(value)) * 1e6)
-        yield "end", step
-        yield "end", step + 1
-
-
-def contains_quantity(text_quantities: Iterable[Quantity], quantity: Quantity) -> bool:
-    """Whether one of ``text_quantities`` says the same as ``quantity``."""
-    return any(same_quantity(found, quantity) for found in text_quantities)

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from workbench.data.text.normalise import HAN_CHARACTER
-from workbench.data.text.words import Span, word_list
+from workbench.data.text.normalise import Span, unspaced
+from workbench.data.text.words import word_list
+from workbench.language import pattern
 
 # ------------------------------------------------------------------------------
 # What surrounds an answer by mistake: tool calls, control tokens, an echo of the prompt, a JSON envelope.
@@ -26,20 +27,16 @@ TOOL_CALL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-#: A line of a prompt: a role or part with a colon, or the instruction to answer from the context.
-PROMPT_LINE = re.compile(
-    r"^[ \t]*(?:(?:system|user|assistant|human|context|question|instructions?|系统|用户|上下文|问题|指令)[ \t]*[:：][ \t]*\S.*"
-    r"|you are an? (?:helpful|ai|expert)\b.*"
-    r"|(?:please )?answer (?:the (?:following )?question )?(?:only )?(?:using|based on|from) (?:only )?the "
-    r"(?:following |provided |given )?context.*"
-    r"|(?:请)?(?:仅|只)?根据(?:以下|上述|下列|给定的?)(?:上下文|资料|内容|片段)(?:来)?回答.*)$",
-    re.IGNORECASE | re.MULTILINE,
-)
+
+def prompt_lines() -> re.Pattern[str]:
+    """A line of a prompt: a role or part with a colon, or the instruction to answer from the context."""
+    line = r"^[ \t]*(?:(?:«prompt_role»)[ \t]*[:：][ \t]*\S.*|(?:«prompt_line»).*)$"
+    return pattern("sentences", line, re.IGNORECASE | re.MULTILINE)
+
 
 _JSON_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?')
 _JSON_OPENING = re.compile(r"\{\s*[\"'}]|\[\s*\{")
 _FENCE = re.compile(r"\s*```\w*\s*(.*?)\s*(?:```)?\s*", re.DOTALL)
-_SENTENCE = re.compile(r"\s\S|[\u4e00-\u9fff]{2}")
 _CALL_KEYS = re.compile(
     r"\"(?:tool_calls?|function_call|tool_name)\"\s*:|\"function\"\s*:\s*\{"
     r"|\"name\"\s*:\s*\"[^\"\n]*\"\s*,\s*\"(?:arguments|parameters)\"\s*:"
@@ -93,9 +90,9 @@ def spoken(text: str) -> list[tuple[int, int]]:
     removed = calls(text)
     if body is not None:
         values = [match.span(1) for match in _JSON_STRING.finditer(text, *body) if match.group(2) is None]
-        inside = [(start, end) for start, end in values if _SENTENCE.search(text[start:end])]
+        inside = [(start, end) for start, end in values if re.search(rf"\s\S|[{unspaced()}]{{2}}", text[start:end])]
         return [(s, e) for s, e in inside if not any(low <= s and e <= high for low, high in removed)]
-    removed += [match.span() for pattern in (_CODE, PROMPT_LINE) for match in pattern.finditer(text)]
+    removed += [match.span() for found in (_CODE, prompt_lines()) for match in found.finditer(text)]
     parts, at = [], 0
     for start, end in sorted(removed):
         if start > at:
@@ -105,6 +102,7 @@ def spoken(text: str) -> list[tuple[int, int]]:
 
 
 # ------------------------------------------------------------------------------
+# Sentences.
 
 
 MAX_CLAIMS = 200
@@ -155,9 +153,7 @@ def _ends(text: str) -> Iterator[int]:
             yield match.end()
 
 
-_ITEM = re.compile(
-    r"[ \t]*(?:[-*+•·●◦▪–—|#>]|\d{1,3}[.)、．）]|[（(]\d{1,3}[)）]|[①-⑳]|[一二三四五六七八九十]+、)"
-)
+_ITEM = r"[ \t]*(?:[-*+•·●◦▪–—|#>]|\d{1,3}[.)、．）]|[（(]\d{1,3}[)）]|[①-⑳]|(?:«numeral»)+、)"
 
 
 def _line_ends(text: str, at: int) -> bool:
@@ -166,7 +162,7 @@ def _line_ends(text: str, at: int) -> bool:
     after = text[at + 1 : at + 200]
     if not before or not after.strip(" \t\r") or after.lstrip(" \t\r").startswith("\n"):
         return True
-    if _ITEM.match(after) or before.endswith("\n"):
+    if pattern("sentences", _ITEM).match(after) or before.endswith("\n"):
         return True
     following = after.lstrip()[:1]
     return not (following.islower() or (before[-1] in ",，、" and following not in "|"))
@@ -179,7 +175,8 @@ def _mark_ends(text: str, match: re.Match[str]) -> bool:
         return False
     if not match["close"]:
         return True
-    return following[:1] not in tuple("，,、的") and not following.lstrip()[:1].islower()
+    goes_on = pattern("sentences", "[，,、]|«attributive»").match(following)
+    return not goes_on and not following.lstrip()[:1].islower()
 
 
 def _stop_ends(text: str, match: re.Match[str]) -> bool:
@@ -203,12 +200,11 @@ def _ellipsis_ends(sign: str, following: str) -> bool:
 
 
 def _glued_stop_ends(text: str, match: re.Match[str], following: str) -> bool:
-    """A stop without a space after it ends a sentence only next to Chinese, and not in a list number (``1.价格``)."""
+    """A stop without a space after it ends a sentence only where words have none, and not in a list number."""
     previous = text[match.start() - 1 : match.start()]
-    if HAN_CHARACTER.match(following):
-        before = text[max(0, match.start() - 40) : match.start()]
-        return not _LIST_NUMBER.search(before)
-    return HAN_CHARACTER.match(previous) is not None
+    if re.match(f"[{unspaced()}]", following):
+        return not _LIST_NUMBER.search(text[max(0, match.start() - 40) : match.start()])
+    return re.match(f"[{unspaced()}]", previous) is not None
 
 
 def _is_abbreviation(before: str, following: str) -> bool:
@@ -225,47 +221,38 @@ def _is_abbreviation(before: str, following: str) -> bool:
     return goes_on and name in word_list("abbreviation", "any")
 
 
-# ---------------------------------------------------------------- clauses
+# ------------------------------------------------------------------------------
+# Clauses.
 
-_SUBJECT = r"(?:it|they|he|she|we|you|i|this|that|these|those|there|the|a|an|its|their|your|our|each|all|users|no)"
-_CLAUSE_CUT = re.compile(
-    rf"""
-      [；;]
-    | ,\s+(?:and|but|while|whereas|yet|so)\s+
-        (?=(?:{_SUBJECT}\b\s+(?:[\w'-]+\s+)?[\w'-]+|[A-Z][\w-]+\s+[a-z]+))
-    | [，,]\s*(?=而且|并且|但是|但|同时|此外|另外|不过|然而|其中|而(?!是)|且(?!不)|也(?!就是)|还(?!是|有))
-    """,
-    re.VERBOSE,
+
+_CLAUSE_CUT = (
+    r"[；;]|,\s+(?:«conjunction»)\s+(?=(?:(?:«subject»)\b\s+(?:[\w'-]+\s+)?[\w'-]+|[A-Z][\w-]+\s+[a-z]+))"
+    r"|[，,]\s*(?=«clause_start»)"
 )
 _MIN_CLAUSE = 4
-#: A phrase of place, time or manner at the head of a sentence states nothing by itself.
-_ADVERBIAL = re.compile(
-    r"""(?:on|in|at|by|since|after|before|during|from|until|as\ of|for|with|under|despite|following)\b
-        (?!.*\b(?:i|he|she|it|we|they|you|who|there|is|are|was|were|has|have|had)\b)(?:(?:\s+|\s*,\s*(?=\d))[\w'’-]+){1,7}\s*$
-      | (?:在|于|截至|根据|按照|随着|自从?|由于|对于|关于).{1,12}$""",
-    re.VERBOSE | re.IGNORECASE,
-)
 
 
 def clauses(text: str) -> list[Span]:
     """The parts of one sentence that state a fact each; the sentence itself where no safe cut is found.
 
-    Cut at semicolons, at ", and / but / while …" before a new subject and verb, and at "，而 / 但 / 同时 / 并且 …".
+    Cut at semicolons, at ", and / but / while …" before a new subject and verb, and at a comma before what begins a clause.
     """
     return list(_clauses(text, 0, len(text)))
 
 
 def _clauses(text: str, start: int, end: int) -> Iterator[Span]:
     at = start
-    for match in _CLAUSE_CUT.finditer(text, start, end):
+    adverbial = pattern("sentences", "«adverbial»", re.IGNORECASE)
+    for match in pattern("sentences", _CLAUSE_CUT).finditer(text, start, end):
         long_enough = match.start() - at >= _MIN_CLAUSE and end - match.end() >= _MIN_CLAUSE
-        if long_enough and not _ADVERBIAL.match(text[at : match.start()]):
+        if long_enough and not adverbial.match(text[at : match.start()]):
             yield from _trimmed(text, at, match.start())
             at = match.end()
     yield from _trimmed(text, at, end)
 
 
-# ---------------------------------------------------------------- claims
+# ------------------------------------------------------------------------------
+# What of a sentence is a claim.
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,35 +263,14 @@ class Claims:
     capped: bool
 
 
-_LIST_MARK = re.compile(
-    r"""(?:[ \t]*(?:[-*+•·●◦▪]\s+|\#{1,6}\s+|>\s*|\(?\d{1,3}[.)、．）](?!\d)\s*|[（(]\d{1,3}[)）]\s*|[①-⑳]\s*
-        |[一二三四五六七八九十]{1,3}、))+""",
-    re.VERBOSE,
+_LIST_MARK = (
+    r"(?:[ \t]*(?:[-*+•·●◦▪]\s+|#{1,6}\s+|>\s*|\(?\d{1,3}[.)、．）](?!\d)\s*|[（(]\d{1,3}[)）]\s*|[①-⑳]\s*"
+    r"|(?:«numeral»){1,3}、))+"
 )
 CITATION_MARK = re.compile(
     r"""[ \t]{0,3}(?:\[\^?\d+(?:[ \t]{0,2}[,，、–-][ \t]{0,2}\d+)*\] | 【[^】\n]{1,40}】
         | \[(?=[^\]\n]{0,60}[\d#_-])[A-Za-z][\w.:#/-]{0,60}\](?!\())""",
     re.VERBOSE,
-)
-_NO_CLAIM = re.compile(
-    r"""
-    ^(?:hi|hello|hey|dear|sure|certainly|of\ course|absolutely|great|good\ question|thanks?|thank\ you|you're\ welcome
-        |yes|no|ok|okay|got\ it|sorry|welcome|regards|best\ regards|sincerely|cheers)
-        (?:[\ ,!.]+(?:there|everyone|team|all|question|you|sir|madam|so\ much|very\ much
-            |for\ (?:your|the|asking|reaching)[^.]{0,60}))*[\ ,!.]*$
-    | ^(?:you're|you\ are)\ (?:very\ |most\ )?welcome\b | ^(?:thanks|thank\ you)\b
-    | \b(?:let\ me\ know|feel\ free|don't\ hesitate|do\ not\ hesitate)\b
-    | ^(?:i\ )?hope\ (?:this|that|it)\b.*\b(?:helps?|helpful|useful|answers)
-    | \b(?:happy|glad)\ to\ (?:help|assist)\b
-    | ^(?:i'm\ |i\ am\ |we're\ |we\ are\ )?(?:so\ |very\ )?sorry\b[^,;]{0,60}$
-    | ^(?:您好|你好|好的|当然|没问题|感谢|谢谢|抱歉|很抱歉|非常抱歉|对不起|不好意思|不客气|是的|对的|可以的|当然可以)
-        [^，。,；]{0,8}[！!。，,～~]*$
-    | 希望.{0,20}(?:帮助|帮到|有用)
-    | (?:如有|如果(?:您|你)?(?:还)?(?:有|需要)|若有|有任何|如需).{0,24}(?:问题|疑问|帮助|信息|了解).{0,6}
-        (?:[，,].{0,8})?(?:随时|请|欢迎|可以|可|联系|告诉|告知)
-    | 很高兴(?:为您|为你|能) | ^(?:感谢|谢谢)(?:您|你)
-    """,
-    re.VERBOSE | re.IGNORECASE,
 )
 _TABLE_RULE = re.compile(r"^[\s|:=*_-]+$")
 
@@ -326,7 +292,7 @@ def _is_question(sentence: str) -> bool:
 
 def _stripped_claim(text: str, span: Span) -> Span | None:
     """The span without list marker and citation marks at its edges, or None if nothing is stated."""
-    if _is_question(span.text) or _NO_CLAIM.search(span.text):
+    if _is_question(span.text) or pattern("sentences", "«no_claim»", re.IGNORECASE).search(span.text):
         return None
     start, end = _without_marks(text, span.start, span.end)
     body = text[start:end]
@@ -336,7 +302,7 @@ def _stripped_claim(text: str, span: Span) -> Span | None:
 
 
 def _without_marks(text: str, start: int, end: int) -> tuple[int, int]:
-    mark = _LIST_MARK.match(text, start, end)
+    mark = pattern("sentences", _LIST_MARK).match(text, start, end)
     if mark and mark.end() < end:
         start = mark.end()
     start, end = _without_citations(text, start, end)

@@ -1,4 +1,4 @@
-"""Recognising and cutting text, Chinese and English alike.
+"""Recognising and cutting text of any known language.
 
 Everything here works on plain strings. Offsets are always into the text as it was given. No function raises on any
 string, lone surrogates and control characters included.
@@ -7,16 +7,13 @@ string, lone surrogates and control characters included.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
 from typing import Any
 
 from workbench.data.text.normalise import (
     HAN,
-    HAN_CHARACTER,
     HANGUL,
     KANA,
     Offsets,
@@ -25,14 +22,14 @@ from workbench.data.text.normalise import (
     normalise,
     normalise_with_map,
     simplify,
+    unspaced,
 )
+from workbench.language import Language, languages
 
 __all__ = [
     "HAN", "HANGUL", "KANA", "Offsets", "Span", "Token", "char_ngrams", "content_words", "fold_surrogates", "language",
-    "normalise", "normalise_with_map", "stem", "stop_words", "tokens", "word_list", "words",
+    "normalise", "normalise_with_map", "stem", "stop_words", "tokens", "word_list", "words", "written_in",
 ]  # fmt: skip
-
-_WORD = rf"[^\W{HAN}{KANA}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,51 +41,90 @@ class Token:
     end: int
 
 
-# ---------------------------------------------------------------- language
+# ------------------------------------------------------------------------------
+# Which language a text is in.
 
-_SCRIPTS = {
-    "ja": re.compile(f"[{KANA}]"),
-    "zh": HAN_CHARACTER,
-    "ko": re.compile(f"[{HANGUL}]"),
-    "ru": re.compile("[\u0400-\u04ff]"),
-    "ar": re.compile("[\u0600-\u06ff]"),
-    "he": re.compile("[\u0590-\u05ff]"),
-    "th": re.compile("[\u0e00-\u0e7f]"),
-    "hi": re.compile("[\u0900-\u097f]"),
-    "el": re.compile("[\u0370-\u03ff]"),
-}
+
 _LATIN_WORD = re.compile("[A-Za-zÀ-ɏ]+")
+_KANA = re.compile(f"[{KANA}]")
+#: Scripts of languages that have no folder, and how much a character weighs against a Latin letter.
+_SCRIPTS = {
+    code: (re.compile(f"[{ranges}]"), weight)
+    for code, ranges, weight in (
+        ("ko", HANGUL, 2), ("ru", "\u0400-\u04ff", 1), ("ar", "\u0600-\u06ff", 1), ("he", "\u0590-\u05ff", 1),
+        ("th", "\u0e00-\u0e7f", 1), ("hi", "\u0900-\u097f", 1), ("el", "\u0370-\u03ff", 1),
+    )
+}  # fmt: skip
 
 
-@lru_cache(maxsize=32768)
 def language(text: str) -> str:
     """The language as an ISO 639-1 code, ``"other"`` where nothing tells it (no letters).
 
-    Decided by script first (kana before Han, a Han character weighs as four Latin letters, more where the
-    Latin words are no English sentence); Latin text of 20 letters or more goes to a small language model, shorter
-    Latin text is ``"en"``.
+    Decided by script first (kana before Han; a character of a known language weighs as many Latin letters as its table
+    says, more where the Latin words are no English sentence), then by the cue words of known languages; other Latin text of
+    20 letters or more goes to a small language model, shorter one is English.
     """
-    sample = text[:2000]
+    return _language(text[:2000], languages())
+
+
+@lru_cache(maxsize=32768)
+def _language(sample: str, known: tuple[Language, ...]) -> str:
     latin = sum(map(len, _LATIN_WORD.findall(sample)))
     if sample.isascii():
-        return _latin_language(sample, latin)
-    counts = {name: len(pattern.findall(sample)) for name, pattern in _SCRIPTS.items()}
-    han, kana = counts["zh"], counts.pop("ja")
-    if kana and kana * 5 >= han and (han + kana) * 2 >= latin:
+        return _latin_language(sample, latin, known)
+    counts = {own.code: (len(own.script.findall(sample)), _weight(own)) for own in known if own.script}
+    counts |= {code: (len(of.findall(sample)), weight) for code, (of, weight) in _SCRIPTS.items() if code not in counts}
+    kana = len(_KANA.findall(sample))
+    shared = sum(counts[own.code][0] for own in known if "ja" in own.facts.get("script_also_of", ()))
+    if kana and kana * 5 >= shared and (shared + kana) * 2 >= latin:
         return "ja"
-    name, count = max(counts.items(), key=lambda item: item[1])
-    weight = 4 if name == "zh" else 2 if name == "ko" else 1
-    if count and (count * weight >= latin or (count * 12 >= latin and not _looks_english(sample))):
+    name, (count, weight) = max(counts.items(), key=lambda item: item[1][0])
+    if count and (count * weight >= latin or (count * 12 >= latin and _by_cues(sample, known) is None)):
         return name
-    return _latin_language(sample, latin)
+    return _latin_language(sample, latin, known)
 
 
-def _latin_language(sample: str, letters: int) -> str:
+def _weight(own: Language) -> int:
+    return int(own.table("words").get("weight", 1))
+
+
+def _latin_language(sample: str, letters: int, known: tuple[Language, ...]) -> str:
     if letters == 0:
         return "other"
-    if letters < 20 or _looks_english(sample):
-        return "en"
+    cued = _by_cues(sample, known)
+    if cued is not None or letters < 20:
+        return (cued or known[0]).code
     return str(_identifier().classify(" ".join(_LATIN_WORD.findall(sample)))[0])
+
+
+def _by_cues(sample: str, known: tuple[Language, ...]) -> Language | None:
+    """The language in Latin script of whose cue words at least a fifth of the words are: no model is needed then."""
+    found = _LATIN_WORD.findall(sample.lower())
+    shares = [(sum(word in _cues(own) for word in found), own) for own in known if own.script is None]
+    most, best = max(shares, key=lambda share: share[0])
+    return best if most * 5 >= len(found) else None
+
+
+@cache
+def _cues(own: Language) -> frozenset[str]:
+    return frozenset(own.table("words").get("cues", "").split())
+
+
+@lru_cache(maxsize=32768)
+def _written_in(text: str, known: tuple[Language, ...]) -> Language:
+    latin = sum("a" <= c <= "z" or "A" <= c <= "Z" for c in text)
+    for own in known:
+        count = len(own.script.findall(text)) if own.script and not text.isascii() else 0
+        if count and count * _weight(own) >= latin:
+            return own
+    if sum(own.script is None for own in known) == 1:
+        return known[0]
+    return _by_cues(text, known) or known[0]
+
+
+def written_in(text: str) -> Language:
+    """The known language of a clause, by its script and cue words alone; English where nothing tells."""
+    return _written_in(text, languages())
 
 
 #: Languages in Latin script that questions are written in; without this list keywords come out as Pidgin or Latin.
@@ -109,29 +145,28 @@ def _identifier() -> Any:
     return identifier
 
 
-def _looks_english(sample: str) -> bool:
-    """Whether at least a fifth of the words are English function words: no model is needed then."""
-    found = _LATIN_WORD.findall(sample.lower())
-    cues = word_list("language", "english")
-    return sum(word in cues for word in found) * 5 >= len(found)
+# ------------------------------------------------------------------------------
+# Words.
 
 
-# ---------------------------------------------------------------- words
-
-_LETTERS = rf"(?:{_WORD}[\u0300-\u036f]*)+"
-_TOKEN = re.compile(
-    rf"""
-      (?P<han>[{HAN}]+)
-    | (?P<kana>[{KANA}]+)
-    | (?P<url>https?://[^\s<>"'，。；、）】》」{HAN}]+)
+@lru_cache(maxsize=8)
+def _tokenizer(known: tuple[Language, ...]) -> tuple[re.Pattern[str], dict[str, Language]]:
+    """What finds tokens, and the names of its groups that are runs of characters without spaces, with their language."""
+    own = {f"run{i}": one for i, one in enumerate(known) if one.script and not one.facts["spaced"]}
+    runs = "".join(f"(?P<{name}>[{one.facts['script']}]+) | " for name, one in own.items())
+    letters = rf"(?:[^\W{unspaced()}{KANA}][\u0300-\u036f]*)+"
+    pattern = rf"""
+      {runs}(?P<kana>[{KANA}]+)
+    | (?P<url>https?://[^\s<>"'，。；、）】》」{unspaced()}]+)
     | (?P<path>(?<![\w/.])(?:/[A-Za-z_{{][A-Za-z0-9_.{{}}-]*)+)
     | (?P<flag>(?<!\S)--[A-Za-z][A-Za-z0-9-]*)
     | (?P<number>\d{{1,3}}(?:[,，]\d{{3}})+(?:\.\d+)?(?!\d))
     | (?P<sign>[A-Za-z]\+\+|[CF]\#(?!\w)|\.NET\b)
-    | (?P<word>{_LETTERS}(?:['’]{_LETTERS})?(?:[-.\#:/@+‐–]{_LETTERS})*)
-    """,
-    re.VERBOSE,
-)
+    | (?P<word>{letters}(?:['’]{letters})?(?:[-.\#:/@+‐–]{letters})*)
+    """
+    return re.compile(pattern, re.VERBOSE), own
+
+
 _PART = re.compile(r"[^-/:+‐–]+")
 _NUMBER_UNIT = re.compile(
     r"""(?P<number>\d+(?:\.\d+)?)(?P<unit>[kmgt]i?b|[kmgt]bps|ms|min|hrs?|km|cm|mm|kg|mg|px|usd|eur|rmb|cny
@@ -145,32 +180,24 @@ _JOINERS = re.compile(r"[-/:+‐–]")
 def tokens(text: str) -> list[Token]:
     """The words of ``text`` in order, without punctuation.
 
-    Han text is segmented (jieba), Latin and other scripts give words, runs of kana stay whole. Identifiers are kept
+    Runs of a language without spaces are segmented, other scripts give words, runs of kana stay whole. Identifiers are kept
     whole (``doc-a#1``, ``foo_bar``, ``v2.3.1``, ``ERR-1042``, ``/api/v1``, URLs, e-mail addresses); hyphenated plain
     words, number ranges and a number with its unit (``500GB``) are parted.
     """
+    pattern, runs = _tokenizer(languages())
     found: list[Token] = []
-    for match in _TOKEN.finditer(text):
-        kind, start, piece = match.lastgroup, match.start(), match[0]
-        if kind == "han":
-            found.extend(_segmented(piece, start))
+    for match in pattern.finditer(text):
+        kind, start, piece = str(match.lastgroup), match.start(), match[0]
+        if kind in runs:
+            at = start
+            for word in _cut(runs[kind], simplify(piece)):
+                found.append(Token(text[at : at + len(word)], at, at + len(word)))
+                at += len(word)
         elif kind == "word":
             found.extend(_word_tokens(piece, start))
-        elif kind == "url":
-            piece = piece.rstrip(".,;:!?)")
-            found.append(Token(piece, start, start + len(piece)))
         else:
+            piece = piece.rstrip(".,;:!?)") if kind == "url" else piece
             found.append(Token(piece, start, start + len(piece)))
-    return found
-
-
-def _segmented(run: str, start: int) -> list[Token]:
-    """Words of a run of Han characters; segmented in simplified form, cut from the original."""
-    found = []
-    at = 0
-    for word in _cut(simplify(run)):
-        found.append(Token(run[at : at + len(word)], start + at, start + at + len(word)))
-        at += len(word)
     return found
 
 
@@ -209,40 +236,41 @@ def _cut_cached(run: str) -> tuple[str, ...]:
     return tuple(_segmenter()(run))
 
 
-def _cut(run: str) -> Sequence[str]:
-    """Segmented words of a run of simplified Han characters; short runs repeat, so they are cached."""
-    if len(run) == 1:
-        return (run,)
+def _cut(own: Language, run: str) -> Sequence[str]:
+    """The words of a run of normalised characters; short runs repeat, so they are cached."""
+    if len(run) == 1 or own.table("words").get("segmenter") != "jieba":
+        return tuple(run)
     return _cut_cached(run) if len(run) <= 64 else _segmenter()(run)
 
 
 def words(text: str) -> list[str]:
     """Normalised words for counting and ranking: :func:`tokens` of the normalised text, digit groups joined."""
+    pattern, runs = _tokenizer(languages())
     found: list[str] = []
-    for match in _TOKEN.finditer(normalise(text)):
-        kind, piece = match.lastgroup, match[0]
-        if kind == "han":
-            found.extend(_cut(piece))
+    for match in pattern.finditer(normalise(text)):
+        kind, piece = str(match.lastgroup), match[0]
+        if kind in runs:
+            found.extend(_cut(runs[kind], piece))
         elif kind == "word" and not piece.isalpha():
             found.extend(token.text for token in _word_tokens(piece, 0))
-        elif kind == "number":
-            found.append(piece.replace(",", ""))
         else:
-            found.append(piece)
+            found.append(piece.replace(",", "") if kind == "number" else piece)
     return found
 
 
-@cache
 def word_list(table: str, name: str) -> frozenset[str]:
-    """The list ``name`` of ``table`` in ``words.toml``."""
-    tables = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))
-    return frozenset(tables[table][name].split())
+    """The list ``name`` under ``[table]`` in ``words.toml`` of every language together."""
+    return _word_list(table, name, languages())
 
 
-@cache
+@lru_cache(maxsize=32)
+def _word_list(table: str, name: str, known: tuple[Language, ...]) -> frozenset[str]:
+    return frozenset().union(*(own.table("words").get(table, {}).get(name, "").split() for own in known))
+
+
 def stop_words() -> frozenset[str]:
-    """English and Chinese function words, normalised. Negations and numbers are not among them."""
-    return word_list("stop", "en") | word_list("stop", "zh")
+    """Function words of every language, normalised. Negations and numbers are not among them."""
+    return word_list("stop", "words")
 
 
 def content_words(text: str) -> list[str]:
@@ -262,7 +290,9 @@ def char_ngrams(text: str, n: int) -> list[str]:
     return [folded[i : i + n] for i in range(len(folded) - n + 1)]
 
 
-# ---------------------------------------------------------------- stems
+# ------------------------------------------------------------------------------
+# Stems of English words.
+
 
 _VOWEL = re.compile("[aeiouy]")
 _STEM_RULES = (

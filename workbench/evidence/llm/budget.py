@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import InputError
+from workbench.language import text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,12 +176,8 @@ class Plan:
         Samples, and those whose every call is in the cache already.
     calls, repairs_at_most
         Calls still to be made without repairs; each sample may add one repair.
-    sent, received
-        Estimated tokens.
-    seconds
-        Estimated time at ``seconds_per_call`` and ``workers`` at once; None when there is nothing to do.
-    price
-        Dollars, None when the price of the model is unknown.
+    sent, received, seconds, price
+        Estimated tokens, time and dollars (None when the price of the model is unknown).
     rows
         For each sample: ``sample_id, calls, cached, parts, sent, received``. ``parts`` > 1: contexts over the budget of
         tokens are judged in so many calls.
@@ -216,9 +213,7 @@ class Plan:
         return sum(row["parts"] > 1 for row in self.rows)
 
     def text(self, language: str | None = None) -> str:
-        """The plan in words, English or Chinese."""
-        from workbench.language import text
-
+        """The plan in words."""
         price = text("llm.plan.unknown_price", language) if self.price is None else f"${self.price:.4f}"
         line = text(
             "llm.plan.summary", language, model=self.model, samples=self.n_samples, cached=self.n_cached,

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,17 +42,13 @@ class CascadeJudge:
 
     Parameters
     ----------
-    offline
-        Judges every sample; its probabilities should be calibrated.
-    llm
-        Judges the doubtful ones. An :class:`LLMJudge`, or any judge (then one call a sample is assumed).
-    share
-        At most this share, in (0, 1], of the calls that ``llm`` alone would take.
-    doubt
-        Uncertainty from which a sample is doubtful, in [0, 1].
+    offline, llm
+        One judges every sample, and its probabilities should be calibrated; the other the doubtful ones: an
+        :class:`LLMJudge`, or any judge (then one call a sample is assumed).
+    share, doubt
+        At most this share, in (0, 1], of the calls that ``llm`` alone would take; uncertainty from which a sample is
+        doubtful, in [0, 1].
 
-    Notes
-    -----
     Which samples are asked about is kept in the model's cache, so that a run that was killed goes on with the same
     choice. Every item of evidence has the method ``offline+llm:MODEL``; its first note says who judged it.
     """
@@ -62,11 +58,8 @@ class CascadeJudge:
             raise InputError(
                 f"offline+llm: share is {share!r}, doubt is {doubt!r}; use a share in (0, 1], a doubt in [0, 1]"
             )
-        self.offline = offline
-        self.llm = llm
-        self.share = share
-        self.doubt = doubt
-        self._report = _Counts()
+        self.offline, self.llm, self.share, self.doubt = offline, llm, share, doubt
+        self._counts: Counter[str] = Counter()
 
     @property
     def name(self) -> str:
@@ -96,14 +89,20 @@ class CascadeJudge:
             self.llm.check_ready()
         first = {item.sample_id: item for item in self.offline.examine(samples)}
         reasons = self._chosen(samples, first)
-        self._report.start(samples, reasons, *self._calls(samples, reasons))
+        costs, full = self._costs(samples)
+        calls = sum(costs[sample_id] for sample_id in reasons)
+        self._counts.update(n_samples=len(samples), n_asked=len(reasons), calls=calls, calls_full=full)
         for sample in samples:
             if sample.sample_id not in reasons:
                 yield self._signed(first[sample.sample_id], "judged offline: no doubt, or beyond the share of calls")
         asked = [sample for sample in samples if sample.sample_id in reasons]
         for item in self._asking().examine(asked) if asked else ():
             before = first[item.sample_id]
-            self._report.compare(before, item, reasons[item.sample_id])
+            if before.state == item.state == "ok":
+                differ = int(_outcome(before) != _outcome(item))
+                self._counts.update(n_compared=1, n_disagreed=differ)
+                if reasons[item.sample_id] == "audit":
+                    self._counts.update(audit_compared=1, audit_disagreed=differ)
             yield self._signed(_completed(item, before), f"judged by the model: {reasons[item.sample_id]}")
 
     def plan(self, samples: Sequence[Sample]) -> Any:
@@ -121,13 +120,19 @@ class CascadeJudge:
     def report(self) -> dict[str, Any]:
         """What was saved and how often the two disagreed, over all runs of this object.
 
-        ``n_samples, n_asked, calls, calls_full`` (what asking about everything takes)``, calls_saved, share,
-        n_compared, n_disagreed, disagreement, audit_compared, audit_disagreed``. Two judges disagree on a sample when
-        one finds a claim that no context supports, or a refusal, and the other does not.
+        ``n_samples, n_asked, calls, calls_full`` (what asking about everything takes)``, calls_saved, share, n_compared,
+        n_disagreed, disagreement`` (NaN when nothing was compared)``, audit_compared, audit_disagreed``. Two judges
+        disagree on a sample when one finds a claim that no context supports, or a refusal, and the other does not.
         """
-        return self._report.to_dict()
-
-    # ------------------------------------------------------------ choosing
+        n = self._counts
+        compared, full = n["n_compared"], n["calls_full"]
+        return {
+            "n_samples": n["n_samples"], "n_asked": n["n_asked"], "calls": n["calls"], "calls_full": full,
+            "calls_saved": full - n["calls"], "share": n["calls"] / full if full else 0.0,
+            "n_compared": compared, "n_disagreed": n["n_disagreed"],
+            "disagreement": n["n_disagreed"] / compared if compared else float("nan"),
+            "audit_compared": n["audit_compared"], "audit_disagreed": n["audit_disagreed"],
+        }  # fmt: skip
 
     def _asking(self) -> Any:
         return self.llm.with_options(questions=0) if hasattr(self.llm, "with_options") else self.llm
@@ -139,17 +144,17 @@ class CascadeJudge:
         own = {row["sample_id"]: row["calls"] + row["cached"] for row in self._asking().plan(samples).rows}
         return own, sum(row["calls"] + row["cached"] for row in self.llm.plan(samples).rows)
 
-    def _calls(self, samples: Sequence[Sample], reasons: dict[str, str]) -> tuple[int, int]:
-        costs, full = self._costs(samples)
-        return sum(costs[sample_id] for sample_id in reasons), full
-
     def _chosen(self, samples: Sequence[Sample], first: dict[str, SampleEvidence]) -> dict[str, str]:
         """Samples to ask about, with the reason."""
         keys = {sample.sample_id: _key(self.name, sample) for sample in samples}
-        kept = self._kept(keys)
+        cache = getattr(self.llm, "cache", None)
+        found = cache.get_many(NAMESPACE, list(keys.values())) if cache is not None else {}
+        kept = {sample_id: json.loads(found[key]) for sample_id, key in keys.items() if key in found}
         new = [sample for sample in samples if sample.sample_id not in kept]
         fresh = self._decide(new, {s.sample_id: uncertainty(first[s.sample_id]) for s in new}, keys)
-        self._keep(keys, {sample.sample_id: fresh.get(sample.sample_id, "") for sample in new})
+        if cache is not None and new:
+            reasons = {keys[s.sample_id]: json.dumps(fresh.get(s.sample_id, "")) for s in new}
+            cache.put_many(NAMESPACE, reasons)
         return {key: reason for key, reason in (kept | fresh).items() if reason}
 
     def _decide(self, samples: Sequence[Sample], doubt: dict[str, float], keys: dict[str, str]) -> dict[str, str]:
@@ -168,16 +173,6 @@ class CascadeJudge:
                 chosen[key], left = "doubtful", left - costs[key]
         return chosen
 
-    def _kept(self, keys: dict[str, str]) -> dict[str, str]:
-        cache = getattr(self.llm, "cache", None)
-        found = cache.get_many(NAMESPACE, list(keys.values())) if cache is not None else {}
-        return {sample_id: json.loads(found[key]) for sample_id, key in keys.items() if key in found}
-
-    def _keep(self, keys: dict[str, str], reasons: dict[str, str]) -> None:
-        cache = getattr(self.llm, "cache", None)
-        if cache is not None and reasons:
-            cache.put_many(NAMESPACE, {keys[key]: json.dumps(reason) for key, reason in reasons.items()})
-
     def _signed(self, evidence: SampleEvidence, note: str) -> SampleEvidence:
         evidence.method = self.method
         evidence.notes = [note, *evidence.notes]
@@ -194,7 +189,10 @@ def uncertainty(evidence: SampleEvidence) -> float:
     """
     if evidence.state != "ok":
         return 1.0
-    errors = [*_claim_errors(evidence), *_error_of([c.other_entail for c in evidence.claims])]
+    support, contradiction = best_support(evidence)
+    # A claim is judged wrongly when support is, or when a contradiction is claimed or missed on top of it.
+    errors = [max(min(e, 1 - e), min(c, 1 - c)) for e, c in zip(support, contradiction, strict=True)]
+    errors += _error_of([claim.other_entail for claim in evidence.claims])
     errors += _error_of([evidence.declines])
     if evidence.declines >= CUT - 0.3:
         errors += _error_of([evidence.residual])
@@ -206,12 +204,6 @@ def uncertainty(evidence: SampleEvidence) -> float:
 def _error_of(values: Sequence[float]) -> list[float]:
     """min(p, 1 − p) of those values that there are."""
     return [min(p, 1 - p) for p in values if not math.isnan(p)]
-
-
-def _claim_errors(evidence: SampleEvidence) -> list[float]:
-    support, contradiction = best_support(evidence)
-    # A claim is judged wrongly when support is, or when a contradiction is claimed or missed on top of it.
-    return [max(min(e, 1 - e), min(c, 1 - c)) for e, c in zip(support, contradiction, strict=True)]
 
 
 def best_support(evidence: SampleEvidence) -> tuple[list[float], list[float]]:
@@ -239,50 +231,6 @@ def _completed(evidence: SampleEvidence, offline: SampleEvidence) -> SampleEvide
         if part in offline.missing:
             evidence.missing[part] = offline.missing[part]
     return evidence
-
-
-# ---------------------------------------------------------------- what it saved
-
-
-@dataclass
-class _Counts:
-    n_samples: int = 0
-    n_asked: int = 0
-    calls: int = 0
-    calls_full: int = 0
-    compared: int = 0
-    disagreed: int = 0
-    audit_compared: int = 0
-    audit_disagreed: int = 0
-
-    def start(self, samples: Sequence[Sample], reasons: dict[str, str], calls: int, full: int) -> None:
-        """Count samples about to be judged: ``calls`` are planned, ``full`` would be without the offline judge."""
-        self.n_samples += len(samples)
-        self.n_asked += len(reasons)
-        self.calls += calls
-        self.calls_full += full
-
-    def compare(self, before: SampleEvidence, after: SampleEvidence, reason: str) -> None:
-        """Count whether the model disagrees with the offline judge on a sample that both judged."""
-        if before.state != "ok" or after.state != "ok":
-            return
-        differ = _outcome(before) != _outcome(after)
-        self.compared += 1
-        self.disagreed += differ
-        if reason == "audit":
-            self.audit_compared += 1
-            self.audit_disagreed += differ
-
-    def to_dict(self) -> dict[str, Any]:
-        """The counts with the share of calls made and the rate of disagreement (NaN when nothing was compared)."""
-        return {
-            "n_samples": self.n_samples, "n_asked": self.n_asked, "calls": self.calls, "calls_full": self.calls_full,
-            "calls_saved": self.calls_full - self.calls,
-            "share": self.calls / self.calls_full if self.calls_full else 0.0,
-            "n_compared": self.compared, "n_disagreed": self.disagreed,
-            "disagreement": self.disagreed / self.compared if self.compared else float("nan"),
-            "audit_compared": self.audit_compared, "audit_disagreed": self.audit_disagreed,
-        }  # fmt: skip
 
 
 def _outcome(evidence: SampleEvidence) -> tuple[bool, bool]:

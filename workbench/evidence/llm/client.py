@@ -8,10 +8,10 @@ repeated here. The looseness of the reply format is found out once per endpoint 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,20 +21,24 @@ from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.llm.budget import Spending, estimate_tokens
 from workbench.evidence.llm.prompts import Call, without_system
 from workbench.evidence.llm.replies import sized
+from workbench.language import languages
 
-# ------------------------------------------------------------------------------
-# What stands in the body of a chat completion, whatever the server made of it.
+# ---------------------------------------------------------------- what stands in a body, whatever the server made of it
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A completed call. ``problem`` says what was wrong with the envelope when ``text`` could not be found in it."""
+    """A completed call. ``problem`` says what was wrong with the envelope when ``text`` could not be found in it.
+
+    ``error``: status (0 when it has none), kind and words of an error that the endpoint put into the body.
+    """
 
     text: str
     finish: str = ""
     sent: int = 0
     received: int = 0
     problem: str = ""
+    error: tuple[int, str, str] | None = None
 
     @property
     def cut_off(self) -> bool:
@@ -43,37 +47,63 @@ class Completion:
 
 
 def completion_in(content: bytes) -> Completion:
-    """What stands in the body of a chat completion. Never raises."""
+    """What stands in the body of a chat completion, or of a plain one. Never raises. Reasoning is no part of it."""
     try:
         body = json.loads(content)
-        choice = body["choices"][0]
-        message = choice["message"]
-        usage = body["usage"] if isinstance(body.get("usage"), dict) else {}
-        text = message.get("content")
-        refusal = message.get("refusal")
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        return Completion("", problem="the endpoint's reply is no chat completion")
+    except (ValueError, RecursionError):
+        body = None
+    choices = body.get("choices") if isinstance(body, dict) else None
+    choice: dict[str, Any] = (
+        choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    )
+    message: dict[str, Any] = choice["message"] if isinstance(choice.get("message"), dict) else choice
+    text = message.get("content", message.get("text"))
     if isinstance(text, list):
-        text = "".join(str(part.get("text", "")) for part in text if isinstance(part, dict))
+        said = [p for p in text if isinstance(p, dict) and p.get("type", "text") in ("text", "output_text")]
+        text = "".join(str(part.get("text", "")) for part in said)
+    counted = body.get("usage") if isinstance(body, dict) else None
+    usage: dict[str, Any] = counted if isinstance(counted, dict) else {}
     finish = str(choice.get("finish_reason") or "")
-    problem = "" if text else _why_empty(refusal, finish)
-    sent, received = (_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens"))
-    return Completion(text if isinstance(text, str) else "", finish, sent, received, problem)
+    sent, received = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    if isinstance(text, str) and text and finish != "error":
+        return Completion(text, finish, sent, received)
+    error = next((found for item in (body, choice) if (found := _error_in(item))), None)
+    return Completion("", finish, sent, received, _why_empty(choice, message), error)
 
 
-def _why_empty(refusal: Any, finish: str) -> str:
-    if refusal:
-        return f"the model declined: {refusal}"[:200]
-    return "the endpoint's content filter stopped the reply" if finish == "content_filter" else ""
+def _error_in(body: Any) -> tuple[int, str, str] | None:
+    """Status, kind and words of an error object, in the shapes that providers give it."""
+    if not isinstance(body, dict):
+        return None
+    base = body.get("base_resp")
+    found = body.get("error") or ({} if "choices" in body else body)
+    found = {"message": found} if isinstance(found, str) else found
+    found = base if isinstance(base, dict) and base.get("status_code") else found
+    words = [found.get(name) for name in ("message", "msg", "status_msg", "detail")] if isinstance(found, dict) else []
+    said = next((" ".join(word.split()) for word in words if isinstance(word, str) and word.strip()), None)
+    if said is None:
+        return None
+    code = str(found.get("code", found.get("status_code")))
+    return int(code) if code.isdigit() and 400 <= int(code) < 600 else 0, f"{code} {found.get('type')}", said
+
+
+def _why_empty(choice: dict[str, Any], message: dict[str, Any]) -> str:
+    if message.get("refusal"):
+        return f"the model declined: {message['refusal']}"[:200]
+    if choice.get("finish_reason") == "content_filter":
+        return "the endpoint's content filter stopped the reply"
+    if any(message.get(name) for name in ("reasoning_content", "reasoning", "thinking")):
+        return "the reply holds reasoning and no answer"
+    return "" if choice else "the endpoint's reply is no chat completion"
 
 
 def _count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-# ------------------------------------------------------------------------------
-# How many requests run at once: as many as the endpoint bears, and no more a minute than was allowed.
+# ---------------------------------------------------------------- how many requests run at once
 #
+# As many as the endpoint bears, and no more a minute than was allowed.
 # Additive increase, multiplicative decrease (as TCP does, Chiu & Jain 1989): each success widens the limit a little, a
 # 429, a time-out or a sudden slowness halves or trims it. ``Retry-After`` holds back every new request until then.
 
@@ -114,23 +144,15 @@ class Allowance:
 
 
 class Pace:
-    """Slots for requests. Used inside one event loop.
+    """Slots for at most ``workers`` requests at once, within the endpoint's allowances (None for no bound).
 
-    Parameters
-    ----------
-    workers
-        Most requests at once, ≥ 1.
-    requests_per_minute, tokens_per_minute
-        Allowances of the endpoint; None for no bound.
+    Used inside one event loop.
     """
 
     def __init__(
-        self,
-        workers: int,
-        requests_per_minute: float | None = None,
-        tokens_per_minute: float | None = None,
+        self, workers: int, requests_per_minute: float | None = None, tokens_per_minute: float | None = None,
         clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.workers = max(1, workers)
         self.limit = float(self.workers)
         self.in_flight = 0
@@ -142,33 +164,23 @@ class Pace:
         self._usual: float | None = None
         self._changed = asyncio.Condition()
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def slot(self, tokens: float = 0.0) -> AsyncIterator[None]:
         """Wait for a slot, hold it during the block."""
-        await self._enter(tokens)
+        async with self._changed:
+            while self.in_flight >= int(self.limit) or (delay := self._delay(tokens)) > 0:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(None if self.in_flight >= int(self.limit) else delay):
+                        await self._changed.wait()
+            self.in_flight += 1
+            self._requests.take(1)
+            self._tokens.take(tokens)
         try:
             yield
         finally:
             async with self._changed:
                 self.in_flight -= 1
                 self._changed.notify_all()
-
-    async def _enter(self, tokens: float) -> None:
-        async with self._changed:
-            while self.in_flight >= int(self.limit) or (delay := self._delay(tokens)) > 0:
-                full = self.in_flight >= int(self.limit)
-                await self._sleep(None if full else delay)
-            self.in_flight += 1
-            self._requests.take(1)
-            self._tokens.take(tokens)
-
-    async def _sleep(self, delay: float | None) -> None:
-        """Until something changed or ``delay`` seconds have passed."""
-        try:
-            async with asyncio.timeout(delay):
-                await self._changed.wait()
-        except TimeoutError:
-            return
 
     def _delay(self, tokens: float) -> float:
         pause = self._paused_until - self._clock()
@@ -200,8 +212,7 @@ class Pace:
             self.limit = max(1.0, self.limit * factor)
 
 
-# ------------------------------------------------------------------------------
-
+# ---------------------------------------------------------------- the endpoint
 
 NAMESPACE = "llm-formats"
 FORMATS = ("json_schema", "json_object_schema", "json_object", "text")
@@ -209,17 +220,10 @@ FORMATS = ("json_schema", "json_object_schema", "json_object", "text")
 PROBE_SECONDS = 20.0
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
-_QUOTA_WORDS = ("insufficient_quota", "quota", "billing", "balance", "credit", "余额", "欠费", "额度")
 _LENGTH_WORDS = (
-    "context length",
-    "context_length",
-    "maximum context",
-    "too long",
-    "too many tokens",
-    "max_model_len",
-    "context size",
+    "context length", "context_length", "maximum context", "too long", "too many tokens", "max_model_len", "context size",
     "context window",
-)
+)  # fmt: skip
 #: What servers say whose model has no system role (the templates of Gemma and of the first Mistral models).
 _NO_SYSTEM_WORDS = ("system role", "roles must alternate", "only user and assistant roles")
 
@@ -239,11 +243,7 @@ class CallError(Exception):
 
 
 class _FormatRefused(Exception):
-    """The endpoint may not know the format that was asked for."""
-
-    def __init__(self, error: CallError) -> None:
-        super().__init__(str(error))
-        self.error = error
+    """The endpoint may not know the format that was asked for; holds the ``CallError``."""
 
 
 @dataclass(frozen=True)
@@ -252,10 +252,8 @@ class EndpointOptions:
 
     Attributes
     ----------
-    timeout
-        Seconds for one attempt.
-    retries
-        Further attempts after the first on 429, 5xx, closed connections and time-outs.
+    timeout, retries
+        Seconds for one attempt; further attempts on 429, 5xx, closed connections and time-outs.
     temperature
         None leaves it to the endpoint (some models refuse any).
     max_output_tokens
@@ -320,20 +318,11 @@ class Endpoint:
         self._one_message = False
         self._first: asyncio.Event | None = None
         self._client: Any = None
-        self._http: Any = None
         self._raw: Any = None
         self._recall()
 
-    # ------------------------------------------------------------ opening and closing
-
     def open(self) -> None:
-        """Make the client. Needs the optional package ``openai``.
-
-        Raises
-        ------
-        JudgeError
-            When the package is not installed, or OpenAI itself is asked without a key.
-        """
+        """Make the client; raises what :func:`check_ready` does."""
         options = self.options
         check_ready(options)
         import openai
@@ -341,24 +330,13 @@ class Endpoint:
         guard_client_loggers(options.secrets())
         maker = getattr(openai, "DefaultAsyncHttpx2Client", openai.DefaultAsyncHttpxClient)
         self._raw = _raw_response(openai)
-        self._http = maker(
-            event_hooks={"request": [self._sending], "response": [self._answered]}, timeout=options.timeout
-        )
+        hooks: Any = {"request": [self._sending], "response": [self._answered]}
+        azure = {"api-key": options.api_key.value} if ".azure." in options.address and options.api_key else {}
         self._client = openai.AsyncOpenAI(
-            api_key=options.api_key.value or "none",
-            base_url=options.base_url,
-            timeout=options.timeout,
-            max_retries=options.retries,
-            default_headers=self._headers(),
-            default_query=dict(options.query or {}),
-            http_client=self._http,
-        )
-
-    def _headers(self) -> dict[str, str]:
-        headers = dict(self.options.headers or {})
-        if ".azure." in self.options.address and self.options.api_key:
-            headers.setdefault("api-key", self.options.api_key.value)
-        return headers
+            api_key=options.api_key.value or "none", base_url=options.base_url, timeout=options.timeout,
+            max_retries=options.retries, default_headers=azure | dict(options.headers or {}),
+            default_query=dict(options.query or {}), http_client=maker(event_hooks=hooks, timeout=options.timeout),
+        )  # fmt: skip
 
     async def close(self) -> None:
         """Close the connections."""
@@ -372,8 +350,6 @@ class Endpoint:
         if response.status_code in (429, 503):
             self._pace.pushed_back(_retry_after(response.headers))
 
-    # ------------------------------------------------------------ one call
-
     async def complete(self, call: Call) -> Completion:
         """The model's reply to ``call``, asked to follow its schema.
 
@@ -382,36 +358,26 @@ class Endpoint:
         CallError
             When there is no reply after all retries, or the endpoint refuses.
         """
-        if self._known is None:
-            if self._first is not None:
-                await self._wait_for_first()
-            else:
-                return await self._first_probe(call)
+        if self._known is None and self._first is None:
+            self._first = asyncio.Event()
+            try:
+                return await self._probe(call)
+            finally:
+                self._first.set()
+        if self._known is None and self._first is not None:
+            # Let the first call find out the format; go on without it when it takes long.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PROBE_SECONDS):
+                    await self._first.wait()
         if self._known is None:
             return await self._probe(call)
         try:
             return await self._send(call, self._known)
         except _FormatRefused as refused:
-            if not _about_format(refused.error.detail):
-                raise refused.error from None
+            if not _about_format(refused.args[0].detail):
+                raise refused.args[0] from None
             self._known, self._floor = None, FORMATS.index(self._known) + 1
             return await self._probe(call)
-
-    async def _first_probe(self, call: Call) -> Completion:
-        self._first = asyncio.Event()
-        try:
-            return await self._probe(call)
-        finally:
-            self._first.set()
-
-    async def _wait_for_first(self) -> None:
-        """Let the first call find out the format; go on without it when it takes long."""
-        assert self._first is not None
-        try:
-            async with asyncio.timeout(PROBE_SECONDS):
-                await self._first.wait()
-        except TimeoutError:
-            return
 
     async def _probe(self, call: Call) -> Completion:
         """Try the formats from the strictest on that was not refused yet."""
@@ -421,7 +387,7 @@ class Endpoint:
             try:
                 completion = await self._send(call, FORMATS[level])
             except _FormatRefused as refused:
-                refusals.append(refused.error)
+                refusals.append(refused.args[0])
                 # A model may take minutes for its reply in the next format: others need not meet the refusal meanwhile.
                 self._floor = max(self._floor, level + 1)
                 continue
@@ -444,12 +410,22 @@ class Endpoint:
                 self._pace.timed_out()
                 raise self._error("timeout", f"no reply within {self.options.timeout:g} s, {self._tries()}") from None
             except openai.APIConnectionError as error:
-                raise self._connection_error(error) from None
+                cause = error.__cause__
+                if type(cause).__name__ in ("ConnectError", "UnsupportedProtocol"):
+                    raise self._error("unreachable", f"{self.options.address}: {cause}", final=True) from None
+                said = f"{type(cause).__name__}: {cause}, {self._tries()}"
+                raise self._error("connection_closed", said) from None
             except openai.APIStatusError as error:
-                failure = self._status_error(error)
+                kind_of_error = f"{error.code} {error.type}"
+                failure = self._failure(error.status_code, kind_of_error, _message(error), error.response.headers)
             else:
                 self._pace.succeeded(time.monotonic() - started)
-                return self._completed(completion_in(reply.content), call)
+                completion = completion_in(reply.content)
+                if completion.error is None:
+                    sent = completion.sent or call.tokens
+                    self._spending.completed(sent, completion.received or estimate_tokens(completion.text))
+                    return completion
+                failure = self._failure(*completion.error, reply.headers)
         if failure.code == "bad_request" and self._temperature is not None and "temperature" in failure.detail.lower():
             self._temperature = None
             return await self._send(call, kind)
@@ -478,13 +454,6 @@ class Endpoint:
             body |= self.options.extra
         return body
 
-    def _completed(self, completion: Completion, call: Call) -> Completion:
-        sent = completion.sent or call.tokens
-        self._spending.completed(sent, completion.received or estimate_tokens(completion.text))
-        return completion
-
-    # ------------------------------------------------------------ what went wrong
-
     def _error(self, code: str, detail: str, final: bool = False, may_be_format: bool = False) -> CallError:
         line = " ".join(redacted(detail, self.options.secrets()).split())
         return CallError(code, line[:300], final=final, may_be_format=may_be_format)
@@ -492,32 +461,26 @@ class Endpoint:
     def _tries(self) -> str:
         return f"{self.options.retries + 1} tries"
 
-    def _connection_error(self, error: Exception) -> CallError:
-        cause = error.__cause__
-        if type(cause).__name__ in ("ConnectError", "UnsupportedProtocol"):
-            return self._error("unreachable", f"{self.options.address}: {cause}", final=True)
-        return self._error("connection_closed", f"{type(cause).__name__}: {cause}, {self._tries()}")
-
-    def _status_error(self, error: Any) -> CallError:
-        status = error.status_code
-        detail = f"HTTP {status}: {_message(error)}"
-        words = f"{error.code} {error.type} {detail}".lower()
+    def _failure(self, status: int, kind: str, message: str, headers: Mapping[str, str]) -> CallError:
+        """The error of a status; 0 for one that a body tells without any."""
+        detail = f"HTTP {status}: {message}" if status else f"the endpoint answers with an error: {message}"
+        words = f"{kind} {detail}".lower()
         if status in (401, 403):
             return self._error("authentication", detail, final=True)
-        if status == 402 or (status == 429 and _is_spent(words, error.response.headers)):
+        if status == 402 or (status in (0, 429) and _is_spent(words, headers)):
             return self._error("quota", detail, final=True)
         if status == 404:
             return self._error("unknown_model", f"{detail} ({self.options.address}, {self.options.model})", final=True)
         if status == 429:
             return self._error("rate_limited", f"{detail}, {self._tries()}")
-        if status >= 500 or status in (408, 409):
-            # llama.cpp answers 500 to a schema that it cannot use; 502–504 come from a server that is not ready.
-            unusable = status in (500, 501)
-            return self._error("server_error", f"{detail}, {self._tries()}", may_be_format=unusable)
         too_long = status == 413 or any(word in words for word in _LENGTH_WORDS)
+        if status >= 500 or status in (408, 409) or (status == 0 and not too_long):
+            # llama.cpp answers 500 to a schema that it cannot use; 502–504 come from a server that is not ready.
+            unusable = status in (500, 501) or (status == 0 and _about_format(detail))
+            return self._error(
+                "server_error", f"{detail}, {self._tries()}" if status else detail, may_be_format=unusable
+            )
         return self._error("too_long" if too_long else "bad_request", detail, may_be_format=not too_long)
-
-    # ------------------------------------------------------------ memory of formats
 
     def _recall(self) -> None:
         text = self._cache.get(NAMESPACE, self._key) if self._cache is not None else None
@@ -548,8 +511,9 @@ def _raw_response(openai: Any) -> type:
 
 def _is_spent(words: str, headers: Mapping[str, str]) -> bool:
     """Whether a 429 is about an account without credit; one that will pass says when, or names a rate."""
+    spent = [word for item in languages() for word in item.table("judging").get("endpoints", {}).get("quota", ())]
     passes = "retry-after" in headers or "per minute" in words or "per second" in words
-    return "insufficient_quota" in words or (not passes and any(word in words for word in _QUOTA_WORDS))
+    return "insufficient_quota" in words or (not passes and any(word in words for word in spent))
 
 
 def _about_format(detail: str) -> bool:

@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import html
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.data.text.markers import absolutes, negations
 from workbench.data.text.quantities import Quantity, contains_quantity, entities, quantities
-from workbench.data.text.words import Token, normalise, stop_words, tokens
+from workbench.data.text.sentences import sentences
+from workbench.data.text.words import Span, language, normalise, normalise_with_map, stop_words, tokens, words
 from workbench.evidence.judge import MAX_CLAIMS, Claim, ReverseQuestion, SampleEvidence, Side
 from workbench.evidence.llm.prompts import Piece, Task
-from workbench.evidence.llm.replies import ReadClaim, Reply, Verdict
-from workbench.language import codes
+from workbench.evidence.llm.replies import ReadClaim, Reply, Verdict, edges
+from workbench.language import languages
 
 if TYPE_CHECKING:
     from workbench.evidence.encoders.base import Encoder
 
 
-# ------------------------------------------------------------------------------
-# The parts of a claim with support of their own, and what makes it serious: read from the texts, not from the model.
+# ---------------------------------------------------------------- parts of claims
 #
 # A model gives one verdict for a claim. Which number, name or word of an unsupported claim is the wrong one is seen by
 # looking it up: a part that stands in no context has support 0. Every part of a supported claim has support 1.
 
-
-_DATES = ("date", "time")
-_QUANTITIES = frozenset(("number", "percent", "money", "date", "time", "duration", "version", "ordinal"))
-
-Part = tuple[int, int, str]
+_QUANTITIES = frozenset(("number", "percent", "money", "date", "time", "duration", "version", "ordinal", "phone"))
 
 
 class Texts:
@@ -66,22 +60,26 @@ def parts_of(text: str, start: int, end: int, texts: Texts, supported: bool) -> 
     Each is ``{"start", "end", "text", "kind", "support"}`` with offsets in ``text`` and support 0 or 1.
     """
     claim = text[start:end]
-    found: list[tuple[Part, bool]] = [
-        ((q.start, q.end, _kind(q.kind)), texts.has_quantity(q)) for q in quantities(claim)
+    found = [
+        (q.start, q.end, "date" if q.kind in ("date", "time") else "number", texts.has_quantity(q))
+        for q in quantities(claim)
     ]
-    _add(found, ((e.start, e.end, "entity") for e in entities(claim) if e.kind not in _QUANTITIES), claim, texts)
-    _add(found, ((n.start, n.end, "negation") for n in negations(claim)), claim, texts)
-    _add(found, ((t.start, t.end, "term") for t in tokens(claim) if _says_something(t)), claim, texts)
+    stop = stop_words()
+    says = (t for t in tokens(claim) if normalise(t.text) not in stop and any(c.isalnum() for c in t.text))
+    for low, high, kind in (
+        *((e.start, e.end, "entity") for e in entities(claim) if e.kind not in _QUANTITIES),
+        *((n.start, n.end, "negation") for n in negations(claim)),
+        *((t.start, t.end, "term") for t in says),
+    ):
+        if not any(low < b and a < high for a, b, *_ in found):
+            found.append((low, high, kind, texts.has(claim[low:high])))
     return [
         {
-            "start": start + low,
-            "end": start + high,
-            "text": claim[low:high],
-            "kind": kind,
+            "start": start + low, "end": start + high, "text": claim[low:high], "kind": kind,
             "support": float(supported or there),
         }
-        for (low, high, kind), there in sorted(found)
-    ]
+        for low, high, kind, there in sorted(found)
+    ]  # fmt: skip
 
 
 def kinds_of(claim: str, parts: list[dict[str, Any]]) -> tuple[str, ...]:
@@ -92,33 +90,13 @@ def kinds_of(claim: str, parts: list[dict[str, Any]]) -> tuple[str, ...]:
     """
     weak = {part["kind"] for part in parts if part["support"] < 0.5}
     found = [name for name in ("number", "date") if name in weak]
-    if absolutes(claim):
-        found.append("absolute")
-    if any(part["kind"] == "entity" for part in parts):
-        found.append("entity")
-    return tuple(found)
+    found += ["absolute"] if absolutes(claim) else []
+    return (*found, *(["entity"] if any(part["kind"] == "entity" for part in parts) else []))
 
 
-def _kind(kind: str) -> str:
-    return "date" if kind in _DATES else "number"
-
-
-def _add(found: list[tuple[Part, bool]], more: Iterable[Part], claim: str, texts: Texts) -> None:
-    for start, end, kind in more:
-        if not any(low < end and start < high for (low, high, _), _ in found):
-            found.append(((start, end, kind), texts.has(claim[start:end])))
-
-
-def _says_something(token: Token) -> bool:
-    return normalise(token.text) not in stop_words() and any(c.isalnum() for c in token.text)
-
-
-# ------------------------------------------------------------------------------
-# Where a quote or a reworded claim stands in the text it was taken from.
-
+# ---------------------------------------------------------------- where a quote or a reworded claim stands in its text
 
 _ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…+|\[\.{3}\])\s*")
-_EDGES = " \t\r\n\"'“”‘’「」『』`.。,，;；"
 #: Shorter pieces of a quote prove nothing.
 _SHORTEST = 2
 
@@ -132,18 +110,12 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
         at = text.find(wanted) if wanted.strip() else -1
         if at >= 0:
             return at, at + len(wanted)
-    pieces = [piece.strip(_EDGES) for piece in _ELLIPSIS.split(html.unescape(quote))]
+    pieces = [piece.strip(edges()) for piece in _ELLIPSIS.split(html.unescape(quote))]
     longest = max(pieces, key=len, default="")
-    return _folded(longest, text) if len(longest) >= _SHORTEST else None
-
-
-def _folded(wanted: str, text: str) -> tuple[int, int] | None:
-    from workbench.data.text.words import normalise, normalise_with_map
-
-    needle = normalise(wanted)
-    haystack, offsets = normalise_with_map(text)
+    needle = normalise(longest) if len(longest) >= _SHORTEST else ""
+    haystack, offsets = normalise_with_map(text) if needle else ("", None)
     at = haystack.find(needle) if needle else -1
-    return offsets.span(at, at + len(needle)) if at >= 0 else None
+    return offsets.span(at, at + len(needle)) if at >= 0 and offsets else None
 
 
 class Places:
@@ -160,42 +132,25 @@ class Places:
         """
         place = locate(claim, self._text)
         if place is not None:
-            return (*place, self._sentence_at(place[0]))
+            return (*place, max((n for n, span in enumerate(self._sentences) if span.start <= place[0]), default=0))
         if not self._sentences:
             return -1, -1, 0
-        shares = [self._share(claim, words) for words in self._words]
+        own = set(words(claim))
+        shares = [len(own & there) / len(own) if own else 0.0 for there in self._words]
         best = max(range(len(shares)), key=lambda n: shares[n])
-        if shares[best] < 0.5:
-            return -1, -1, best
         span = self._sentences[best]
-        return span.start, span.end, best
-
-    def _sentence_at(self, offset: int) -> int:
-        return max((n for n, span in enumerate(self._sentences) if span.start <= offset), default=0)
+        return (-1, -1, best) if shares[best] < 0.5 else (span.start, span.end, best)
 
     @cached_property
-    def _sentences(self) -> list:
-        from workbench.data.text.sentences import sentences
-
+    def _sentences(self) -> list[Span]:
         return sentences(self._text)
 
     @cached_property
     def _words(self) -> list[frozenset[str]]:
-        from workbench.data.text.words import words
-
         return [frozenset(words(span.text)) for span in self._sentences]
 
-    @staticmethod
-    def _share(claim: str, words_of_sentence: frozenset[str]) -> float:
-        from workbench.data.text.words import words
 
-        own = set(words(claim))
-        return len(own & words_of_sentence) / len(own) if own else 0.0
-
-
-# ------------------------------------------------------------------------------
-# Reverse questions compared with the real one.
-
+# ---------------------------------------------------------------- reverse questions compared with the real one
 
 #: Similarity of two wordings of one question.
 SAME = 0.9
@@ -206,7 +161,7 @@ class QuestionComparer:
 
     similarity = .9 · (cos − u) / (s − u), clipped to [0, 1]; ``cos`` is the cosine of the encoder's vectors, ``u`` its mean
     between unrelated questions and ``s`` its mean between two wordings of one question, both over the fixed questions
-    of ``background.toml`` in the question's language. So unrelated questions have similarity near 0 and a question put in
+    of ``questions.toml`` in the question's language. So unrelated questions have similarity near 0 and a question put in
     other words near .9, though raw cosines of unrelated questions lie near 0 for character n-grams and near .8 for e5.
     RAGAS (Es et al. 2023), whose measure this is, averages raw cosines.
     """
@@ -217,43 +172,41 @@ class QuestionComparer:
 
     def prepare(self) -> None:
         """Load the encoder and read its scales, so that nothing slow happens between two requests."""
-        for language in codes():
-            self._scale(language)
+        for code in _questions():
+            self._scale(code)
 
     def compare(self, evidence: SampleEvidence, question: str) -> None:
         """Set the similarity of each reverse question of ``evidence`` to ``question``."""
         if not evidence.questions:
             return
-        from workbench.data.text.words import language
-
         vectors = self.encoder.encode([question, *(item.text for item in evidence.questions)], kind="query")
-        unrelated, same = self._scale("zh" if language(question) == "zh" else "en")
+        unrelated, same = self._scale(language(question))
         for item, vector in zip(evidence.questions, vectors[1:], strict=True):
             scaled = SAME * (float(vector @ vectors[0]) - unrelated) / (same - unrelated)
             item.similarity = min(1.0, max(0.0, scaled))
 
-    def _scale(self, language: str) -> tuple[float, float]:
-        """``u`` and ``s``; they are kept apart by at least .01 for encoders that cannot tell questions apart."""
-        if language not in self._scales:
-            table = _background()
-            vectors = self.encoder.encode(table["unrelated"][language], kind="query")
-            others = ~np.eye(len(vectors), dtype=bool)
-            unrelated = float((vectors @ vectors.T)[others].mean())
-            left, right = (
-                self.encoder.encode(list(side), kind="query") for side in zip(*table["same"][language], strict=True)
-            )
+    def _scale(self, code: str) -> tuple[float, float]:
+        """``u`` and ``s``, those of the first language for one without questions of its own.
+
+        They are kept apart by at least .01 for encoders that cannot tell questions apart.
+        """
+        known = _questions()
+        code = code if code in known else next(iter(known))
+        if code not in self._scales:
+            vectors = self.encoder.encode(known[code]["unrelated"], kind="query")
+            unrelated = float((vectors @ vectors.T)[~np.eye(len(vectors), dtype=bool)].mean())
+            left, right = (self.encoder.encode(side, kind="query") for side in zip(*known[code]["same"], strict=True))
             same = float(np.einsum("ij,ij->i", left, right).mean())
-            self._scales[language] = (unrelated, max(same, unrelated + 0.01))
-        return self._scales[language]
+            self._scales[code] = (unrelated, max(same, unrelated + 0.01))
+        return self._scales[code]
 
 
-@cache
-def _background() -> dict[str, Any]:
-    return tomllib.loads(resources.files(__package__).joinpath("background.toml").read_text(encoding="utf-8"))
+def _questions() -> dict[str, dict[str, Any]]:
+    """The table ``questions`` of each language that has one."""
+    return {item.code: table for item in languages() if (table := item.table("questions"))}
 
 
-# ------------------------------------------------------------------------------
-
+# ---------------------------------------------------------------- evidence
 
 #: A verdict in words as (entail, contradict). A judge's word is taken as certain: "supported" in one context cannot be
 #: changed by a missing verdict on another.
@@ -272,25 +225,19 @@ NOT_PRODUCED = {
 
 
 def assemble(task: Task, first: Reply, parts: Sequence[Reply], questions: Sequence[str], method: str) -> SampleEvidence:
-    """The evidence of one sample.
+    """The evidence of one sample from the replies to the first call and to those about further parts of the contexts.
 
-    Parameters
-    ----------
-    first, parts
-        The reply to the first call and those about further parts of the contexts.
-    questions
-        Reverse questions, empty when none were asked for.
+    ``questions``: reverse questions, empty when none were asked for.
     """
     evidence = SampleEvidence(task.sample.sample_id, method=method, missing=dict(NOT_PRODUCED))
     evidence.relevance_basis = task.relevance_basis
     evidence.notes = [*task.notes, *first.notes, *(note for part in parts for note in part.notes)]
-    read = _sides(first)
-    evidence.claims = _claims(task, read)
-    _set_support(evidence, task, [claim for _, claim in read], [first, *parts])
+    evidence.claims = _claims(task, first)
+    _set_support(evidence, task, first, [first, *parts])
     _set_parts(evidence, task)
     _set_relevance(evidence, task, [first, *parts])
-    _set_refusal(evidence, task, first)
-    _set_conflicts(evidence, task, first)
+    if task.answer:
+        _set_answer(evidence, first)
     evidence.questions = [ReverseQuestion(text) for text in questions]
     return evidence
 
@@ -298,36 +245,26 @@ def assemble(task: Task, first: Reply, parts: Sequence[Reply], questions: Sequen
 @cache
 def warm_up() -> None:
     """Load word lists and tables once, so that nothing slow happens between two requests."""
-    texts = Texts(["Plan A 保留 30 天，not 60 days."])
-    for text in ("Plan A keeps it for 30 days, never 60.", "方案 A 保留 30 天，从不例外。"):
-        kinds_of(text, parts_of(text, 0, len(text), texts, supported=False))
-        Places(text).find("keeps 保留")
+    examples = [text for table in _questions().values() for text in table["unrelated"][:2]]
+    texts = Texts(examples)
+    for text in examples:
+        kinds_of(text, parts_of(f"{text} 2", 0, len(text) + 2, texts, supported=False))
+        Places(text).find(examples[0])
 
 
-def _sides(first: Reply) -> list[tuple[Side, ReadClaim]]:
-    answer: list[tuple[Side, ReadClaim]] = [("answer", claim) for claim in first.answer_claims or ()]
-    return answer + [("reference", claim) for claim in first.reference_claims or ()]
-
-
-# ---------------------------------------------------------------- claims
-
-
-def _claims(task: Task, read: Sequence[tuple[Side, ReadClaim]]) -> list[Claim]:
-    originals: dict[Side, str] = {"answer": task.sample.answer or "", "reference": task.sample.reference or ""}
-    places = {side: Places(text) for side, text in originals.items()}
-    claims = []
-    for side, item in read:
-        start, end, sentence = places[side].find(item.text)
-        other = PROBABILITIES[item.other] if item.other else (_NAN, _NAN)
-        claims.append(Claim(side, item.text, start, end, sentence, other_entail=other[0], other_contradict=other[1]))
-    for side in originals:
-        _say_cap([claim for claim in claims if claim.side == side])
-    return claims
-
-
-def _say_cap(claims: Sequence[Claim]) -> None:
-    if len(claims) == MAX_CLAIMS:
-        claims[-1].reason = f"the first {MAX_CLAIMS} claims are kept"
+def _claims(task: Task, first: Reply) -> list[Claim]:
+    sides: tuple[tuple[Side, list[ReadClaim] | None, str | None], ...] = (
+        ("answer", first.answer_claims, task.sample.answer), ("reference", first.reference_claims, task.sample.reference),
+    )  # fmt: skip
+    found: list[Claim] = []
+    for side, claims, text in sides:
+        places = Places(text or "")
+        for item in claims or ():
+            entail, contradict = PROBABILITIES[item.other] if item.other else (_NAN, _NAN)
+            found.append(Claim(side, item.text, *places.find(item.text), entail, contradict))
+        if len(claims or ()) == MAX_CLAIMS:
+            found[-1].reason = f"the first {MAX_CLAIMS} claims are kept"
+    return found
 
 
 def _set_parts(evidence: SampleEvidence, task: Task) -> None:
@@ -335,51 +272,60 @@ def _set_parts(evidence: SampleEvidence, task: Task) -> None:
     texts = Texts(context.text for context in task.sample.contexts or () if context.prompted)
     best = None if evidence.entail is None else np.nan_to_num(evidence.entail).max(axis=1, initial=0.0)
     for row, claim in enumerate(evidence.claims):
-        if claim.side != "answer":
-            continue
-        supported = best is not None and bool(best[row] >= YES)
-        found = parts_of(claim.text, 0, len(claim.text), texts, supported)
-        claim.kinds = kinds_of(claim.text, found)
-        if claim.start >= 0:
-            claim.spans = parts_of(task.sample.answer or "", claim.start, claim.end, texts, supported)
-
-
-# ---------------------------------------------------------------- claims × contexts
-
-
-def _set_support(evidence: SampleEvidence, task: Task, read: Sequence[ReadClaim], replies: Sequence[Reply]) -> None:
-    n, width = len(read), len(task.sample.contexts or ())
-    if task.sample.contexts is None:
-        return
-    evidence.entail = np.full((n, width), np.nan, dtype=np.float32)
-    evidence.contradict = np.full((n, width), np.nan, dtype=np.float32)
-    evidence.spans = np.full((n, width, 2), -1, dtype=np.int32)
-    evidence.entail[:, sorted(task.blank)], evidence.contradict[:, sorted(task.blank)] = PROBABILITIES["not_mentioned"]
-    unverified: dict[int, set[int]] = {}
-    for row in range(n):
-        for index, judged in _by_context(task, row, read[row], replies).items():
-            pair = _merged([verdict for _, verdict, _ in judged])
-            evidence.entail[row, index], evidence.contradict[row, index] = pair
-            found = _span(judged)
-            if found is not None:
-                evidence.spans[row, index] = found
-            elif any(quote for _, _, quote in judged):
-                unverified.setdefault(row, set()).add(index + 1)
-    _note_unverified(evidence, unverified)
+        if claim.side == "answer":
+            supported = best is not None and bool(best[row] >= YES)
+            claim.kinds = kinds_of(claim.text, parts_of(claim.text, 0, len(claim.text), texts, supported))
+            if claim.start >= 0:
+                claim.spans = parts_of(task.sample.answer or "", claim.start, claim.end, texts, supported)
 
 
 Judged = list[tuple[Piece, Verdict | None, str]]
 
 
+def _set_support(evidence: SampleEvidence, task: Task, first: Reply, replies: Sequence[Reply]) -> None:
+    contexts, read = task.sample.contexts, first.claims
+    unread = [n for n, item in enumerate(read) if task.answer and task.reference and item.other is None]
+    if contexts is not None:
+        shape = (len(read), len(contexts))
+        evidence.entail, evidence.contradict = (np.full(shape, np.nan, dtype=np.float32) for _ in range(2))
+        evidence.spans = np.full((*shape, 2), -1, dtype=np.int32)
+        blank = sorted(task.blank)
+        evidence.entail[:, blank], evidence.contradict[:, blank] = PROBABILITIES["not_mentioned"]
+        n_unverified = 0
+        for row, item in enumerate(read):
+            unverified = []
+            for index, judged in _by_context(task, row, item, replies).items():
+                pair = _merged([verdict for _, verdict, _ in judged])
+                evidence.entail[row, index], evidence.contradict[row, index] = pair
+                span = _span(judged)
+                if span is not None:
+                    evidence.spans[row, index] = span
+                elif any(quote for _, _, quote in judged):
+                    unverified.append(str(index + 1))
+            if unverified:
+                n_unverified += 1
+                reason = f"the quote for context {', '.join(unverified)} is unverified: it does not stand there"
+                claim = evidence.claims[row]
+                claim.reason = f"{claim.reason}; {reason}" if claim.reason else reason
+        if n_unverified:
+            evidence.notes.append(f"quotes of {n_unverified} claims are unverified: not found in their contexts")
+        shown = [index for index, context in enumerate(contexts) if context.prompted]
+        cells = evidence.entail[:, shown]
+        # A missing verdict can be anything; it changes nothing only where another context supports the claim.
+        unread += np.flatnonzero(np.isnan(cells).any(axis=1) & ~(cells >= YES).any(axis=1)).tolist()
+    if unread:
+        evidence.missing["verdicts"] = ("judge_error", _why(replies, "answer_claims", "reference_claims", "claims"))
+
+
 def _by_context(task: Task, row: int, claim: ReadClaim, replies: Sequence[Reply]) -> dict[int, Judged]:
     """For each context the verdicts on claim ``row`` of all its pieces."""
     found: dict[int, Judged] = {}
-    for pieces, reply, first in zip(task.parts, replies, [True] + [False] * len(replies), strict=False):
-        source = claim if first else reply.by_number.get(row + 1, ReadClaim(""))
+    for part, (pieces, reply) in enumerate(zip(task.parts, replies, strict=False)):
+        source = claim if part == 0 else reply.by_number.get(row + 1, ReadClaim(""))
         for number, piece in enumerate(pieces, start=1):
             entry = (piece, source.verdicts.get(number), source.quotes.get(number, ""))
             found.setdefault(piece.index, []).append(entry)
-    return found
+    return dict(sorted(found.items()))
 
 
 def _merged(verdicts: Sequence[Verdict | None]) -> tuple[float, float]:
@@ -387,9 +333,7 @@ def _merged(verdicts: Sequence[Verdict | None]) -> tuple[float, float]:
     known = [PROBABILITIES[verdict] for verdict in verdicts if verdict is not None]
     entail = max((e for e, _ in known), default=_NAN)
     contradict = max((c for _, c in known), default=_NAN)
-    if len(known) == len(verdicts) or entail >= YES:
-        return entail, contradict
-    return _NAN, _NAN
+    return (entail, contradict) if len(known) == len(verdicts) or entail >= YES else (_NAN, _NAN)
 
 
 def _span(judged: Judged) -> tuple[int, int] | None:
@@ -400,19 +344,6 @@ def _span(judged: Judged) -> tuple[int, int] | None:
         if place is not None:
             return piece.start + place[0], piece.start + place[1]
     return None
-
-
-def _note_unverified(evidence: SampleEvidence, unverified: dict[int, set[int]]) -> None:
-    for row, contexts in unverified.items():
-        numbers = ", ".join(str(number) for number in sorted(contexts))
-        claim = evidence.claims[row]
-        reason = f"the quote for context {numbers} is unverified: it does not stand there"
-        claim.reason = f"{claim.reason}; {reason}" if claim.reason else reason
-    if unverified:
-        evidence.notes.append(f"quotes of {len(unverified)} claims are unverified: not found in their contexts")
-
-
-# ---------------------------------------------------------------- the rest
 
 
 def _set_relevance(evidence: SampleEvidence, task: Task, replies: Sequence[Reply]) -> None:
@@ -426,34 +357,25 @@ def _set_relevance(evidence: SampleEvidence, task: Task, replies: Sequence[Reply
         for number, piece in enumerate(pieces, start=1):
             flags.setdefault(piece.index, []).append(reply.relevant.get(number))
     for index, values in flags.items():
-        if True in values:
-            evidence.relevance[index] = YES
-        elif None not in values:
-            evidence.relevance[index] = NO
+        if True in values or None not in values:
+            evidence.relevance[index] = YES if True in values else NO
     if flags and all(None in values and True not in values for values in flags.values()):
         evidence.missing["relevance"] = ("judge_error", _why(replies, "contexts"))
 
 
-def _why(replies: Sequence[Reply], part: str) -> str:
+def _why(replies: Sequence[Reply], *parts: str) -> str:
+    """The problem of one of ``parts``, else the first of all."""
     problems = [problem for reply in replies for problem in reply.ordered()]
-    problem = next((item for item in problems if item.part == part), problems[0] if problems else None)
-    return str(problem) if problem else f"wrong_shape: {part} is missing"
+    problem = next((item for item in problems if item.part in parts), problems[0] if problems else None)
+    return str(problem) if problem else f"wrong_shape: {parts[0]} is missing"
 
 
-def _set_refusal(evidence: SampleEvidence, task: Task, first: Reply) -> None:
-    if not task.answer:
-        return
+def _set_answer(evidence: SampleEvidence, first: Reply) -> None:
+    """Whether the answer declines, and which of its claims contradict each other."""
     if first.refusal is None:
         evidence.missing["refusal"] = ("judge_error", _why([first], "refusal"))
-        return
-    declines, answers = first.refusal
-    evidence.declines = YES if declines else NO
-    evidence.residual = YES if answers else NO
-
-
-def _set_conflicts(evidence: SampleEvidence, task: Task, first: Reply) -> None:
-    if not task.answer:
-        return
+    else:
+        evidence.declines, evidence.residual = (YES if flag else NO for flag in first.refusal)
     if first.conflicts is None:
         evidence.missing["conflicts"] = ("judge_error", "wrong_shape: conflicts cannot be read")
     else:

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from workbench.data.files import Secret, redacted
 from workbench.data.record import Put, iterate
 from workbench.data.schema import Sample
-from workbench.data.text.normalise import HAN_CHARACTER
+from workbench.data.text.reasoning import final_words
+from workbench.data.text.words import language as written_in
 from workbench.errors import InputError, JudgeError
 from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.judge import SampleEvidence, failed
@@ -55,7 +56,7 @@ from workbench.evidence.llm.prompts import (
 )
 from workbench.evidence.llm.replies import Problem, ReadClaim, Reply, read_part, read_questions, read_verification
 from workbench.evidence.offline.models import AnswerSimilarity
-from workbench.language import codes
+from workbench.language import Language, codes, has_text, languages, text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,9 +64,9 @@ if TYPE_CHECKING:
     from workbench.evidence.encoders.base import Encoder
 
 
-# ------------------------------------------------------------------------------
-# Asking one thing about one sample: from the cache, else within the budget, repaired at most once, then kept.
-
+# ---------------------------------------------------------------- asking one thing about one sample
+#
+# From the cache, else within the budget, repaired at most once, then kept.
 
 NAMESPACE = "llm-replies"
 #: Raised by hand when the same reply would be read in another way than before.
@@ -99,11 +100,10 @@ class ReplyCache:
 
     def __init__(self, cache: Cache | None, options: EndpointOptions) -> None:
         self._cache = cache
-        parts = [
+        self._judge = content_key(
             READER_VERSION, options.address, options.model, options.temperature, options.max_output_tokens,
             dict(options.extra or {}), prompt_hash(),
-        ]  # fmt: skip
-        self._judge = content_key(*parts)
+        )  # fmt: skip
 
     def key(self, call: Call) -> str:
         """The content key of ``call``."""
@@ -156,15 +156,13 @@ class Asker:
         if reply.problems and repairs.take():
             completion, reply = await self._repaired(call, read, language, expected, completion, reply, notes)
         if reply.fatal is not None:
-            raise CallError(reply.fatal.code, f"{reply.fatal.detail}{_after(notes)}{self._bound(completion)}")
+            limit = self._endpoint.options.max_output_tokens
+            bound = f"; max_output_tokens is {limit}" if completion.cut_off and limit is not None else ""
+            after = f" ({notes[0]})" if notes else ""
+            raise CallError(reply.fatal.code, f"{reply.fatal.detail}{after}{bound}")
         self._kept.keep(call, completion, notes)
         reply.notes.extend(notes)
         return reply
-
-    def _bound(self, completion: Completion) -> str:
-        """What a reply that was cut off ran into, as far as that is known."""
-        limit = self._endpoint.options.max_output_tokens
-        return f"; max_output_tokens is {limit}" if completion.cut_off and limit is not None else ""
 
     async def _complete(self, call: Call, expected: int) -> Completion:
         sent = call.tokens
@@ -184,8 +182,9 @@ class Asker:
         """The repaired reply if it is better, else the first one."""
         problem = reply.ordered()[0]
         said = "; ".join(str(item) for item in reply.ordered()[:3])
+        shown = final_words(completion.text)
         try:
-            second = await self._complete(repair_call(call, language, completion.text, said), expected)
+            second = await self._complete(repair_call(call, language, shown, said), expected)
         except CallError as error:
             notes.append(f"a repair failed ({error.code}) after {problem}")
             return completion, reply
@@ -219,12 +218,7 @@ def _badness(reply: Reply) -> tuple[int, int]:
     return (reply.fatal is not None, len(reply.problems))
 
 
-def _after(notes: list[str]) -> str:
-    return f" ({notes[0]})" if notes else ""
-
-
-# ------------------------------------------------------------------------------
-# How each sample ended, counted by cause, with the ids to try again.
+# ---------------------------------------------------------------- how each sample ended
 
 
 def outcome_of(evidence: SampleEvidence) -> str:
@@ -237,8 +231,6 @@ def outcome_of(evidence: SampleEvidence) -> str:
 
 def meaning(outcome: str, language: str | None = None) -> str:
     """An outcome in words; the code itself when it has none."""
-    from workbench.language import has_text, text
-
     key = f"llm.reasons.{outcome}"
     return text(key, language) if has_text(key) else outcome
 
@@ -277,8 +269,6 @@ class Outcomes:
 
     def line(self, spending: Spending) -> str:
         """Progress in one line."""
-        from workbench.language import text
-
         seconds = max(time.monotonic() - self._started, 1e-9)
         cost = text("llm.plan.unknown_price") if spending.cost is None else f"${spending.cost:.4f}"
         return text(
@@ -287,8 +277,7 @@ class Outcomes:
         )  # fmt: skip
 
 
-# ------------------------------------------------------------------------------
-# Readers of replies for one task: parsing, and whether the reply is in the sample's language.
+# ---------------------------------------------------------------- reading replies: also whether they are in the right language
 
 
 def verify_reader(task: Task) -> Read:
@@ -301,7 +290,7 @@ def verify_reader(task: Task) -> Read:
             ("answer_claims", reply.answer_claims, task.answer),
             ("reference_claims", reply.reference_claims, task.reference),
         ):
-            if claims and _foreign(claims, source):
+            if claims and any(_foreign(item, claims, source) for item in languages() if item.script):
                 detail = f"{part} are not in the language of their text: {claims[0].text[:40]!r}"
                 reply.problems.append(Problem("wrong_language", detail, part, fatal=True))
         return reply
@@ -320,39 +309,43 @@ def questions_reader(task: Task, limit: int) -> Read:
     def read(text: str, cut_off: bool) -> Reply:
         """The reply with a question in the wrong script among its problems."""
         reply = read_questions(text, cut_off=cut_off, limit=limit)
-        chinese = task.reply_language == "zh"
-        wrong = [question for question in reply.questions if bool(HAN_CHARACTER.search(question)) != chinese]
-        if wrong and task.reply_language not in ("ja", "ko", "other"):
-            detail = f"the question {wrong[0][:40]!r} is not in the sample's language ({task.reply_language})"
+        asked_in = task.reply_language
+        # Languages with a script that others write too tell nothing about those.
+        scripts = {
+            item.code: item.script
+            for item in languages()
+            if item.script and asked_in not in item.facts.get("script_also_of", ())
+        }
+        wrong = [
+            question
+            for question in reply.questions
+            if any(bool(script.search(question)) != (code == asked_in) for code, script in scripts.items())
+        ]
+        if wrong:
+            detail = f"the question {wrong[0][:40]!r} is not in the sample's language ({asked_in})"
             reply.problems.append(Problem("wrong_language", detail, "questions", fatal=True))
         return reply
 
     return read
 
 
-def _foreign(claims: Sequence[ReadClaim], source: str) -> bool:
-    """A Chinese text without one Chinese claim, or claims mostly Chinese for a text without a Chinese character."""
-    chinese = sum(bool(HAN_CHARACTER.search(claim.text)) for claim in claims)
-    if HAN_CHARACTER.search(source) is None:
-        return chinese * 2 > len(claims)
-    from workbench.data.text.words import language
+def _foreign(item: Language, claims: Sequence[ReadClaim], source: str) -> bool:
+    """A text in the language without one such claim, or claims mostly in its script for a text without a character of it."""
+    assert item.script is not None
+    n = sum(bool(item.script.search(claim.text)) for claim in claims)
+    if item.script.search(source) is None:
+        return n * 2 > len(claims)
+    return n == 0 and written_in(source) == item.code and any(re.search("[A-Za-z]{3}", c.text) for c in claims)
 
-    return chinese == 0 and language(source) == "zh" and any(re.search("[A-Za-z]{3}", c.text) for c in claims)
 
-
-# ------------------------------------------------------------------------------
-# The options of the judge: defaults, an options file, arguments, checked once.
+# ---------------------------------------------------------------- options: defaults, an options file, arguments, checked once
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(EndpointOptions):
     """Everything that ``LLMJudge`` takes by name, documented there."""
 
-    base_url: str | None = field(default=None, repr=False)
-    api_key: Secret | str | None = None
     language: str | None = None
-    timeout: float = 60.0
-    retries: int = 3
     workers: int = 16
     budget: Budget | Mapping[str, Any] | float | None = None
     context_tokens: int = 12_000
@@ -361,15 +354,9 @@ class Settings:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     prices: str | Path | None = None
-    temperature: float | None = 0.0
-    max_output_tokens: int | None = None
-    max_tokens_name: str = "max_tokens"
-    query: Mapping[str, str] | None = field(default=None, repr=False)
-    headers: Mapping[str, str] | None = field(default=None, repr=False)
-    extra: Mapping[str, Any] | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Settings:
+    def of(cls, model: str, options: Mapping[str, Any]) -> Settings:
         """Settings from arguments and, for what they leave out, the ``[llm]`` table of ``options_file``.
 
         Raises
@@ -380,30 +367,17 @@ class Settings:
         given = dict(options)
         path = given.pop("options_file", None)
         merged = {**(read_options(path) if path is not None else {}), **given}
-        known = {item.name for item in dataclasses.fields(cls)}
+        known = {item.name for item in dataclasses.fields(cls)} - {"model"}
         unknown = sorted(merged.keys() - known)
         if unknown:
             raise InputError(f"llm judge: unknown option {unknown[0]!r}; known are {', '.join(sorted(known))}")
         key = merged.pop("api_key", None)
-        settings = cls(**merged, api_key=_secret(key))
+        key = key.value or None if isinstance(key, Secret) else key
+        merged["api_key"] = Secret(os.environ.get("OPENAI_API_KEY", "") if key is None else key)
+        merged["base_url"] = merged.get("base_url") or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
+        settings = cls(model, **merged)
         _check(settings)
         return settings
-
-    def endpoint(self, model: str) -> EndpointOptions:
-        """Where and how ``model`` is asked."""
-        assert isinstance(self.api_key, Secret)
-        return EndpointOptions(
-            model=model, base_url=self.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL,
-            api_key=self.api_key, timeout=self.timeout, retries=self.retries, temperature=self.temperature,
-            max_output_tokens=self.max_output_tokens, max_tokens_name=self.max_tokens_name, query=self.query,
-            headers=self.headers, extra=self.extra,
-        )  # fmt: skip
-
-
-def _secret(value: Secret | str | None) -> Secret:
-    if isinstance(value, Secret):
-        return value if value else Secret(os.environ.get("OPENAI_API_KEY", ""))
-    return Secret(value if value is not None else os.environ.get("OPENAI_API_KEY", ""))
 
 
 def read_options(path: str | Path) -> dict[str, Any]:
@@ -437,8 +411,7 @@ _RANGES: dict[str, tuple[float, bool]] = {
 
 
 def _check(settings: Settings) -> None:
-    address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
-    if not address.startswith(("http://", "https://")):
+    if not settings.base_url.startswith(("http://", "https://")):
         raise InputError("llm judge: OPENAI_BASE_URL is no address; write http://HOST:PORT/v1 or https://…")
     if settings.language is not None and settings.language not in codes():
         raise InputError(f"llm judge: language is {settings.language!r}; use one of {', '.join(codes())}")
@@ -455,9 +428,7 @@ def _check(settings: Settings) -> None:
 _OPTIONAL = frozenset(("requests_per_minute", "tokens_per_minute", "temperature", "max_output_tokens"))
 
 
-# ------------------------------------------------------------------------------
-# What calls will take, before any is made.
-
+# ---------------------------------------------------------------- what calls will take, before any is made
 
 #: Rough sizes of replies in tokens: a claim in its item, a verdict with its quote, the frame around them.
 CLAIM_TOKENS, VERDICT_TOKENS, FRAME_TOKENS, QUESTION_TOKENS = 30, 22, 40, 30
@@ -475,32 +446,24 @@ def expected_tokens(task: Task, part: int) -> int:
 
 
 def make_plan(
-    samples: Sequence[Sample], settings: Settings, kept: ReplyCache, model: str, price: Price | None,
-    warnings: Sequence[str],
-) -> Plan:  # fmt: skip
+    samples: Sequence[Sample], settings: Settings, kept: ReplyCache, price: Price | None, warnings: Sequence[str]
+) -> Plan:
     """The plan for ``samples``; calls whose replies are kept cost nothing."""
-    rows = tuple(_row(sample, settings, kept) for sample in samples)
+    rows: list[dict[str, Any]] = []
+    for sample in samples:
+        task = make_task(sample, settings.context_tokens, settings.language)
+        cached, missing = _calls(task, settings, kept)
+        rows.append({
+            "sample_id": sample.sample_id, "calls": len(missing), "cached": cached, "parts": len(task.parts),
+            "sent": sum(call.tokens for call, _ in missing), "received": sum(tokens for _, tokens in missing),
+        })  # fmt: skip
     calls, sent, received = (sum(row[name] for row in rows) for name in ("calls", "sent", "received"))
-    dollars = None if price is None else price.cost(sent, received)
     return Plan(
-        model=model, n_samples=len(rows), n_cached=sum(row["calls"] == 0 for row in rows), calls=calls,
+        model=settings.model, n_samples=len(rows), n_cached=sum(row["calls"] == 0 for row in rows), calls=calls,
         repairs_at_most=sum(row["calls"] > 0 for row in rows), sent=sent, received=received,
-        seconds=calls * SECONDS_PER_CALL / settings.workers, price=dollars,
-        context_tokens=settings.context_tokens, rows=rows, warnings=tuple(warnings),
+        seconds=calls * SECONDS_PER_CALL / settings.workers, price=None if price is None else price.cost(sent, received),
+        context_tokens=settings.context_tokens, rows=tuple(rows), warnings=tuple(warnings),
     )  # fmt: skip
-
-
-def _row(sample: Sample, settings: Settings, kept: ReplyCache) -> dict[str, Any]:
-    task = make_task(sample, settings.context_tokens, settings.language)
-    cached, missing = _calls(task, settings, kept)
-    return {
-        "sample_id": sample.sample_id,
-        "calls": len(missing),
-        "cached": cached,
-        "parts": len(task.parts),
-        "sent": sum(call.tokens for call, _ in missing),
-        "received": sum(tokens for _, tokens in missing),
-    }
 
 
 def _calls(task: Task, settings: Settings, kept: ReplyCache) -> tuple[int, list[tuple[Call, int]]]:
@@ -510,8 +473,7 @@ def _calls(task: Task, settings: Settings, kept: ReplyCache) -> tuple[int, list[
     first = verify_call(task)
     reply = kept.reply(first, verify_reader(task))
     missing = [] if reply else [(first, expected_tokens(task, 0))]
-    wanted = [] if reply is None else [*(reply.answer_claims or ()), *(reply.reference_claims or ())]
-    claims = [claim.text for claim in wanted] or ["?" * 4 * TOKENS_PER_CLAIM]
+    claims = [claim.text for claim in (reply.claims if reply else ())] or ["?" * 4 * TOKENS_PER_CLAIM]
     for n in range(1, len(task.parts)):
         call = part_call(task, n, claims)
         if kept.reply(call, part_reader(task, n, len(claims))) is None:
@@ -526,9 +488,7 @@ def _calls(task: Task, settings: Settings, kept: ReplyCache) -> tuple[int, list[
     return total - len(missing), missing
 
 
-# ------------------------------------------------------------------------------
-# Many samples at once: bounded workers, an outcome for each sample, and a stop where going on is pointless.
-
+# ---------------------------------------------------------------- many samples at once, and a stop where going on is pointless
 
 Item = TypeVar("Item")
 
@@ -552,7 +512,6 @@ class Batch:
     """One run of the judge. ``run`` is a coroutine for a loop of its own."""
 
     settings: Settings
-    options: EndpointOptions
     cache: Cache | None
     spending: Spending
     cancelled: threading.Event
@@ -569,11 +528,7 @@ class Batch:
         await self.work(samples, self._one, put, lambda sample, *why: failed(sample.sample_id, *why))
 
     async def work(
-        self,
-        items: Sequence[Item],
-        one: Callable[[Item, Asker], Awaitable[Any]],
-        put: Put,
-        fail: Callable[..., Any],
+        self, items: Sequence[Item], one: Callable[[Item, Asker], Awaitable[Any]], put: Put, fail: Callable[..., Any]
     ) -> None:
         """Put ``one(item, asker)`` for every item, with bounded workers.
 
@@ -581,10 +536,10 @@ class Batch:
         """
         settings = self.settings
         pace = Pace(settings.workers, settings.requests_per_minute, settings.tokens_per_minute)
-        endpoint = Endpoint(self.options, pace, self.spending, self.cache)
+        endpoint = Endpoint(settings, pace, self.spending, self.cache)
         endpoint.open()
-        asker = Asker(endpoint, ReplyCache(self.cache, self.options), self.spending)
-        job = _Job(iter(items), one, put, fail, _Guard(len(items), self.options))
+        asker = Asker(endpoint, ReplyCache(self.cache, settings), self.spending)
+        job = _Job(iter(items), one, put, fail, min(FATAL_IN_A_ROW, len(items)))
         n_workers = min(settings.workers, max(1, len(items)))
         workers = [asyncio.create_task(self._worker(job, asker)) for _ in range(n_workers)]
         stopper = asyncio.create_task(self._stop_when_cancelled(job))
@@ -611,14 +566,14 @@ class Batch:
                 continue
             try:
                 job.put(await self._unless_cancelled(job, item, asker))
-                job.guard.succeeded()
+                job.succeeded()
             except _Cancelled:
                 job.put(job.fail(item, "cancelled", "skipped"))
             except BudgetSpent as spent:
                 job.put(job.fail(item, f"budget: {spent}", "skipped"))
             except CallError as error:
                 job.put(job.fail(item, str(error)))
-                job.guard.failed(error)
+                job.failed(error, self.settings)
 
     async def _unless_cancelled(self, job: _Job, item: Any, asker: Asker) -> Any:
         """``job.one(item, asker)``; :class:`_Cancelled` when it was broken off, which the worker survives."""
@@ -636,8 +591,6 @@ class Batch:
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
 
-    # ------------------------------------------------------------ one sample
-
     async def _one(self, sample: Sample, asker: Asker) -> SampleEvidence:
         task = make_task(sample, self.settings.context_tokens, self.settings.language)
         repairs = Repairs()
@@ -652,7 +605,7 @@ class Batch:
             return Reply(), []
         expected = expected_tokens(task, 0)
         first = await asker.ask(verify_call(task), verify_reader(task), repairs, task.language, expected)
-        claims = [claim.text for claim in (*(first.answer_claims or ()), *(first.reference_claims or ()))]
+        claims = [claim.text for claim in first.claims]
         parts = []
         for n in range(1, len(task.parts)):
             reader = part_reader(task, n, len(claims))
@@ -686,42 +639,34 @@ class _Cancelled(Exception):
 
 @dataclass
 class _Job:
-    """What the workers share."""
+    """What the workers share. It stops a batch whose every call would fail."""
 
     waiting: Iterator[Any]
     one: Callable[[Any, Asker], Awaitable[Any]]
     put: Put
     fail: Callable[..., Any]
-    guard: _Guard
+    limit: int
     running: set[asyncio.Future[Any]] = field(default_factory=set)
-
-
-class _Guard:
-    """Stops a batch whose every call would fail."""
-
-    def __init__(self, n_samples: int, options: EndpointOptions) -> None:
-        self._limit = min(FATAL_IN_A_ROW, n_samples)
-        self._options = options
-        self._in_a_row = 0
-        self._judged = 0
+    in_a_row: int = 0
+    judged: int = 0
 
     def succeeded(self) -> None:
         """A sample was judged."""
-        self._in_a_row = 0
-        self._judged += 1
+        self.in_a_row = 0
+        self.judged += 1
 
-    def failed(self, error: CallError) -> None:
+    def failed(self, error: CallError, options: EndpointOptions) -> None:
         """Count an error; raise ``JudgeError`` when it is one too many."""
-        lasting = error.final and (self._judged == 0 or error.code in ("authentication", "quota"))
-        self._in_a_row = self._in_a_row + 1 if lasting else 0
-        if lasting and self._in_a_row >= self._limit:
+        lasting = error.final and (self.judged == 0 or error.code in ("authentication", "quota"))
+        self.in_a_row = self.in_a_row + 1 if lasting else 0
+        if lasting and self.in_a_row >= self.limit:
             raise JudgeError(
-                f"llm:{self._options.model} at {self._options.address} stopped: {error.code}: {error.detail}; "
+                f"llm:{options.model} at {options.address} stopped: {error.code}: {error.detail}; "
                 f"{_REMEDIES[error.code]}. What was judged before is kept."
             ) from None
 
 
-# ------------------------------------------------------------------------------
+# ---------------------------------------------------------------- the judge
 
 
 class LLMJudge:
@@ -734,7 +679,7 @@ class LLMJudge:
     base_url, api_key
         Default ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``. The key is never shown, logged, pickled or written.
     language
-        ``"en"`` or ``"zh"`` for all prompts; None: the language of each question.
+        The code of one language for all prompts; None: the language of each question.
     cache
         Where replies and the endpoint's reply format are kept; None for the default cache, False for none.
     timeout, retries
@@ -780,8 +725,7 @@ class LLMJudge:
         self, model: str, *, cache: Cache | bool | None = None, encoder: str | Encoder | None = None, **options: Any
     ) -> None:
         self.model = model
-        self.settings = Settings.of(options)
-        self.endpoint = self.settings.endpoint(model)
+        self.settings = Settings.of(model, options)
         self.price = price_of(model, self.settings.prices)
         budget = Budget.of(self.settings.budget)
         if budget.cost is not None and self.price is None:
@@ -819,6 +763,11 @@ class LLMJudge:
         return resolve_encoder(self._wanted_encoder)
 
     @property
+    def endpoint(self) -> EndpointOptions:
+        """Where and how the model is asked."""
+        return self.settings
+
+    @property
     def method(self) -> str:
         """Which judge this is, as scores say it."""
         return f"llm:{self.model}"
@@ -845,8 +794,7 @@ class LLMJudge:
 
     def plan(self, samples: Sequence[Sample]) -> Plan:
         """Calls, tokens, time and price of judging ``samples``, without sending anything; kept replies cost nothing."""
-        kept = ReplyCache(self.cache, self.endpoint)
-        return make_plan(samples, self.settings, kept, self.model, self.price, self.warnings)
+        return make_plan(samples, self.settings, ReplyCache(self.cache, self.settings), self.price, self.warnings)
 
     def examine(self, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
         """Yield evidence as it completes, one item a sample; see :class:`~workbench.evidence.judge.Judge`.
@@ -877,14 +825,8 @@ class LLMJudge:
             yield evidence
 
     def check_ready(self) -> None:
-        """Raise what would stop the first call, before anything else is done.
-
-        Raises
-        ------
-        JudgeError
-            When the package ``openai`` is missing, or OpenAI itself would be asked without a key.
-        """
-        check_ready(self.endpoint)
+        """Raise what would stop the first call, before anything else is done; see :func:`client.check_ready`."""
+        check_ready(self.settings)
 
     @property
     def prompt_hash(self) -> str:
@@ -893,13 +835,12 @@ class LLMJudge:
 
     def batch(self) -> Batch:
         """A run over this judge's endpoint, cache and budget; what other ways of judging are built on."""
-        return Batch(self.settings, self.endpoint, self.cache, self.spending, self._cancelled.event, self.method)
+        return Batch(self.settings, self.cache, self.spending, self._cancelled.event, self.method)
 
     def with_options(self, **changes: Any) -> LLMJudge:
         """The same judge, with its cache, budget and counts, under changed options (see the constructor)."""
         other = copy.copy(self)
         other.settings = dataclasses.replace(self.settings, **changes)
-        other.endpoint = other.settings.endpoint(self.model)
         return other
 
     def cancel(self) -> None:

@@ -1,50 +1,51 @@
-"""The judge's prompts: hand-written texts in English and Chinese, filled in so that a document stays a document.
+"""The judge's prompts: hand-written texts in each language, filled in so that a document stays a document.
 
-Each file ``prompts/<language>/<name>.txt`` has a ``#system`` and a ``#user`` part (or one of them). A line may begin
+Each file ``language/<code>/prompts/<name>.txt`` has a ``#system`` and a ``#user`` part (or one of them). A line may begin
 with conditions in brackets, ``[contexts !reference]``: it is left out unless all of them hold. ``{{name}}`` is replaced
 once; text that was put in is never looked at again. ``prompt_hash`` covers every file and is in each cache key.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib import resources
 from typing import Any
 
 from workbench.data.schema import Sample
+from workbench.data.text.sentences import sentences
+from workbench.data.text.words import fold_surrogates
+from workbench.data.text.words import language as written_in
 from workbench.evidence.judge import MAX_CLAIMS
 from workbench.evidence.llm.budget import estimate_tokens, message_tokens
 from workbench.evidence.llm.replies import part_schema, questions_schema, rubric_schema, shape, verify_schema
-from workbench.language import codes, text
+from workbench.language import Language, language_of, languages, text
 
-# ------------------------------------------------------------------------------
-# Whether two models are of one family: a judge tends to rate its own kind too high.
+# ---------------------------------------------------------------- families of models: a judge rates its own kind too high
 
-
-#: Family → what the names of its models look like.
+#: Family → what the names of its models look like; names in further languages stand in their ``judging.toml``.
 FAMILIES = {
     "openai": r"gpt|chatgpt|davinci|^o[1-9](?:-|$)",
     "claude": r"claude",
     "google": r"gemini|gemma|palm",
     "llama": r"llama|vicuna|alpaca",
-    "qwen": r"qwen|qwq|qvq|tongyi|通义",
+    "qwen": r"qwen|qwq|qvq|tongyi",
     "deepseek": r"deepseek",
     "mistral": r"mi[sx]tral|codestral|magistral",
-    "glm": r"glm|zhipu|智谱",
-    "ernie": r"ernie|wenxin|文心",
+    "glm": r"glm|zhipu",
+    "ernie": r"ernie|wenxin",
     "kimi": r"kimi|moonshot",
-    "doubao": r"doubao|豆包|seed-",
+    "doubao": r"doubao|seed-",
     "yi": r"(?:^|/)yi-",
     "phi": r"(?:^|/)phi-?\d",
     "cohere": r"command|aya-",
     "grok": r"grok",
-    "hunyuan": r"hunyuan|混元",
-    "baichuan": r"baichuan|百川",
+    "hunyuan": r"hunyuan",
+    "baichuan": r"baichuan",
     "minimax": r"minimax|abab",
     "internlm": r"internlm",
 }
@@ -53,22 +54,25 @@ FAMILIES = {
 def family(model: str) -> str | None:
     """The family of a model's name, or None when it is not known."""
     name = model.strip().lower()
-    return next((key for key, pattern in FAMILIES.items() if re.search(pattern, name)), None)
+    further = [(key, word) for item in languages() for key, words in _part(item, "families").items() for word in words]
+    return next((key for key, pattern in (*FAMILIES.items(), *further) if re.search(pattern, name)), None)
 
 
 def family_warning(judge: str, generator: str | None) -> list[str]:
     """A warning, or nothing, about a judge of the generator's family; the same name is always one family."""
     if not generator:
         return []
-    same = judge.strip().lower() == generator.strip().lower()
-    known = family(judge)
+    same, known = judge.strip().lower() == generator.strip().lower(), family(judge)
     if same or (known is not None and known == family(generator)):
         return [text("llm.warning.family", judge=judge, generator=generator)]
     return []
 
 
-# ------------------------------------------------------------------------------
+def _part(item: Language, name: str) -> dict[str, Any]:
+    return item.table("judging").get(name, {})
 
+
+# ---------------------------------------------------------------- prompts
 
 #: Raised by hand when the meaning of a prompt changes; the hash changes with every character.
 PROMPT_VERSION = "1"
@@ -80,29 +84,31 @@ Message = dict[str, str]
 _CONDITION = re.compile(r"^\[([!a-z ]+)\] ?")
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _TAGS = "question|contexts?|reference|answer|claims?|system|user|assistant"
-_OWN_TAG = re.compile(rf"[<＜](?=\s*[/／]?\s*(?:{_TAGS})\b)|<(?=\||｜)", re.IGNORECASE)
-
-LANGUAGE_NAMES = {
-    "en": {"zh": "Chinese", "en": "English", "ja": "Japanese", "ko": "Korean", "ru": "Russian", "ar": "Arabic",
-           "he": "Hebrew", "th": "Thai", "hi": "Hindi", "el": "Greek", "de": "German", "fr": "French",
-           "es": "Spanish", "it": "Italian", "pt": "Portuguese"},
-    "zh": {"zh": "中文", "en": "英文"},
-}  # fmt: skip
+_OWN_TAG = re.compile(rf"[<\uff1c](?=\s*[/\uff0f]?\s*(?:{_TAGS})\b)|<(?=\||\uff5c)", re.IGNORECASE)
 
 
-@cache
 def template(name: str, language: str) -> str:
-    """The text of one prompt file. ``name`` is one of :data:`NAMES`, ``language`` ``"en"`` or ``"zh"``."""
-    return resources.files(__package__).joinpath("prompts", language, f"{name}.txt").read_text(encoding="utf-8")
+    """The text of one prompt file in ``language``, in the first language where it has none."""
+    return _template(name, language_of(language)) or _template(name, languages()[0]) or ""
 
 
 @cache
+def _template(name: str, item: Language) -> str | None:
+    return item.file("prompts", f"{name}.txt")
+
+
 def prompt_hash() -> str:
     """Twelve hex digits that change with any character of any prompt."""
+    return _hash(languages())
+
+
+@cache
+def _hash(known: tuple[Language, ...]) -> str:
     digest = hashlib.sha256(PROMPT_VERSION.encode())
-    for language in codes():
+    for item in known:
         for name in NAMES:
-            digest.update(f"\0{language}/{name}\0{template(name, language)}".encode())
+            if (content := _template(name, item)) is not None:
+                digest.update(f"\0{item.code}/{name}\0{content}".encode())
     return digest.hexdigest()[:12]
 
 
@@ -117,20 +123,14 @@ def render(name: str, language: str, flags: Collection[str], values: Mapping[str
     parts: dict[str, list[str]] = {}
     role = "user"
     for line in template(name, language).splitlines():
+        match = _CONDITION.match(line)
+        words = match[1].split() if match else ()
         if line in ("#system", "#user"):
             role = line[1:]
-        elif (kept := _kept(line, flags)) is not None:
-            parts.setdefault(role, []).append(_SLOT.sub(lambda match: values[match[1]], kept))
+        elif all((word[1:] not in flags) if word[0] == "!" else (word in flags) for word in words):
+            kept = line[match.end() :] if match else line
+            parts.setdefault(role, []).append(_SLOT.sub(lambda slot: values[slot[1]], kept))
     return [{"role": role, "content": "\n".join(lines).strip()} for role, lines in parts.items()]
-
-
-def _kept(line: str, flags: Collection[str]) -> str | None:
-    match = _CONDITION.match(line)
-    if match is None:
-        return line
-    wanted = match[1].split()
-    holds = all((word[1:] not in flags) if word[0] == "!" else (word in flags) for word in wanted)
-    return line[match.end() :] if holds else None
 
 
 def without_system(messages: Sequence[Message]) -> list[Message]:
@@ -151,52 +151,29 @@ def numbered(tag: str, texts: Sequence[str]) -> str:
     return "\n".join(f'<{tag} id="{n}">\n{escaped(text)}\n</{tag}>' for n, text in enumerate(texts, start=1))
 
 
-def prompt_language(text: str) -> str:
-    """The language of the prompt for a sample whose question is ``text``: ``"zh"`` for Chinese, else ``"en"``."""
-    from workbench.data.text.words import language
-
-    return "zh" if language(text) == "zh" else "en"
-
-
 def language_name(code: str, prompt: str) -> str:
     """How the prompt in language ``prompt`` names the language ``code``."""
-    if code in LANGUAGE_NAMES[prompt]:
-        return LANGUAGE_NAMES[prompt][code]
-    return "与回答相同的语言" if prompt == "zh" else "the language of the answer"
+    names = _part(language_of(prompt), "names") or _part(languages()[0], "names")
+    return names.get(code, names["other"])
 
 
-# ---------------------------------------------------------------- text that speaks to the judge
-
-_ADDRESSES = re.compile(
-    r"""
-      \b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+|of\s+|these\s+)*
-        (?:previous|prior|above|earlier|preceding|other|system)?\s*(?:instructions?|prompts?|rules|context|guidelines)\b
-    | \b(?:you\s+are|act\s+as|as)\s+(?:now\s+)?(?:an?|the)\s+(?:\w+\s+)?(?:judge|grader|evaluator|examiner|rater)\b
-    | \b(?:judge|grader|evaluator|model|assistant)s?\s*[:,]?\s+(?:must|should|please|shall)\b[^.\n]{0,60}
-        \b(?:supported|relevant|score|verdict|rate|mark|approve)
-    | \b(?:mark|rate|score|judge|label|treat|classify)\s+(?:this|the|every|all|each|any)\b[^.\n]{0,50}
-        \b(?:as\s+(?:fully\s+)?(?:supported|relevant|correct|true|faithful)|[01](?:\.0)?\s*(?:/|out)|full\s+marks)
-    | \b(?:verdict|relevan(?:t|ce)|score)["']?\s*[:=]\s*["']?(?:supported|true|1(?:\.0)?)\b
-    | \bsystem\s+prompt\b | <\|im_(?:start|end)\|> | \[/?INST\] | <</?SYS>>
-    | (?:忽略|无视|忘记|不要理会|请勿遵守)[^。\n]{0,12}(?:指令|指示|说明|提示词?|要求|规则|内容)
-    | (?:评判者|评判模型|评估者|评测模型|裁判模型|打分模型|评分者|评审)[^。\n]{0,20}(?:请|应|必须|务必|注意|判|给)
-    | (?:请|务必|必须|应当?)[^。\n]{0,20}(?:判定?为|标记为|评为|视为|认定为|输出)[^。\n]{0,8}
-        (?:支持|相关|正确|supported|true|满分|1分)
-    | (?:系统提示词|你现在是(?:一[个名位])?(?:评判|裁判|评估|打分))
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+#: Control marks of chat templates, whatever the language of the text.
+_TEMPLATE_MARKS = r"<\|im_(?:start|end)\|>|\[/?INST\]|<</?SYS>>"
 
 
 def addresses_judge(text: str) -> str | None:
     """The first passage of ``text`` that reads like an instruction to a judge, at most 80 characters, or None."""
-    match = _ADDRESSES.search(text)
+    match = _addresses(languages()).search(text)
     return " ".join(match[0].split())[:80] if match else None
 
 
-# ------------------------------------------------------------------------------
-# What is asked about one sample: which texts there are, how long contexts are split, the messages of each call.
+@cache
+def _addresses(known: tuple[Language, ...]) -> re.Pattern[str]:
+    patterns = [pattern for item in known for pattern in _part(item, "addresses").get("patterns", ())]
+    return re.compile("|".join([*patterns, _TEMPLATE_MARKS]), re.IGNORECASE)
 
+
+# ---------------------------------------------------------------- what is asked about one sample
 
 #: Where sizes are bounded: pairs of conflicting claims in one reply, characters of a claim or a quote.
 MOST_CONFLICTS, MOST_CHARACTERS = 10, 400
@@ -241,11 +218,11 @@ class Task:
 
 
 def make_task(sample: Sample, context_tokens: int, language: str | None = None) -> Task:
-    """Prepare ``sample``: prompted contexts in order, in parts of at most ``context_tokens`` estimated tokens."""
-    from workbench.data.text.words import fold_surrogates
-    from workbench.data.text.words import language as language_of
+    """Prepare ``sample``: prompted contexts in order, in parts of at most ``context_tokens`` estimated tokens.
 
-    clean = _cleaned(sample, fold_surrogates)
+    Prompts are in ``language``; without one in that of the question where it has prompts, else in the first one.
+    """
+    clean = _cleaned(sample)
     pieces: list[Piece] = []
     blank = set()
     for index, context in enumerate(clean.contexts or ()):
@@ -254,24 +231,26 @@ def make_task(sample: Sample, context_tokens: int, language: str | None = None) 
         elif context.prompted:
             pieces.extend(_pieces(index, context.text, context_tokens))
     parts = tuple(_parts(pieces, context_tokens)) or ((),)
+    notes = [f"the contexts have more than {context_tokens} tokens and were judged in {len(parts)} parts"]
+    asked_in = written_in(clean.question)
+    own = next((item for item in languages() if item.code == asked_in and _template("verify", item)), languages()[0])
     return Task(
         sample=sample,
-        language=language or prompt_language(clean.question),
-        reply_language=language_of(clean.question),
+        language=language or own.code,
+        reply_language=asked_in,
         answer=(clean.answer or "").strip(),
         reference=(clean.reference or "").strip(),
         parts=parts,
         blank=frozenset(blank),
-        notes=(*_split_note(parts, context_tokens), *_addressing(clean)),
+        notes=(*(notes if len(parts) > 1 else ()), *_addressing(clean)),
     )
 
 
-def _cleaned(sample: Sample, fold: Any) -> Sample:
+def _cleaned(sample: Sample) -> Sample:
     """``sample`` with lone surrogates replaced one for one, so that it can be sent."""
-    import dataclasses
 
     def clean(text: str | None) -> str | None:
-        return None if text is None else fold(text)[0]
+        return None if text is None else fold_surrogates(text)[0]
 
     contexts = sample.contexts and tuple(dataclasses.replace(c, text=clean(c.text) or "") for c in sample.contexts)
     return dataclasses.replace(
@@ -284,26 +263,19 @@ def _pieces(index: int, text: str, limit: int) -> list[Piece]:
     """``text`` whole, or cut at ends of sentences so that no piece has more than ``limit`` estimated tokens."""
     if estimate_tokens(text) <= limit:
         return [Piece(index, 0, text)]
-    from workbench.data.text.sentences import sentences
-
     cuts = [0]
     end = 0
     for span in sentences(text):
         if estimate_tokens(text[cuts[-1] : span.end]) > limit:
-            cuts.extend(_inner_cuts(text, cuts[-1], max(end, cuts[-1]), span.end, limit))
+            # Before this sentence, and inside it where it alone is too long.
+            at = max(end, cuts[-1])
+            cuts += [at] if at > cuts[-1] else []
+            while estimate_tokens(text[at : span.end]) > limit:
+                at += max(1, limit)
+                cuts.append(at)
         end = span.end
     bounds = zip(cuts, [*cuts[1:], len(text)], strict=True)
     return [Piece(index, start, text[start:stop]) for start, stop in bounds if text[start:stop].strip()]
-
-
-def _inner_cuts(text: str, start: int, before: int, stop: int, limit: int) -> list[int]:
-    """Where to cut ``text[start:stop]``: before its last sentence, and inside that where it alone is too long."""
-    cuts = [before] if before > start else []
-    at = before
-    while estimate_tokens(text[at:stop]) > limit:
-        at += max(1, limit)
-        cuts.append(at)
-    return cuts
 
 
 def _parts(pieces: Sequence[Piece], limit: int) -> list[tuple[Piece, ...]]:
@@ -320,18 +292,12 @@ def _parts(pieces: Sequence[Piece], limit: int) -> list[tuple[Piece, ...]]:
     return [tuple(part) for part in parts]
 
 
-def _split_note(parts: Sequence[Sequence[Piece]], limit: int) -> list[str]:
-    if len(parts) < 2:
-        return []
-    return [f"the contexts have more than {limit} tokens and were judged in {len(parts)} parts"]
-
-
-def _addressing(sample: Sample) -> list[str]:
+def _addressing(sample: Sample) -> Iterator[str]:
     """Findings: texts that speak to the judge. They are judged like any other text."""
     texts = [(f"context {n}", c.text) for n, c in enumerate(sample.contexts or (), start=1) if c.prompted]
-    texts.append(("the answer", sample.answer or ""))
-    found = [(name, passage) for name, text in texts if (passage := addresses_judge(text))]
-    return [f"{name} has text that addresses the judge: “{passage}”" for name, passage in found]
+    for name, material in (*texts, ("the answer", sample.answer or "")):
+        if passage := addresses_judge(material):
+            yield f"{name} has text that addresses the judge: “{passage}”"
 
 
 # ---------------------------------------------------------------- calls
@@ -341,7 +307,7 @@ def _addressing(sample: Sample) -> list[str]:
 class Call:
     """One request: ``name`` of its prompt, messages and the schema of its reply.
 
-    ``sizes``: (least, most) of the schema's lists, texts and numbers; see :func:`schema.sized`.
+    ``sizes``: (least, most) of the schema's lists, texts and numbers; see :func:`replies.sized`.
     """
 
     name: str
@@ -362,50 +328,44 @@ class Call:
 
 def verify_call(task: Task) -> Call:
     """The first call: claims of both sides against the first part of the contexts, relevance, refusal."""
-    schema = verify_schema(task.flags)
-    values = _values(task, schema) | {"contexts": _contexts(task.parts[0])}
     # A claim may put the question's words in place of a pronoun, so it can be longer than its text.
     longest = max(len(task.answer), len(task.reference)) + len(task.sample.question)
     sizes = _context_sizes(task, 0) | {"text": (1, min(longest, MOST_CHARACTERS)), "conflicts": (0, MOST_CONFLICTS)}
     sizes |= {"answer_claims": (0, _most_claims(task.answer)), "reference_claims": (1, _most_claims(task.reference))}
-    return Call("verify", render("verify", task.language, task.flags, values), schema, sizes)
+    return _about(task, "verify", verify_schema(task.flags), sizes)
 
 
 def part_call(task: Task, part: int, claims: Sequence[str], *, relevance: bool = True) -> Call:
     """A further call: numbered claims against part ``part`` of the contexts."""
-    schema = part_schema(relevance)
-    values = _values(task, schema) | {
-        "contexts": _contexts(task.parts[part]),
-        "claims": numbered("claim", claims),
-    }
-    flags = task.flags | ({"relevance"} if relevance else set())
     sizes = _context_sizes(task, part) | {"claims": (len(claims), len(claims)), "claim": (1, len(claims))}
-    return Call("part", render("part", task.language, flags, values), schema, sizes)
+    flags = task.flags | ({"relevance"} if relevance else set())
+    return _about(task, "part", part_schema(relevance), sizes, part, flags, claims=numbered("claim", claims))
+
+
+def rubric_call(task: Task, name: str, criterion: str) -> Call:
+    """A rating of the answer by one criterion; of long contexts only the first part is shown."""
+    return _about(task, "rubric", rubric_schema(), {"reasoning": (1, MOST_CHARACTERS)}, name=name, criterion=criterion)
+
+
+def _about(
+    task: Task, prompt: str, schema: dict[str, Any], sizes: Mapping[str, tuple[int, int]], part: int = 0,
+    flags: Collection[str] | None = None, **more: str,
+) -> Call:  # fmt: skip
+    """The call that shows question, answer, reference and one part of the contexts."""
+    values = {
+        "question": escaped(task.sample.question), "answer": escaped(task.answer), "reference": escaped(task.reference),
+        "contexts": numbered("context", [piece.text for piece in task.parts[part]]), "shape": shape(schema), **more,
+    }  # fmt: skip
+    return Call(prompt, render(prompt, task.language, task.flags if flags is None else flags, values), schema, sizes)
 
 
 def questions_call(task: Task, n: int) -> Call:
     """The call for ``n`` reverse questions; it holds the answer and nothing else of the sample."""
     schema = questions_schema()
-    values = {
-        "answer": escaped(task.answer),
-        "n": str(n),
-        "language": language_name(task.reply_language, task.language),
-        "shape": shape(schema),
-    }
-    return Call(
-        "questions",
-        render("questions", task.language, (), values),
-        schema,
-        {"questions": (1, n), "items": (1, MOST_CHARACTERS // 2)},
-    )
-
-
-def rubric_call(task: Task, name: str, criterion: str) -> Call:
-    """A rating of the answer by one criterion; of long contexts only the first part is shown."""
-    schema = rubric_schema()
-    values = _values(task, schema) | {"contexts": _contexts(task.parts[0]), "name": name, "criterion": criterion}
-    sizes = {"reasoning": (1, MOST_CHARACTERS)}
-    return Call("rubric", render("rubric", task.language, task.flags, values), schema, sizes)
+    wanted = language_name(task.reply_language, task.language)
+    values = {"answer": escaped(task.answer), "n": str(n), "language": wanted, "shape": shape(schema)}
+    sizes = {"questions": (1, n), "items": (1, MOST_CHARACTERS // 2)}
+    return Call("questions", render("questions", task.language, (), values), schema, sizes)
 
 
 def repair_call(call: Call, language: str, reply: str, problems: str) -> Call:
@@ -423,16 +383,3 @@ def _context_sizes(task: Task, part: int) -> dict[str, tuple[int, int]]:
 def _most_claims(text: str) -> int:
     """More claims than ``text`` can hold: no statement has fewer than about four tokens."""
     return min(MAX_CLAIMS, 2 + estimate_tokens(text) // 4)
-
-
-def _values(task: Task, schema: dict[str, Any]) -> dict[str, str]:
-    return {
-        "question": escaped(task.sample.question),
-        "answer": escaped(task.answer),
-        "reference": escaped(task.reference),
-        "shape": shape(schema),
-    }
-
-
-def _contexts(pieces: Sequence[Piece]) -> str:
-    return numbered("context", [piece.text for piece in pieces])

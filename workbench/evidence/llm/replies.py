@@ -1,116 +1,168 @@
 """From the text of a reply to claims, verdicts and flags, with a list of everything that was wrong with it.
 
 Nothing here guesses: a verdict, flag or score that cannot be read is absent, and a :class:`Problem` says so. Verdicts
-are matched to contexts and claims by number; what a reply leaves out is missing, what it adds is ignored.
+are matched to contexts and claims by number; what a reply leaves out is missing, what it adds is ignored. Of several
+answers in one reply the last one counts.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
-import tomllib
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
+from workbench.data.text import reasoning
 from workbench.evidence.judge import MAX_CLAIMS
+from workbench.language import Language, languages
 
-# ------------------------------------------------------------------------------
-# JSON out of a chat reply: past fences, preambles and thoughts, and what is whole when the rest was cut off.
+# ---------------------------------------------------------------- the last complete JSON object of a reply
 
-
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_FENCED = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _CLOSING = {"{": "}", "[": "]"}
 #: Deeper nesting than any reply of ours has; the parser is never asked to recurse further.
 _MAX_DEPTH = 50
+#: Brackets that never close are looked behind at most so often.
+_MOST_OPEN = 20
+_ECHOES = ("…", "...")
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """``value``: the JSON object, or None. ``cut``: the list that broke off, "" between members, None if whole."""
+    """``value``: the JSON object, or None. ``cut``: the list that broke off, "" between members, None if whole.
+
+    ``n_answers``: different objects of the shape asked for, of which it is the last; ``more``: it goes on in words.
+    """
 
     value: dict[str, Any] | None
     cut: str | None = None
+    n_answers: int = 1
+    more: bool = False
 
 
-def load_object(text: str) -> Loaded:
-    """The JSON object that ``text`` holds. Never raises; nan and inf come back as text, so that they are no numbers."""
-    text = _THOUGHTS.sub(" ", text.replace("\ufeff", ""))
-    candidates = [*(match[1] for match in _FENCED.finditer(text)), text]
-    for candidate in candidates:
-        value = _whole(candidate)
+def load_object(text: str, wanted: Collection[str] = ()) -> Loaded:
+    """The last JSON object after all reasoning, of those that have one of the members ``wanted``.
+
+    Drafts and echoes of the shape before it are passed over. An answer that breaks off after a complete one takes its
+    place. Python's literals are read where they can only mean one thing. Never raises; nan and inf come back as text.
+    """
+    text = text.replace("\ufeff", "")
+    quoted = reasoning.marks(text)
+    start = text.find("{")
+    if quoted and 0 <= start < quoted[0] and (end := _end_of_value(text, start) or 0) > quoted[1]:
+        # The marks stand inside the answer: it quotes a text that has them.
+        value = _loads(text[start:end])
         if value is not None:
             return Loaded(value)
-    return _salvaged(text)
+    return _last_answer(reasoning.final_words(text), wanted)
 
 
-def _whole(text: str) -> dict[str, Any] | None:
-    """The largest complete JSON object in ``text``."""
-    best: dict[str, Any] | None = None
-    best_length = at = 0
-    while (start := text.find("{", at)) >= 0:
+def _last_answer(text: str, wanted: Collection[str]) -> Loaded:
+    found, unclosed = _objects(text)
+    outer = [item for item in found if not unclosed or item.start < unclosed[0]]
+    named = [item for item in found if any(name in item.value for name in wanted)] if wanted else outer
+    answers = [item for item in named if item.value]
+    answers = [item for item in answers if not _is_example(item.value)] or answers
+    last = answers[-1] if answers else None
+    for start in unclosed if wanted or last is None else ():
+        broken = text[start:].rstrip()
+        if last is not None and (start < last.end or text[last.start :].startswith(broken)):
+            continue
+        if last is None or any(f"{quote}{name}{quote}" in broken for name in wanted for quote in "\"'"):
+            salvaged = _salvaged(broken)
+            if salvaged.value is not None:
+                return salvaged
+    if last is None:
+        return Loaded(outer[-1].value if outer else None)
+    rest = text[last.end :].strip().strip("`").strip()
+    more = bool(rest) and not text[last.start :].startswith(rest)
+    different = {json.dumps(item.value, sort_keys=True, default=str) for item in answers}
+    return Loaded(last.value, n_answers=len(different), more=more)
+
+
+class _Found(NamedTuple):
+    start: int
+    end: int
+    value: dict[str, Any]
+
+
+def _objects(text: str) -> tuple[list[_Found], list[int]]:
+    """Complete objects in ``text``, none inside another, and where brackets open that never close."""
+    found: list[_Found] = []
+    unclosed: list[int] = []
+    at = 0
+    while (start := text.find("{", at)) >= 0 and len(unclosed) < _MOST_OPEN:
         end = _end_of_value(text, start)
         if end is None:
-            return best
+            unclosed.append(start)
+            at = start + 1
+            continue
         value = _loads(text[start:end])
-        if value is not None and end - start > best_length:
-            best, best_length = value, end - start
+        if value is not None:
+            found.append(_Found(start, end, value))
         at = end
-    return best
+    return found, unclosed
+
+
+def _is_example(value: dict[str, Any]) -> bool:
+    """Whether a text is the "…" that stands in its place in the shape that the prompt shows."""
+    parts = [item for part in value.values() for item in (part if isinstance(part, list) else [part])]
+    return any(_text_of(item).strip() in _ECHOES for item in parts)
 
 
 def _end_of_value(text: str, start: int) -> int | None:
     """Where the bracket at ``start`` closes; None when it never does."""
     depth = 0
     for at, character in _structure(text, start):
-        if character in "{[":
-            depth += 1
-        elif character in "}]":
-            depth -= 1
-            if depth == 0:
-                return at + 1
+        depth += (character in "{[") - (character in "}]")
+        if depth == 0:
+            return at + 1
     return None
 
 
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],:]', re.DOTALL)
+_PYTHON_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"?|\'(?:[^\'\\]|\\.)*\'?|[{}\[\],:]', re.DOTALL)
+_PYTHON = re.compile(r"\{\s*'")
 
 
-def _structure(text: str, start: int) -> Any:
+def _structure(text: str, start: int) -> Iterator[tuple[int, str]]:
     """Brackets, commas and colons outside strings, with their positions."""
-    for match in _STRUCTURE.finditer(text, start):
-        if match[0][0] != '"':
+    pattern = _PYTHON_STRUCTURE if _PYTHON.match(text, start) else _STRUCTURE
+    for match in pattern.finditer(text, start):
+        if match[0][0] not in "\"'":
             yield match.start(), match[0]
 
 
 def _loads(text: str) -> dict[str, Any] | None:
-    if _depth(text) > _MAX_DEPTH:
-        return None
-    for attempt in (text, _TRAILING_COMMA.sub("", text)):
-        try:
-            value = json.loads(attempt, parse_constant=str, strict=False)
-        except ValueError:
-            continue
-        return value if isinstance(value, dict) else None
-    return None
-
-
-def _depth(text: str) -> int:
     depth = deepest = 0
     for _, character in _structure(text, 0):
         depth += (character in "{[") - (character in "}]")
         deepest = max(deepest, depth)
-    return deepest
+    value = None if deepest > _MAX_DEPTH else _parsed(text)
+    return value if isinstance(value, dict) else None
 
 
-# ---------------------------------------------------------------- a reply that was cut off
+def _parsed(text: str) -> Any:
+    """JSON, with a comma too many, or as Python writes it; None for anything else."""
+    for attempt in (text, _TRAILING_COMMA.sub("", text)):
+        try:
+            return json.loads(attempt, parse_constant=str, strict=False)
+        except ValueError:
+            continue
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
 
 
 def _salvaged(text: str) -> Loaded:
@@ -119,25 +171,10 @@ def _salvaged(text: str) -> Loaded:
     Of the outermost list that is still open its complete items are kept; an item that was begun is dropped with all it
     holds, because half a list of verdicts would read like a whole one.
     """
-    start = text.find("{")
-    if start < 0:
-        return Loaded(None)
-    stack, good = _open_brackets(text, start)
-    if not stack or len(stack) > _MAX_DEPTH:
-        return Loaded(None)
-    level = next((n for n, bracket in enumerate(stack) if bracket == "["), 0)
-    body = text[start : good[level]]
-    value = _loads(body + "".join(_CLOSING[bracket] for bracket in reversed(stack[: level + 1])))
-    if value is None:
-        return Loaded(None)
-    return Loaded(value, cut=next(reversed(value), "") if level else "")
-
-
-def _open_brackets(text: str, start: int) -> tuple[list[str], list[int]]:
-    """The brackets left open at the end, and for each where its last complete member ends."""
     stack: list[str] = []
+    #: For each bracket that is open at the end where its last complete member ends.
     good: list[int] = []
-    for at, character in _structure(text, start):
+    for at, character in _structure(text, 0):
         if character in "{[":
             stack.append(character)
             good.append(at + 1)
@@ -145,43 +182,89 @@ def _open_brackets(text: str, start: int) -> tuple[list[str], list[int]]:
             stack.pop()
             good.pop()
             if not stack:
-                break
+                return Loaded(None)
             good[-1] = at + 1
         elif character == "," and stack:
             good[-1] = at
-    return stack, good
+    if not stack or len(stack) > _MAX_DEPTH:
+        return Loaded(None)
+    level = next((n for n, bracket in enumerate(stack) if bracket == "["), 0)
+    value = _loads(text[: good[level]] + "".join(_CLOSING[bracket] for bracket in reversed(stack[: level + 1])))
+    if value is None:
+        return Loaded(None)
+    return Loaded(value, cut=next(reversed(value), "") if level else "")
 
 
-# ------------------------------------------------------------------------------
-# Reading single words and numbers of a reply: whole tokens only, and anything unknown is an error, never a guess.
+# ---------------------------------------------------------------- single words and numbers: whole tokens, never a guess
 
-
-_EDGES = " \t\r\n\"'`“”‘’「」『』《》【】[]()（）*_#.。!！,，;；、"
+_EDGES = " \t\r\n\"'“”‘’`*_#.!,;[]()"
 _FENCE = re.compile(r"```(?:json|text|txt)?\s|```")
-_INTEGER = re.compile(
-    r"(?:context|claim|上下文|声明|no\.?|#|第)?\s*[\[(【（]?\s*(\d{1,6})\s*[\])】）]?\s*(?:条|个|号)?", re.IGNORECASE
-)
-_SCORE = re.compile(r"([+-]?(?:\d+(?:\.\d+)?|\.\d+))\s*分?")
+
+
+def _words(table: str) -> dict[str, str]:
+    """Word → what it means, from one table of every language's ``replies.toml``."""
+    return _merged(table, languages())
 
 
 @cache
-def _words(table: str) -> dict[str, str]:
-    """Word → what it means, from one table of ``words.toml``."""
-    lists = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text(encoding="utf-8"))[table]
-    return {word: meaning for meaning, words in lists.items() for word in words}
+def _merged(table: str, known: tuple[Language, ...]) -> dict[str, str]:
+    tables = [item.table("replies").get(table, {}) for item in reversed(known)]
+    return {word: meaning for lists in tables for meaning, words in lists.items() for word in words}
+
+
+class _Marks(NamedTuple):
+    """What stands around words and numbers, in all languages together."""
+
+    edges: str
+    number: re.Pattern[str]
+    score: re.Pattern[str]
+    item: re.Pattern[str]
+
+
+@cache
+def _marks_of(known: tuple[Language, ...]) -> _Marks:
+    tables = [item.table("replies").get("marks", {}) for item in known]
+
+    def characters(name: str) -> str:
+        return "".join(str(table.get(name, "")) for table in tables)
+
+    def either(name: str) -> str:
+        return "|".join(re.escape(word) for table in tables for word in table.get(name, ())) or "(?!)"
+
+    edges = _EDGES + characters("edges")
+    around = f"[{re.escape(edges)}]*"
+    openers, closers = re.escape("(" + characters("item_openers")), re.escape(".)" + characters("item_closers"))
+    colons = re.escape(":." + characters("colons"))
+    return _Marks(
+        edges,
+        re.compile(rf"(?:{either('before_number')})?{around}(\d{{1,6}}){around}(?:{either('after_number')})?", re.I),
+        re.compile(rf"([+-]?(?:\d+(?:\.\d+)?|\.\d+))\s*(?:{either('after_score')})?"),
+        re.compile(
+            rf"^\s*(?:[-*+•·●◦▪–—]\s+|[{openers}]?\d{{1,3}}[{closers}](?!\d)\s*|[①-⑳]\s*"
+            rf"|(?:{either('before_claim')})\s*\d{{1,3}}\s*[{colons}]\s*)+",
+            re.IGNORECASE,
+        ),
+    )
+
+
+def _marks() -> _Marks:
+    return _marks_of(languages())
+
+
+def edges() -> str:
+    """Characters that may stand around a word or a quote without being part of it."""
+    return _marks().edges
 
 
 def token(value: str) -> str:
     """``value`` as one lower-case token: NFKC, without fences, quotes, punctuation and a neutral label before ":"."""
-    text = unicodedata.normalize("NFKC", _FENCE.sub(" ", value)).strip(_EDGES).casefold()
+    text = unicodedata.normalize("NFKC", _FENCE.sub(" ", value)).strip(edges()).casefold()
     label, colon, rest = text.partition(":")
-    if colon and _joined(label) in _words("label"):
-        text = rest
-    return _joined(text)
+    return _joined(rest if colon and _joined(label) in _words("label") else text)
 
 
 def _joined(text: str) -> str:
-    return re.sub(r"[\s_-]+", "_", text.strip(_EDGES)).strip("_")
+    return re.sub(r"[\s_-]+", "_", text.strip(edges())).strip("_")
 
 
 def read_verdict(value: Any) -> str:
@@ -200,13 +283,7 @@ def read_verdict(value: Any) -> str:
 
 
 def read_flag(value: Any) -> bool:
-    """True or false; words in either language are known.
-
-    Raises
-    ------
-    ValueError
-        For numbers and for any other word.
-    """
+    """True or false, or a word for one of them in any language; ``ValueError`` for numbers and any other word."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and (meaning := _words("flag").get(token(value))) is not None:
@@ -215,16 +292,10 @@ def read_flag(value: Any) -> bool:
 
 
 def read_number(value: Any) -> int:
-    """A number from 1 on; ``"1"``, ``"[1]"`` and ``1.0`` are 1.
-
-    Raises
-    ------
-    ValueError
-        For anything else.
-    """
+    """A number from 1 on; ``"1"``, ``"[1]"`` and ``1.0`` are 1; ``ValueError`` for anything else."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, str) and (match := _INTEGER.fullmatch(value.strip())):
+    if isinstance(value, str) and (match := _marks().number.fullmatch(value.strip())):
         value = int(match[1])
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"not a number from 1 on: {shown(value)}")
@@ -232,15 +303,10 @@ def read_number(value: Any) -> int:
 
 
 def read_score(value: Any) -> float:
-    """A finite number in [0, 1]; ``"0.8"`` and ``"0.8分"`` are .8.
-
-    Raises
-    ------
-    ValueError
-        For 85, -1, nan, inf, true, and for any other text.
-    """
-    if isinstance(value, str) and (match := _SCORE.fullmatch(unicodedata.normalize("NFKC", value).strip(_EDGES[:6]))):
-        value = float(match[1])
+    """A finite number in [0, 1]; ``"0.8"`` is .8; ``ValueError`` for 85, -1, nan, inf, true, and for any other text."""
+    if isinstance(value, str):
+        match = _marks().score.fullmatch(unicodedata.normalize("NFKC", value).strip(" \t\r\n\"'"))
+        value = float(match[1]) if match else value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
         raise ValueError(f"not a number from 0 to 1: {shown(value)}")
     return float(value)
@@ -252,12 +318,10 @@ def shown(value: Any, limit: int = 40) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-# ------------------------------------------------------------------------------
-# What a reply of the judge looks like: the strict JSON schemas sent, their short form for the prompt, the items read.
+# ---------------------------------------------------------------- what a reply looks like
 #
 # Field names are those of the contract: ``context`` and ``claim`` are numbers from 1, lists of claims are named for what
 # they hold, verdicts are plain words. Items are validated one by one, so that one bad verdict does not cost the others.
-
 
 Verdict = Literal["supported", "contradicted", "not_mentioned"]
 VERDICTS: tuple[Verdict, ...] = ("supported", "contradicted", "not_mentioned")
@@ -307,8 +371,6 @@ class RubricReply(_Item):
     score: Annotated[float, BeforeValidator(read_score)]
 
 
-# ---------------------------------------------------------------- schemas
-
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "integer"}
 _FLAG = {"type": "boolean"}
@@ -316,12 +378,8 @@ _VERDICT = {"type": "string", "enum": list(VERDICTS)}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    required = {"required": list(properties), "additionalProperties": False}
+    return {"type": "object", "properties": properties, **required}
 
 
 def _list(properties: dict[str, Any]) -> dict[str, Any]:
@@ -351,12 +409,8 @@ def verify_schema(flags: frozenset[str]) -> dict[str, Any]:
 
 
 def _claim_schema(flags: Collection[str], other: str, field: str) -> dict[str, Any]:
-    properties: dict[str, Any] = {"text": _TEXT}
-    if "contexts" in flags:
-        properties["verdicts"] = _VERDICT_LIST
-    if other in flags:
-        properties[field] = _VERDICT
-    return properties
+    verdicts = {"verdicts": _VERDICT_LIST} if "contexts" in flags else {}
+    return {"text": _TEXT, **verdicts, **({field: _VERDICT} if other in flags else {})}
 
 
 @cache
@@ -426,15 +480,9 @@ def _shape(node: dict[str, Any]) -> str:
     return {"boolean": "true | false", "string": '"…"'}.get(node["type"], node["type"])
 
 
-# ------------------------------------------------------------------------------
-
+# ---------------------------------------------------------------- what could be read of a reply
 
 Item = TypeVar("Item", bound=BaseModel)
-
-_MARKER = re.compile(
-    r"^\s*(?:[-*+•·●◦▪–—]\s+|\(?\d{1,3}[.)、．）](?!\d)\s*|[（(]\d{1,3}[)）]\s*|[①-⑳]\s*|(?:claim|声明|陈述)\s*\d{1,3}\s*[:：.]\s*)+",
-    re.IGNORECASE,
-)
 
 #: Reasons in the order in which one of several is named.
 CODES = ("empty_reply", "not_json", "truncated", "wrong_shape", "unknown_verdict", "missing_verdict", "wrong_language")
@@ -483,6 +531,11 @@ class Reply:
         """The problem that makes the reply unusable, or None."""
         return next((problem for problem in self.ordered() if problem.fatal), None)
 
+    @property
+    def claims(self) -> list[ReadClaim]:
+        """The claims of both sides, the answer's first."""
+        return [*(self.answer_claims or ()), *(self.reference_claims or ())]
+
     def strict(self) -> Reply:
         """The same reply, every problem of it fatal: for readings that have no use for a part."""
         self.problems = [Problem(p.code, p.detail, p.part, fatal=True) for p in self.problems]
@@ -493,21 +546,105 @@ class Reply:
         return sorted(self.problems, key=lambda problem: (not problem.fatal, CODES.index(problem.code)))
 
 
+def read_verification(text: str, flags: Collection[str], n_contexts: int, *, cut_off: bool = False) -> Reply:
+    """The first reply: claims of both sides with verdicts, relevance, refusal, conflicts.
+
+    ``flags``: which of ``contexts, answer, reference`` were asked about; contexts are numbered 1 … ``n_contexts`` in the
+    prompt; ``cut_off``: the endpoint said that the reply reached its length limit.
+    """
+    reader = _Reader(text, cut_off, verify_schema(frozenset(flags)))
+    reply, n_judged = reader.reply, n_contexts if "contexts" in flags else 0
+    if reader.value is None:
+        return reply
+    if "contexts" in flags:
+        reader.relevance(n_contexts)
+    if "answer" in flags:
+        reader.refusal()
+        reply.answer_claims = reader.claims(
+            "answer_claims", n_judged, "reference_verdict" if "reference" in flags else ""
+        )
+        reader.conflicts()
+    if "reference" in flags:
+        reply.reference_claims = reader.claims(
+            "reference_claims", n_judged, "answer_verdict" if "answer" in flags else ""
+        )
+    if n_judged:
+        reader.refuse_unread(reply.claims, "answer_claims")
+    return reply
+
+
+def read_part(text: str, n_claims: int, n_contexts: int, *, relevance: bool = True, cut_off: bool = False) -> Reply:
+    """A reply about claims numbered 1 … ``n_claims`` over ``n_contexts`` further contexts: ``by_number``."""
+    reader = _Reader(text, cut_off, part_schema(relevance))
+    if reader.value is None:
+        return reader.reply
+    if relevance:
+        reader.relevance(n_contexts)
+    by_number = reader.reply.by_number
+    for n, value in enumerate(reader.items("claims") or [], start=1):
+        fields = value if isinstance(value, dict) else {}
+        try:
+            number = read_number(fields.get("claim"))
+        except ValueError as error:
+            reader.problem("wrong_shape", f"claims item {n}: claim: {error}", "claims")
+            continue
+        claim = ReadClaim("")
+        reader.verdicts(claim, fields.get("verdicts"), f"claims item {n}", n_contexts)
+        if number > n_claims:
+            reader.note(f"verdicts on claim {number}, which does not exist, were ignored")
+        elif by_number.setdefault(number, claim) is not claim:
+            reader.problem("wrong_shape", f"claim {number} is judged twice", "claims")
+    for number in range(1, n_claims + 1):
+        if number not in by_number and reader.reply.fatal is None:
+            reader.problem("missing_verdict", f"claim {number} has no verdicts", "claims")
+    if n_claims:
+        reader.refuse_unread([*by_number.values()] or [ReadClaim("")], "claims")
+    return reader.reply
+
+
+def read_questions(text: str, *, cut_off: bool = False, limit: int = 10) -> Reply:
+    """The reply that holds reverse questions."""
+    reader = _Reader(text, cut_off, questions_schema())
+    found = reader.items("questions")
+    if found is None:
+        return reader.reply
+    reader.reply.questions = [item for item in map(_clean, map(_text_of, found)) if item][:limit]
+    if not reader.reply.questions:
+        reader.problem("wrong_shape", "questions has no text in it", "questions", fatal=True)
+    return reader.reply
+
+
+def read_rating(text: str, *, cut_off: bool = False) -> Reply:
+    """A rating by a rubric."""
+    reader = _Reader(text, cut_off, rubric_schema())
+    if reader.value is not None:
+        reader.reply.rating = reader.item(RubricReply, reader.value, "rating", fatal=True)
+    return reader.reply
+
+
 class _Reader:
     """Reads the parts of one JSON object and gathers problems."""
 
-    def __init__(self, text: str, cut_off: bool) -> None:
-        loaded = load_object(text)
+    def __init__(self, text: str, cut_off: bool, schema: dict[str, Any]) -> None:
+        loaded = load_object(text, schema["required"])
         self.reply = Reply()
-        self.value = loaded.value
-        self.cut = loaded.cut
+        self.value, self.cut = loaded.value, loaded.cut
         if not text.strip():
             self.problem("empty_reply", "the reply is empty", fatal=True)
         elif loaded.value is None:
-            code = "truncated" if cut_off else "not_json"
-            self.problem(code, f"no JSON object in {shown(text.strip())}", fatal=True)
+            said = reasoning.final_words(text).strip()
+            what = f"no JSON object in {shown(said)}" if said else "the reply holds reasoning and no answer"
+            self.problem("truncated" if cut_off else "not_json", what, fatal=True)
+        elif cut_off and loaded.more:
+            self.problem("truncated", "the reply goes on after its answer and breaks off", fatal=True)
         elif cut_off and self.cut is None:
-            self.reply.notes.append("the endpoint says that the reply was cut off, yet it is whole")
+            self.note("the endpoint says that the reply was cut off, yet it is whole")
+        if loaded.n_answers > 1:
+            self.note(f"the reply holds {loaded.n_answers} answers, of which the last counts")
+
+    def note(self, text: str) -> None:
+        """Something to know that costs nothing."""
+        self.reply.notes.append(text)
 
     def problem(self, code: str, detail: str, part: str = "", fatal: bool = False) -> None:
         """Note a problem of the reply; a fatal one makes ``part`` unusable."""
@@ -519,22 +656,132 @@ class _Reader:
             return None
         found = self.value.get(part)
         if not isinstance(found, list):
-            code = "truncated" if self.cut is not None else "wrong_shape"
             what = "is missing" if part not in self.value else f"is no list but {shown(found)}"
-            self.problem(code, f"{part} {what}", part, fatal)
+            self.problem("truncated" if self.cut is not None else "wrong_shape", f"{part} {what}", part, fatal)
             return None
         if self.cut == part:
             self.problem("truncated", f"the reply breaks off in {part} after {len(found)} items", part, fatal)
             return None
         return found
 
-    def item(self, model: type[Item], value: Any, where: str) -> Item | None:
+    def item(self, model: type[Item], value: Any, where: str, fatal: bool = False) -> Item | None:
         """``value`` as ``model``; None, with a problem that names ``where``, when it does not fit."""
         try:
             return model.model_validate(value)
         except ValidationError as error:
-            self.problem(*_explained(error, where), where.split(" ")[0])
+            code, detail = _explained(error, where)
+            self.problem(code, detail, where.split(" ")[0], fatal)
             return None
+
+    def relevance(self, n_contexts: int) -> None:
+        """Which contexts are relevant."""
+        relevant, before = self.reply.relevant, len(self.reply.problems)
+        for n, value in enumerate(self.items("contexts", fatal=False) or [], start=1):
+            item = self.item(ContextItem, value, f"contexts item {n}")
+            if item is not None and item.context > n_contexts:
+                self.note(f"relevance of context {item.context}, which does not exist, was ignored")
+            elif item is not None and relevant.setdefault(item.context, item.relevant) != item.relevant:
+                self.problem("wrong_shape", f"context {item.context} is called relevant and not relevant", "contexts")
+        missing = [n for n in range(1, n_contexts + 1) if n not in relevant]
+        if missing and len(self.reply.problems) == before:
+            self.problem("missing_verdict", f"no relevance for context {_numbers(missing)}", "contexts")
+
+    def refusal(self) -> None:
+        """Whether the answer declines, and whether it answers anyway."""
+        value = (self.value or {}).get("refusal")
+        if value is None:
+            code = "truncated" if self.cut is not None else "wrong_shape"
+            self.problem(code, "refusal is missing", "refusal")
+        elif (item := self.item(RefusalItem, value, "refusal")) is not None:
+            self.reply.refusal = (item.declines, item.answers_anyway)
+
+    def conflicts(self) -> None:
+        """Conflicts are one metric of many: what is wrong with them is a note and not worth another call."""
+        found = (self.value or {}).get("conflicts")
+        if not isinstance(found, list) or self.cut == "conflicts":
+            return
+        n_claims = len(self.reply.answer_claims or [])
+        pairs: set[tuple[int, int]] = set()
+        for value in found:
+            try:
+                item = ConflictItem.model_validate(value)
+            except ValidationError as error:
+                self.note(f"the conflicts were ignored: {_explained(error, 'conflicts')[1]}")
+                return
+            low, high = sorted((item.claim, item.other_claim))
+            if low == high or high > n_claims:
+                self.note(f"a conflict between claims {item.claim} and {item.other_claim} was ignored")
+            else:
+                pairs.add((low, high))
+        self.reply.conflicts = sorted(pairs)
+
+    def claims(self, part: str, n_contexts: int, other: str) -> list[ReadClaim] | None:
+        """The claims of one side; ``other`` is the field of their verdict against the other text, if there is one."""
+        found = self.items(part)
+        if found is None:
+            return None
+        claims = []
+        for n, value in enumerate(found, start=1):
+            where, fields = f"{part} item {n}", value if isinstance(value, dict) else {}
+            written = _text_of(value)
+            # An echo of the shape that the prompt shows is no claim: its "…", or a verdict's name, in place of a text.
+            echo = written.strip() in (*_ECHOES, *VERDICTS)
+            claim = ReadClaim("" if echo else _clean(written))
+            if not claim.text:
+                if echo or not isinstance(fields.get("text"), str):
+                    self.problem("wrong_shape", f"{where} has no text", part, fatal=True)
+                continue
+            if n_contexts:
+                self.verdicts(claim, fields.get("verdicts"), where, n_contexts)
+            if other:
+                claim.other = self._other_verdict(fields.get(other), f"{where}: {other}", part)
+            claims.append(claim)
+        if len(claims) > MAX_CLAIMS:
+            self.note(f"{len(claims)} {part}, of which the first {MAX_CLAIMS} are kept")
+        return claims[:MAX_CLAIMS]
+
+    def _other_verdict(self, value: Any, where: str, part: str) -> Verdict | None:
+        if value is None:
+            self.problem("missing_verdict", f"{where} is missing", part)
+            return None
+        try:
+            return read_verdict(value)  # type: ignore[return-value]
+        except ValueError as error:
+            self.problem("unknown_verdict", f"{where}: {error}", part)
+            return None
+
+    def verdicts(self, claim: ReadClaim, found: Any, where: str, n_contexts: int) -> None:
+        """Put the verdicts of every context on ``claim``; one that is given twice in two ways is missing."""
+        part = where.split(" ")[0]
+        if not isinstance(found, list):
+            self.problem("wrong_shape", f"{where}: verdicts is no list but {shown(found)}", part)
+            return
+        disputed: set[int] = set()
+        before = len(self.reply.problems)
+        for value in found:
+            item = self.item(VerdictItem, value, where)
+            if item is None:
+                continue
+            number = item.context
+            if number > n_contexts:
+                self.note(f"{where}: a verdict on context {number}, which does not exist, was ignored")
+            elif number in disputed or claim.verdicts.get(number, item.verdict) != item.verdict:
+                disputed.add(number)
+                claim.verdicts.pop(number, None)
+                self.problem("wrong_shape", f"{where}: two verdicts for context {number}", part)
+            else:
+                claim.verdicts[number] = item.verdict
+                if item.quote.strip():
+                    claim.quotes.setdefault(number, item.quote)
+        missing = [n for n in range(1, n_contexts + 1) if n not in claim.verdicts]
+        if missing and len(self.reply.problems) == before:
+            self.problem("missing_verdict", f"{where}: no verdict for context {_numbers(missing)}", part)
+
+    def refuse_unread(self, claims: Sequence[ReadClaim], part: str) -> None:
+        """A reply none of whose verdicts can be read is not a judgement of anything."""
+        if claims and not any(claim.verdicts for claim in claims) and self.reply.fatal is None:
+            first = self.reply.ordered()[0]
+            self.problem(first.code, first.detail, part, fatal=True)
 
 
 def _explained(error: ValidationError, where: str) -> tuple[str, str]:
@@ -545,251 +792,15 @@ def _explained(error: ValidationError, where: str) -> tuple[str, str]:
     return code, f"{where}: {place}: {message}" if place else f"{where}: {message}"
 
 
-# ---------------------------------------------------------------- the replies
-
-
-def read_verification(text: str, flags: Collection[str], n_contexts: int, *, cut_off: bool = False) -> Reply:
-    """The first reply: claims of both sides with verdicts, relevance, refusal, conflicts.
-
-    Parameters
-    ----------
-    flags
-        Which of ``contexts, answer, reference`` were asked about.
-    n_contexts
-        Contexts numbered 1 … n in the prompt.
-    cut_off
-        Whether the endpoint said that the reply reached its length limit.
-    """
-    reader = _Reader(text, cut_off)
-    if reader.value is None:
-        return reader.reply
-    if "contexts" in flags:
-        _read_relevance(reader, n_contexts)
-    n_judged = n_contexts if "contexts" in flags else 0
-    if "answer" in flags:
-        _read_refusal(reader)
-        other = "reference_verdict" if "reference" in flags else ""
-        reader.reply.answer_claims = _read_claims(reader, "answer_claims", n_judged, other)
-        _read_conflicts(reader)
-    if "reference" in flags:
-        other = "answer_verdict" if "answer" in flags else ""
-        reader.reply.reference_claims = _read_claims(reader, "reference_claims", n_judged, other)
-    _all_unread(reader, n_judged)
-    return reader.reply
-
-
-def read_part(text: str, n_claims: int, n_contexts: int, *, relevance: bool = True, cut_off: bool = False) -> Reply:
-    """A reply about claims numbered 1 … ``n_claims`` over ``n_contexts`` further contexts: ``by_number``."""
-    reader = _Reader(text, cut_off)
-    if reader.value is None:
-        return reader.reply
-    if relevance:
-        _read_relevance(reader, n_contexts)
-    for n, value in enumerate(reader.items("claims") or [], start=1):
-        claim = _numbered_claim(reader, value, n, n_contexts)
-        if claim is not None:
-            _keep_numbered(reader, *claim, n_claims)
-    for number in range(1, n_claims + 1):
-        if number not in reader.reply.by_number and reader.reply.fatal is None:
-            reader.problem("missing_verdict", f"claim {number} has no verdicts", "claims")
-    if n_claims and reader.reply.fatal is None and not any(c.verdicts for c in reader.reply.by_number.values()):
-        first = reader.reply.ordered()[0]
-        reader.problem(first.code, first.detail, "claims", fatal=True)
-    return reader.reply
-
-
-def read_questions(text: str, *, cut_off: bool = False, limit: int = 10) -> Reply:
-    """The reply that holds reverse questions."""
-    reader = _Reader(text, cut_off)
-    found = reader.items("questions")
-    if found is None:
-        return reader.reply
-    texts = [_clean(item) if isinstance(item, str) else _clean(_text_of(item)) for item in found]
-    reader.reply.questions = [item for item in texts if item][:limit]
-    if not reader.reply.questions:
-        reader.problem("wrong_shape", "questions has no text in it", "questions", fatal=True)
-    return reader.reply
-
-
-def read_rating(text: str, *, cut_off: bool = False) -> Reply:
-    """A rating by a rubric."""
-    reader = _Reader(text, cut_off)
-    if reader.value is not None:
-        try:
-            reader.reply.rating = RubricReply.model_validate(reader.value)
-        except ValidationError as error:
-            code, detail = _explained(error, "rating")
-            reader.problem(code, detail, "rating", fatal=True)
-    return reader.reply
-
-
-# ---------------------------------------------------------------- parts
-
-
-def _read_relevance(reader: _Reader, n_contexts: int) -> None:
-    for n, value in enumerate(reader.items("contexts", fatal=False) or [], start=1):
-        item = reader.item(ContextItem, value, f"contexts item {n}")
-        if item is None:
-            continue
-        if item.context > n_contexts:
-            reader.reply.notes.append(f"relevance of context {item.context}, which does not exist, was ignored")
-        elif reader.reply.relevant.setdefault(item.context, item.relevant) != item.relevant:
-            reader.problem("wrong_shape", f"context {item.context} is called relevant and not relevant", "contexts")
-    missing = [n for n in range(1, n_contexts + 1) if n not in reader.reply.relevant]
-    if missing and not any(problem.part == "contexts" for problem in reader.reply.problems):
-        reader.problem("missing_verdict", f"no relevance for context {_numbers(missing)}", "contexts")
-
-
-def _read_refusal(reader: _Reader) -> None:
-    value = (reader.value or {}).get("refusal")
-    if value is None:
-        code = "truncated" if reader.cut is not None else "wrong_shape"
-        reader.problem(code, "refusal is missing", "refusal")
-        return
-    item = reader.item(RefusalItem, value, "refusal")
-    reader.reply.refusal = None if item is None else (item.declines, item.answers_anyway)
-
-
-def _read_conflicts(reader: _Reader) -> None:
-    """Conflicts are one metric of many: what is wrong with them is a note and not worth another call."""
-    found = (reader.value or {}).get("conflicts")
-    if not isinstance(found, list) or reader.cut == "conflicts":
-        return
-    n_claims = len(reader.reply.answer_claims or [])
-    pairs: list[tuple[int, int]] = []
-    for value in found:
-        try:
-            item = ConflictItem.model_validate(value)
-        except ValidationError as error:
-            reader.reply.notes.append(f"the conflicts were ignored: {_explained(error, 'conflicts')[1]}")
-            return
-        if item.claim == item.other_claim or max(item.claim, item.other_claim) > n_claims:
-            reader.reply.notes.append(f"a conflict between claims {item.claim} and {item.other_claim} was ignored")
-            continue
-        pairs.append((min(item.claim, item.other_claim), max(item.claim, item.other_claim)))
-    reader.reply.conflicts = sorted(set(pairs))
-
-
-def _read_claims(reader: _Reader, part: str, n_contexts: int, other: str) -> list[ReadClaim] | None:
-    found = reader.items(part)
-    if found is None:
-        return None
-    claims = []
-    for n, value in enumerate(found, start=1):
-        claim = _claim(reader, value, f"{part} item {n}", n_contexts, other)
-        if claim is not None:
-            claims.append(claim)
-    if len(claims) > MAX_CLAIMS:
-        reader.reply.notes.append(f"{len(claims)} {part}, of which the first {MAX_CLAIMS} are kept")
-    return claims[:MAX_CLAIMS]
-
-
-def _claim(reader: _Reader, value: Any, where: str, n_contexts: int, other: str) -> ReadClaim | None:
-    written = _text_of(value)
-    text = "" if _is_echo(written) else _clean(written)
-    if not text:
-        if isinstance(value, dict) and isinstance(value.get("text"), str) and not _is_echo(written):
-            return None
-        reader.problem("wrong_shape", f"{where} has no text", where.split(" ")[0], fatal=True)
-        return None
-    claim = ReadClaim(text)
-    fields = value if isinstance(value, dict) else {}
-    if n_contexts:
-        _read_verdicts(reader, claim, fields.get("verdicts"), where, n_contexts)
-    if other:
-        claim.other = _other_verdict(reader, fields.get(other), f"{where}: {other}")
-    return claim
-
-
-def _numbered_claim(reader: _Reader, value: Any, n: int, n_contexts: int) -> tuple[int, ReadClaim] | None:
-    fields = value if isinstance(value, dict) else {}
-    try:
-        number = read_number(fields.get("claim"))
-    except ValueError as error:
-        reader.problem("wrong_shape", f"claims item {n}: claim: {error}", "claims")
-        return None
-    claim = ReadClaim("")
-    _read_verdicts(reader, claim, fields.get("verdicts"), f"claims item {n}", n_contexts)
-    return number, claim
-
-
-def _keep_numbered(reader: _Reader, number: int, claim: ReadClaim, n_claims: int) -> None:
-    if number > n_claims:
-        reader.reply.notes.append(f"verdicts on claim {number}, which does not exist, were ignored")
-    elif number in reader.reply.by_number:
-        reader.problem("wrong_shape", f"claim {number} is judged twice", "claims")
-    else:
-        reader.reply.by_number[number] = claim
-
-
-def _read_verdicts(reader: _Reader, claim: ReadClaim, found: Any, where: str, n_contexts: int) -> None:
-    if not isinstance(found, list):
-        reader.problem("wrong_shape", f"{where}: verdicts is no list but {shown(found)}", where.split(" ")[0])
-        return
-    disputed: set[int] = set()
-    before = len(reader.reply.problems)
-    for value in found:
-        item = reader.item(VerdictItem, value, where)
-        if item is not None:
-            _keep_verdict(reader, claim, item, n_contexts, disputed, where)
-    missing = [n for n in range(1, n_contexts + 1) if n not in claim.verdicts]
-    if missing and len(reader.reply.problems) == before:
-        part = where.split(" ")[0]
-        reader.problem("missing_verdict", f"{where}: no verdict for context {_numbers(missing)}", part)
-
-
-def _keep_verdict(
-    reader: _Reader, claim: ReadClaim, item: VerdictItem, n_contexts: int, disputed: set[int], where: str
-) -> None:
-    number = item.context
-    if number > n_contexts:
-        reader.reply.notes.append(f"{where}: a verdict on context {number}, which does not exist, was ignored")
-    elif number in disputed or claim.verdicts.get(number, item.verdict) != item.verdict:
-        disputed.add(number)
-        claim.verdicts.pop(number, None)
-        reader.problem("wrong_shape", f"{where}: two verdicts for context {number}", where.split(" ")[0])
-    else:
-        claim.verdicts[number] = item.verdict
-        if item.quote.strip():
-            claim.quotes.setdefault(number, item.quote)
-
-
-def _other_verdict(reader: _Reader, value: Any, where: str) -> Verdict | None:
-    part = where.split(" ")[0]
-    if value is None:
-        reader.problem("missing_verdict", f"{where} is missing", part)
-        return None
-    try:
-        return read_verdict(value)  # type: ignore[return-value]
-    except ValueError as error:
-        reader.problem("unknown_verdict", f"{where}: {error}", part)
-        return None
-
-
-def _all_unread(reader: _Reader, n_contexts: int) -> None:
-    """A reply none of whose verdicts can be read is not a judgement of anything."""
-    claims = [*(reader.reply.answer_claims or []), *(reader.reply.reference_claims or [])]
-    if n_contexts and claims and not any(claim.verdicts for claim in claims) and reader.reply.fatal is None:
-        first = reader.reply.ordered()[0]
-        reader.problem(first.code, first.detail, "answer_claims", fatal=True)
-
-
 def _text_of(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    text = value.get("text") if isinstance(value, dict) else None
+    text = value.get("text") if isinstance(value, dict) else value
     return text if isinstance(text, str) else ""
 
 
 def _clean(text: str) -> str:
     """``text`` on one line without a list marker; nothing where no letter or digit is left."""
-    found = _MARKER.sub("", " ".join(text.split())).strip()
+    found = _marks().item.sub("", " ".join(text.split())).strip()
     return found if any(character.isalnum() for character in found) else ""
-
-
-def _is_echo(text: str) -> bool:
-    """Whether ``text`` is copied from the shape that the prompt shows: the "…" in place of a text, or a verdict's name."""
-    return text.strip() in ("…", "...", *VERDICTS)
 
 
 def _numbers(numbers: Sequence[int]) -> str:

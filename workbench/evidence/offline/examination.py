@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.corpus import chunk_order
 from workbench.data.schema import Context, Sample
 from workbench.data.text.markers import absolutes
 from workbench.data.text.points import find_point, stitch
@@ -401,8 +402,6 @@ UNTOLD = 0.2
 #: Support of a bare value that stands in a text, and that does not.
 VALUE_FOUND, VALUE_ABSENT = 0.95, 0.03
 
-_STEM = re.compile(r"^(?P<stem>.+?)#(?:chunk)?[-_]?(?P<position>\d+)$")
-
 
 def _widened(probability: Floats) -> Floats:
     """Drawn towards the unsure band: across languages only the alignment speaks, and it cannot see small changes."""
@@ -458,26 +457,12 @@ def _mostly_within(claim: Span, parts: Sequence[Span]) -> bool:
 
 
 def joints(contexts: Sequence[Context]) -> list[Joint]:
-    """Neighbouring chunks of one document, by ``source`` and ``position`` or by ids ``doc#1``, ``doc#2``."""
-    places: dict[tuple[str, int], int] = {}
-    for at, context in enumerate(contexts):
-        place = chunk_place(context)
-        if place is not None:
-            places.setdefault(place, at)
-    found = []
-    for (source, position), left in places.items():
-        right = places.get((source, position + 1))
-        if right is not None:
-            found.append(Joint(left, right, _across(contexts[left].text, contexts[right].text)))
-    return found
-
-
-def chunk_place(context: Context) -> tuple[str, int] | None:
-    """(document, place in it) of a chunk, None when it is not known."""
-    match = _STEM.match(context.doc_id or "")
-    source = context.source or (match["stem"] if match else None)
-    position = context.position if context.position is not None else (int(match["position"]) if match else None)
-    return None if source is None or position is None else (source, position)
+    """Neighbouring chunks of one document, both prompted."""
+    return [
+        Joint(left, right, _across(contexts[left].text, contexts[right].text))
+        for left, right in enumerate(chunk_order(contexts))
+        if right >= 0
+    ]
 
 
 def _across(left: str, right: str) -> str:

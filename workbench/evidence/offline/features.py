@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.text.quantities import Entity, Quantity
+from workbench.data.text.quantities import Entity, Quantity, relation
 from workbench.evidence.offline.words import (
     FUNCTION,
     NAME,
@@ -31,7 +31,6 @@ from workbench.evidence.offline.words import (
     Stated,
     Windows,
     analyse,
-    date_parts,
     in_windows,
     may_be_counted,
     names_of,
@@ -663,13 +662,8 @@ def _numbers(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign
 
 
 def _comparable(claimed: Quantity, found: Quantity) -> bool:
-    """Whether two numbers could fill the same slot: the same kind and unit, and dates with the same parts."""
-    if claimed.kind == "ordinal" or found.kind == "ordinal":
-        return claimed.kind == found.kind
-    if claimed.kind == "date" and found.kind == "date":
-        mine, theirs = date_parts(claimed), date_parts(found)
-        return any(mine[part] != theirs[part] for part in mine.keys() & theirs.keys())
-    return claimed.kind == found.kind and (claimed.unit == found.unit or claimed.kind == "version")
+    """Whether two numbers could fill the same slot, where only one of them can stand."""
+    return relation(claimed, found) == "different"
 
 
 def _level(rest: float, slot: float) -> float:

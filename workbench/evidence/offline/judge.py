@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.schema import Sample
-from workbench.data.text.markers import Refusal, refusal
+from workbench.data.text.refusals import Refusal, refusal
 from workbench.evidence.cache import Cache
 from workbench.evidence.encoders.base import CachedEncoder, Encoder, encoder_identity
 from workbench.evidence.encoders.resolve import remembered
@@ -119,7 +119,7 @@ class OfflineJudge:
             passages, queries = self._vectors(batch)
             for sample in batch:
                 declined = self._refusal(sample, passages, queries)
-                seen = Examination(sample, self.coefficients, passages, queries, declined.declines)
+                seen = Examination(sample, self.coefficients, passages, queries, declined.spans)
                 yield self._evidence(seen, declined)
 
     def _vectors(self, batch: Sequence[Sample]) -> tuple[dict[str, TextVectors], dict[str, TextVectors]]:
@@ -221,8 +221,8 @@ class OfflineJudge:
             return
         evidence.relevancy = self._relevancy(seen, seen.answer, seen.answer_cosine(0, len(seen.answer.text)))
         evidence.answer_similarity = self._answer_similarity(seen)
-        evidence.declines = declined.declining
-        evidence.residual = declined.left if declined.declines else 0.0
+        evidence.declines = declined.refusing
+        evidence.residual = declined.left if declined.spans else 0.0
 
     def _refusal(
         self, sample: Sample, passages: dict[str, TextVectors], queries: dict[str, TextVectors]

@@ -25,9 +25,9 @@ from workbench.data.text.refusals import (
     clause,
     cut_clauses,
     folded,
-    language_of,
+    model_language,
     refusal_of,
-    tilted,
+    with_log_odds,
 )
 from workbench.errors import WorkbenchError
 from workbench.evidence.offline.vectors import TextVectors
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 # and the answer as a whole are judged by models of the same form as the lexical ones, fitted on these clauses. Where the
 # question is known, so is a direct reading of the two vectors, answer and question, and of their product.
 #
-# ``coefficients/refusal_e5.json``, for each language: ``clause`` (``intercept``, and ``weights`` of declining and of
+# ``coefficients/refusal_e5.json``, for each language: ``clause`` (``intercept``, and ``weights`` of refusing and of
 # filling against stating, one for each dimension of the clause and then of the answer), ``rest``, ``whole``, ``asked`` and
 # ``pair`` (``intercept``, and ``weights`` for each dimension of the answer, the question and their product). Written by
 # ``python -m workbench.training.refusals_vectors``.
@@ -90,7 +90,7 @@ class RefusalModel:
         question: str = "",
         asked: TextVectors | None = None,
     ) -> Refusal:
-        """Whether ``text`` declines, and what it still states; see :func:`workbench.data.text.refusals.refusal`.
+        """Whether ``text`` refuses, and what it still states; see :func:`workbench.data.text.refusals.refusal`.
 
         ``asked``: the vectors of the question, without which it is left aside.
         """
@@ -98,7 +98,7 @@ class RefusalModel:
         judged = self.clauses(cut, clause_vectors(text, cut, vectors)) if cut else []
         if asked is None or not question.strip():
             return refusal_of(text, cut, judged, self.tables.__getitem__, extra_phrases)
-        more = [self.pair(language_of(text), vectors.text, asked.text)]
+        more = [self.pair(model_language(text), vectors.text, asked.text)]
         return refusal_of(text, cut, judged, self.tables.__getitem__, extra_phrases, question, more)
 
     def pair(self, language: str, answer: Floats, question: Floats) -> float:
@@ -114,9 +114,9 @@ class RefusalModel:
         """What each clause does, by its words and its row of :func:`clause_vectors`."""
         judged = []
         for (span, _), row in zip(cut, rows, strict=True):
-            level, weights = self._heads[language_of(folded(span.text))]
-            declining, filling = level + weights @ row
-            judged.append(tilted(clause(span.text), float(declining), float(filling)))
+            level, weights = self._heads[model_language(folded(span.text))]
+            refusing, filling = level + weights @ row
+            judged.append(with_log_odds(clause(span.text), float(refusing), float(filling)))
         return judged
 
 

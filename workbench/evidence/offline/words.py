@@ -10,7 +10,7 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib import resources
 from typing import Any, TypeVar
@@ -19,7 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.text import markers
-from workbench.data.text.quantities import Entity, Quantity, entities, quantities, same_quantity, traits
+from workbench.data.text.quantities import (
+    Entity,
+    Quantity,
+    date_parts,
+    entities,
+    neighbourhood,
+    quantities,
+    relation,
+    traits,
+)
 from workbench.data.text.sentences import sentences
 from workbench.data.text.words import normalise_with_map, stem, stop_words, tokens
 
@@ -50,20 +59,38 @@ class Numbers:
         for quantity, place in found:
             self.places.setdefault(said(quantity), []).append(place)
         self._near: dict[Any, list[Quantity]] = {}
+        self._coarse: dict[tuple[bool, int], list[Quantity]] = {}
+        self._bounds: list[Quantity] = []
         for quantity in self.places:
             for trait in traits(quantity):
                 self._near.setdefault(trait, []).append(quantity)
+            reach, places = neighbourhood(quantity)
+            if reach == "any":
+                self._bounds.append(quantity)
+            for place in places:
+                self._coarse.setdefault((reach == "exact", place), []).append(quantity)
 
     def near(self, quantity: Quantity) -> list[Quantity]:
-        """The distinct numbers that could hold ``quantity`` or be held by it."""
-        return list(dict.fromkeys(other for trait in traits(quantity) for other in self._near.get(trait, ())))
+        """The distinct numbers that could hold ``quantity`` or be held by it.
+
+        Two exact ones by what they say; where one of them is rounded or a bound, more come into question.
+        """
+        reach, places = neighbourhood(quantity)
+        if reach == "any":
+            return list(self.places)
+        rounded = (False,) if reach == "exact" else (False, True)
+        found = [self._near.get(trait, ()) for trait in traits(quantity)]
+        found += [self._coarse.get((exact, place), ()) for exact in rounded for place in places]
+        return list(dict.fromkeys(other for group in (*found, self._bounds) for other in group))
 
     def holding(self, claimed: Quantity) -> list[Quantity]:
         """The distinct numbers that hold ``claimed``, see :func:`holds_quantity`."""
+        claimed = said(claimed)
         return [other for other in self.near(claimed) if holds_quantity(other, claimed)]
 
     def held_by(self, evidence: Quantity) -> list[Quantity]:
         """The distinct numbers that ``evidence`` holds."""
+        evidence = said(evidence)
         return [claimed for claimed in self.near(evidence) if holds_quantity(evidence, claimed)]
 
     @cached_property
@@ -85,42 +112,30 @@ class Numbers:
 def said(quantity: Quantity) -> Quantity:
     """A number apart from where it stands and, unless a version could be written so, how it is written."""
     text = quantity.text.strip() if quantity.kind == "number" and quantity.unit is None else ""
-    return replace(quantity, start=0, end=0, text=text)
+    q = quantity
+    return Quantity(0, 0, text, q.value, q.low, q.high, q.unit, q.kind, q.cue, q.step, q.per, q.also)
 
 
+@lru_cache(maxsize=65536)
 def holds_quantity(evidence: Quantity, claimed: Quantity) -> bool:
     """Whether a number of the evidence says at least what the claimed one says.
 
-    The same number; a fuller date (2014-05-01 holds 2014); a range holds its two ends; a unit that only one of them has
-    does not part them (it may stand in the head of a table).
+    The same number, or one that bears it out (:func:`workbench.data.quantities.relation`); a range holds its two ends; a
+    unit that only one of them has does not part them (it may stand in the head of a table).
     """
-    if same_quantity(evidence, claimed):
+    found = relation(claimed, evidence)
+    if found in ("same", "compatible"):
         return True
-    if evidence.kind == "date" and claimed.kind in ("date", "number"):
-        return _fuller_date(evidence, claimed)
-    if {claimed.kind, evidence.kind} & {"ordinal", "version", "date", "time"}:
+    if {claimed.kind, evidence.kind} & {"ordinal", "version", "phone", "date", "time"}:
         return False
-    if claimed.unit != evidence.unit and claimed.unit is not None and evidence.unit is not None:
+    told_apart = claimed.unit == evidence.unit or None not in (claimed.unit, evidence.unit)
+    if claimed.cue in ("<", ">") or (found == "different" and told_apart):
+        return False
+    if claimed.unit != evidence.unit and told_apart:
         return False
     if claimed.value is None:
         return (claimed.low, claimed.high) == (evidence.low, evidence.high)
     return claimed.value in (evidence.value, evidence.low, evidence.high)
-
-
-def _fuller_date(evidence: Quantity, claimed: Quantity) -> bool:
-    mine, theirs = date_parts(claimed), date_parts(evidence)
-    return bool(mine) and all(theirs.get(part) == value for part, value in mine.items())
-
-
-def date_parts(date: Quantity) -> dict[str, int]:
-    """``{"y": 2014, "m": 5, "d": 1}`` of a date; a bare number that looks like a year is one, others have no parts."""
-    rest = int(date.value or 0)
-    if date.kind != "date":
-        return {"y": rest} if date.unit is None and 1000 <= rest <= 2999 else {}
-    parts: dict[str, int] = {}
-    for part in reversed(date.unit or ""):
-        rest, parts[part] = (rest, rest) if part == "y" else divmod(rest, 100)
-    return parts
 
 
 def sentences_with(quantity: Quantity, theirs: Numbers, n: int) -> NDArray[np.bool_]:
@@ -243,7 +258,7 @@ def analyse(text: str) -> Analysis:
     _mark(kind, weight, starts, ends, names, NAME)
     _mark(kind, weight, starts, ends, numbers, NUMBER)
     grams, at = _grams(folded)
-    negated = _negations(text, folded, bounds)
+    negated = _outside(_negations(text, folded, bounds), numbers)
     return Analysis(
         text=text,
         folded=folded,
@@ -301,6 +316,13 @@ def _names(text: str, numbers: tuple[Quantity, ...]) -> tuple[Entity, ...]:
     spans = [(e.start, e.end) for e in found] + list(taken)
     more = [e for e in _chinese_names(text) if not any(s < e.end and e.start < t for s, t in spans)]
     return tuple(sorted([*found, *more], key=lambda entity: entity.start))
+
+
+def _outside(negated: Ints, numbers: tuple[Quantity, ...]) -> Ints:
+    """Negations but those of a bound: "no more than 5" and 不超过 5 deny nothing."""
+    bounds = [quantity.wide for quantity in numbers if quantity.cue]
+    kept = [not any(low <= start < high for low, high in bounds) for start in negated[:, 0].tolist()]
+    return negated[np.array(kept, dtype=bool)] if bounds else negated
 
 
 _HAN = re.compile("[\u3400-\u9fff]")
@@ -653,7 +675,7 @@ class Grid:
                 alike = said(quantity)
                 if alike not in known:
                     known[alike] = sentences_with(alike, theirs, self.n_sentences)
-                where = word_rows(claim, rows, quantity.start, quantity.end)
+                where = word_rows(claim, rows, max(quantity.wide[0], claim.start), min(quantity.wide[1], claim.end))
                 result.append(Stated(where, known[alike], quantity))
         return result
 

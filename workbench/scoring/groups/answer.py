@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from workbench.scoring.groups.refusal import outcome, refused
@@ -16,55 +18,57 @@ from workbench.scoring.scored import (
     Scored,
     count,
     ratio,
-    settle,
+    with_states,
 )
 from workbench.scoring.view import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE, Metric, View
 
 _GROUNDED = ("answer", "contexts")
 _COMPARED = ("answer", "reference")
 
+_metric = partial(Metric, group="answer", layer="generation")
+
 METRICS = (
-    Metric("faithfulness", "answer", "supported / D", _GROUNDED, "no answer, no claims, or all unsure",
-           source="RAGAS (Es et al. 2024); FActScore (Min et al. 2023)"),
-    Metric("sentence_faithfulness", "answer", "sentences whose claims are all supported / sentences with claims",
-           _GROUNDED, "no answer or no claims"),
-    Metric("hallucination_rate", "answer", "(contradicted + not mentioned) / D", _GROUNDED,
-           "no answer, no claims, or all unsure", higher_is_better=False),
-    Metric("contradiction_rate", "answer", "contradicted / D", _GROUNDED, "no answer, no claims, or all unsure",
-           higher_is_better=False),
-    Metric("not_mentioned_rate", "answer", "not mentioned / D", _GROUNDED, "no answer, no claims, or all unsure",
-           higher_is_better=False, default=False),
-    Metric("unsure_share", "answer", "unsure / n", _GROUNDED, "no answer or no claims", higher_is_better=None,
-           default=False),
-    Metric("self_knowledge", "answer", "#(R and not S) / n", ("answer", "reference", "contexts"),
-           "no answer or no claims", higher_is_better=None, source="RAGChecker (Ru et al. 2024)", default=False),
-    Metric("answer_relevancy", "answer", "mean similarity of questions made from the answer alone to the question",
-           ("answer",), "no answer, or a refusal", source="RAGAS (Es et al. 2024)"),
-    Metric("answer_correctness", "answer", "F1 of P = Σ R / n and Q = Σ A / m", _COMPARED, "no answer or no claims",
-           source="RAGAS; RAGChecker overall F1"),
-    Metric("answer_correctness_precision", "answer", "Σ R / n", _COMPARED, "no answer or no claims", default=False),
-    Metric("answer_correctness_recall", "answer", "Σ A / m", _COMPARED, "no answer or no claims", default=False),
-    Metric("answer_similarity", "answer", "similarity of answer and reference, percentile of random pairs", _COMPARED,
-           "no answer"),
-    Metric("completeness", "answer", "key_point_coverage where there are key points, else Σ A / m", ("answer",),
-           "no answer or no claims"),
-    Metric("key_point_coverage", "answer", "points made in the answer / points", ("answer", "must_include"), "no answer"),
-    Metric("key_point_grounding", "answer", "points in answer and contexts / points in the answer",
-           ("answer", "must_include", "contexts"), "no answer, or no point made"),
-    Metric("forbidden_hits", "answer", "forbidden contents in the answer", ("answer", "must_not_include"), "no answer",
-           high=float("inf"), higher_is_better=False),
-    Metric("number_accuracy", "answer", "numbers of the answer (not in the question) found in the contexts / such numbers",
-           _GROUNDED, "no answer, or no numbers"),
-    Metric("entity_precision", "answer", "entities of the answer found in the contexts / of the answer", _GROUNDED,
-           "no answer, or no entities", default=False),
-    Metric("citation_validity", "answer", "citations that resolve to a context / citations", _GROUNDED,
-           "no answer, or no citations"),
-    Metric("citation_precision", "answer", "(sentence, cited document) pairs supported / pairs", _GROUNDED,
-           "no answer, or no citations", source="ALCE (Gao et al. 2023)"),
-    Metric("citation_recall", "answer", "claims with a supporting citation / claims", _GROUNDED,
-           "no answer, no citations or no claims", source="ALCE (Gao et al. 2023)"),
-    Metric("answer_perplexity", "answer", "exp(−mean log-probability)", ("logprobs",), "no tokens", low=1.0,
-           high=float("inf"), higher_is_better=None, default=False),
+    _metric("faithfulness", "supported / D", _GROUNDED, "no answer, no claims, or all unsure",
+            source="RAGAS (Es et al. 2024); FActScore (Min et al. 2023)", target=0.9, low_score=0.7, low_fails=True,
+            in_report=7, in_overview=True, begin_with=1),
+    _metric("sentence_faithfulness", "sentences whose claims are all supported / sentences with claims", _GROUNDED,
+            "no answer or no claims"),
+    _metric("hallucination_rate", "(contradicted + not mentioned) / D", _GROUNDED, "no answer, no claims, or all unsure",
+            higher_is_better=False, in_report=8),
+    _metric("contradiction_rate", "contradicted / D", _GROUNDED, "no answer, no claims, or all unsure",
+            higher_is_better=False, in_report=9),
+    _metric("not_mentioned_rate", "not mentioned / D", _GROUNDED, "no answer, no claims, or all unsure",
+            higher_is_better=False, default=False),
+    _metric("unsure_share", "unsure / n", _GROUNDED, "no answer or no claims", higher_is_better=None, default=False),
+    _metric("self_knowledge", "#(R and not S) / n", ("answer", "reference", "contexts"), "no answer or no claims",
+            higher_is_better=None, source="RAGChecker (Ru et al. 2024)", default=False),
+    _metric("answer_relevancy", "mean similarity of questions made from the answer alone to the question", ("answer",),
+            "no answer, or a refusal", source="RAGAS (Es et al. 2024)", target=0.8, low_fails=True, in_report=10),
+    _metric("answer_correctness", "F1 of P = Σ R / n and Q = Σ A / m", _COMPARED, "no answer or no claims",
+            source="RAGAS; RAGChecker overall F1", in_overview=True, begin_with=2),
+    _metric("answer_correctness_precision", "Σ R / n", _COMPARED, "no answer or no claims", default=False),
+    _metric("answer_correctness_recall", "Σ A / m", _COMPARED, "no answer or no claims", default=False),
+    _metric("answer_similarity", "similarity of answer and reference, percentile of random pairs", _COMPARED, "no answer"),
+    _metric("completeness", "key_point_coverage where there are key points, else Σ A / m", ("answer",),
+            "no answer or no claims", in_report=11),
+    _metric("key_point_coverage", "points made in the answer / points", ("answer", "must_include"), "no answer",
+            read_from="texts", begin_with=5),
+    _metric("key_point_grounding", "points in answer and contexts / points in the answer",
+            ("answer", "must_include", "contexts"), "no answer, or no point made", read_from="texts"),
+    _metric("forbidden_hits", "forbidden contents in the answer", ("answer", "must_not_include"), "no answer",
+            high=float("inf"), higher_is_better=False, read_from="texts"),
+    _metric("number_accuracy", "numbers of the answer (not in the question) found in the contexts / such numbers",
+            _GROUNDED, "no answer, or no numbers", read_from="texts"),
+    _metric("entity_precision", "entities of the answer found in the contexts / of the answer", _GROUNDED,
+            "no answer, or no entities", default=False, read_from="texts"),
+    _metric("citation_validity", "citations that resolve to a context / citations", _GROUNDED, "no answer, or no citations",
+            read_from="texts", low_fails=True),
+    _metric("citation_precision", "(sentence, cited document) pairs supported / pairs", _GROUNDED,
+            "no answer, or no citations", source="ALCE (Gao et al. 2023)", low_fails=True, in_report=12),
+    _metric("citation_recall", "claims with a supporting citation / claims", _GROUNDED,
+            "no answer, no citations or no claims", source="ALCE (Gao et al. 2023)"),
+    _metric("answer_perplexity", "exp(−mean log-probability)", ("logprobs",), "no tokens", low=1.0, high=float("inf"),
+            higher_is_better=None, default=False, read_from="texts"),
 )  # fmt: skip
 
 
@@ -103,12 +107,12 @@ def _grounding(view: View) -> dict[str, Scored]:
     of = {code: count(claims.code, found == code, n) for code in (SUPPORTED, CONTRADICTED, UNSURE, NOT_MENTIONED)}
     decided = total - of[UNSURE]
     return {
-        "faithfulness": settle(ratio(of[SUPPORTED], decided), *conditions),
-        "sentence_faithfulness": settle(_by_sentence(view), *conditions),
-        "hallucination_rate": settle(ratio(of[CONTRADICTED] + of[NOT_MENTIONED], decided), *conditions),
-        "contradiction_rate": settle(ratio(of[CONTRADICTED], decided), *conditions),
-        "not_mentioned_rate": settle(ratio(of[NOT_MENTIONED], decided), *conditions),
-        "unsure_share": settle(ratio(of[UNSURE], total), *conditions),
+        "faithfulness": with_states(ratio(of[SUPPORTED], decided), *conditions),
+        "sentence_faithfulness": with_states(_by_sentence(view), *conditions),
+        "hallucination_rate": with_states(ratio(of[CONTRADICTED] + of[NOT_MENTIONED], decided), *conditions),
+        "contradiction_rate": with_states(ratio(of[CONTRADICTED], decided), *conditions),
+        "not_mentioned_rate": with_states(ratio(of[NOT_MENTIONED], decided), *conditions),
+        "unsure_share": with_states(ratio(of[UNSURE], total), *conditions),
         "self_knowledge": _self_knowledge(view, total),
     }
 
@@ -117,7 +121,7 @@ def _self_knowledge(view: View, total: Floats) -> Scored:
     claims = view.answer
     broken = count(claims.code, claims.incomplete | np.isnan(claims.other_entail), view.n)
     known = (view.answer_other == SUPPORTED) & (view.answer_verdicts != SUPPORTED)
-    return settle(
+    return with_states(
         ratio(count(claims.code, known, view.n), total),
         *_fields(view, reference=True, contexts=True),
         *_judged(view, broken, "claims", "support", "reference"),
@@ -145,16 +149,16 @@ def correctness(view: View) -> dict[str, Scored]:
         reference.code, np.isnan(reference.other_entail), n
     )
     fields = _fields(view, reference=True)
-    conditions = (*fields[:2], (outcome(view) == "right_refusal", NOT_APPLICABLE), fields[2])
+    conditions = (*fields[:2], (view.once(outcome) == "right_refusal", NOT_APPLICABLE), fields[2])
     judged = _judged(view, broken, "claims", "reference")
     total = precision + recall
     f1 = np.where(total > 0, ratio(2 * precision * recall, total), np.where(total == 0, 0.0, np.nan))
     similarity = facts.evidence.number("judge_answer_similarity")
     return {
-        "answer_correctness": settle(f1, *conditions, *judged),
-        "answer_correctness_precision": settle(precision, *conditions, *judged),
-        "answer_correctness_recall": settle(recall, *conditions, *judged),
-        "answer_similarity": settle(similarity, *fields, *_judged(view, np.isnan(similarity), "similarity")),
+        "answer_correctness": with_states(f1, *conditions, *judged),
+        "answer_correctness_precision": with_states(precision, *conditions, *judged),
+        "answer_correctness_recall": with_states(recall, *conditions, *judged),
+        "answer_similarity": with_states(similarity, *fields, *_judged(view, np.isnan(similarity), "similarity")),
     }
 
 
@@ -166,8 +170,8 @@ def _relevancy(view: View) -> dict[str, Scored]:
     from_questions = ratio(np.bincount(code, weights=similarity, minlength=view.n), np.bincount(code, minlength=view.n))
     direct = facts.evidence.number("judge_relevancy")
     values = np.where(np.isnan(direct), from_questions, direct)
-    declined = refused(view).values == 1
-    score = settle(values, *_fields(view), (declined, UNDEFINED), *_judged(view, np.isnan(values), "relevancy"))
+    declined = view.once(refused).values == 1
+    score = with_states(values, *_fields(view), (declined, UNDEFINED), *_judged(view, np.isnan(values), "relevancy"))
     return {"answer_relevancy": score}
 
 
@@ -184,16 +188,16 @@ def key_points(view: View) -> dict[str, Scored]:
     coverage = ratio(count(points.code, made, n), total)
     recall = view.once(correctness)["answer_correctness_recall"]
     return {
-        "key_point_coverage": settle(coverage, unreadable, (~asked, NOT_APPLICABLE), silent),
-        "key_point_grounding": settle(
+        "key_point_coverage": with_states(coverage, unreadable, (~asked, NOT_APPLICABLE), silent),
+        "key_point_grounding": with_states(
             ratio(count(points.code, both, n), count(points.code, made, n)),
             unreadable, (facts.unreadable("contexts"), INPUT_ERROR), (~asked | ~facts.recorded, NOT_APPLICABLE), silent,
         ),
         "completeness": Scored(
             np.where(asked, np.where(facts.answered, coverage, np.nan), recall.values),
-            np.where(asked, settle(coverage, unreadable, silent).states, recall.states).astype(np.int8),
+            np.where(asked, with_states(coverage, unreadable, silent).states, recall.states).astype(np.int8),
         ),
-        "forbidden_hits": settle(
+        "forbidden_hits": with_states(
             count(forbidden.code, forbidden.other_entail >= 0.5, n),
             (facts.unreadable("answer", "must_not_include"), INPUT_ERROR), (~banned, NOT_APPLICABLE), silent,
         ),
@@ -204,8 +208,8 @@ def _numbers(view: View) -> dict[str, Scored]:
     number = view.facts.evidence.number
     fields = _fields(view, contexts=True)
     return {
-        "number_accuracy": settle(ratio(number("text_numbers_found"), number("text_numbers")), *fields),
-        "entity_precision": settle(
+        "number_accuracy": with_states(ratio(number("text_numbers_found"), number("text_numbers")), *fields),
+        "entity_precision": with_states(
             ratio(number("text_answer_entities_found"), number("text_answer_entities")), *fields
         ),
     }
@@ -217,40 +221,19 @@ def _citations(view: View) -> dict[str, Scored]:
     code = cited["code"].to_numpy(dtype=np.int64)
     total = np.bincount(code, minlength=n).astype(float)
     resolved = cited["cited"].to_numpy(dtype=np.int64) >= 0
-    pair, claim_cited = cited_support(view)
+    pair, claim_cited = view.cited
     fields = _fields(view, contexts=True)
     claims = view.answer
     judged = _judged(view, count(claims.code, claims.incomplete, n) + unread_citations(view), "claims", "support")
     usable = ~np.isnan(pair)
     claimed = np.where(total > 0, np.bincount(claims.code, minlength=n), 0)
     return {
-        "citation_validity": settle(ratio(count(code, resolved, n), total), *fields),
-        "citation_precision": settle(ratio(count(code, pair == 1, n), count(code, usable, n)), *fields,
+        "citation_validity": with_states(ratio(count(code, resolved, n), total), *fields),
+        "citation_precision": with_states(ratio(count(code, pair == 1, n), count(code, usable, n)), *fields,
                                      (total == 0, UNDEFINED), *judged),
-        "citation_recall": settle(ratio(count(claims.code, claim_cited, n), claimed), *fields,
+        "citation_recall": with_states(ratio(count(claims.code, claim_cited, n), claimed), *fields,
                                   (total == 0, UNDEFINED), *judged),
     }  # fmt: skip
-
-
-def cited_support(view: View) -> tuple[Floats, Mask]:
-    """Whether each citation supports its sentence, and whether each answer claim has a supporting citation.
-
-    A citation that resolves to nothing supports nothing; one whose sentence makes no claim, or that a missing verdict
-    leaves open, is left out (NaN). A mark
-    supports its sentence when it supports one of its claims; an entry of the service's own list, which has no
-    sentence, when it supports any claim.
-    """
-    cited, pairs = view.facts.citations, view.facts.cited_claims
-    citation, claim = pairs["citation"].to_numpy(dtype=np.int64), pairs["claim"].to_numpy(dtype=np.int64)
-    hit = pairs["entail"].to_numpy(dtype=float) >= view.t.support
-    result = np.full(len(cited), np.nan)
-    result[citation] = 0
-    result[citation[np.isnan(pairs["entail"])]] = np.nan
-    result[citation[hit]] = 1
-    result[cited["cited"].to_numpy(dtype=np.int64) < 0] = 0
-    backed = np.zeros(len(view.answer), dtype=bool)
-    backed[claim[hit]] = True
-    return result, backed
 
 
 def unread_citations(view: View) -> Floats:
@@ -267,4 +250,4 @@ def _perplexity(view: View) -> Scored:
         if logprobs:
             values[code] = np.exp(-np.mean(np.asarray(logprobs, dtype=float)))
     missing = np.array([value is None for value in recorded], dtype=bool)
-    return settle(values, (view.facts.unreadable("logprobs"), INPUT_ERROR), (missing, NOT_APPLICABLE))
+    return with_states(values, (view.facts.unreadable("logprobs"), INPUT_ERROR), (missing, NOT_APPLICABLE))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from workbench.scoring.scored import (
@@ -17,36 +19,38 @@ from workbench.scoring.scored import (
     count,
     mean_of,
     ratio,
-    settle,
+    with_states,
 )
 from workbench.scoring.view import SUPPORTED, Metric, View
 
 _RAGAS = "RAGAS (Es et al. 2024)"
 
+_metric = partial(Metric, group="contexts", layer="retrieval")
+
 METRICS = (
-    Metric("context_precision", "contexts", "Σ precision@t · v_t / Σ v_t; 0 if no context is relevant", ("contexts",),
-           "no contexts", source=_RAGAS),
-    Metric("context_relevant_share", "contexts", "Σ v_t / T", ("contexts",), "no contexts", default=False),
-    Metric("context_relevance", "contexts", "mean relevance of the contexts", ("contexts",), "no contexts",
-           source="TruLens RAG triad"),
-    Metric("context_sentence_relevance", "contexts", "relevant sentences / sentences", ("contexts",),
-           "no sentences", source="RAGAS context relevancy (Es et al. 2024)", default=False),
-    Metric("context_recall", "contexts", "Σ X / m; 0 with a reference and no contexts", ("reference", "contexts"),
-           "no reference claims", source=_RAGAS),
-    Metric("context_entity_recall", "contexts", "entities of the reference found in the contexts / of the reference",
-           ("reference", "contexts"), "no entities in the reference", source=_RAGAS),
-    Metric("context_utilization", "contexts", "Σ X·A / Σ X", ("answer", "reference", "contexts"),
-           "no reference claim was retrieved", source="RAGChecker (Ru et al. 2024)"),
-    Metric("contexts_used_share", "contexts", "contexts with entail ≥ support for an answer claim / T",
-           ("answer", "contexts"), "no contexts", higher_is_better=None, default=False),
-    Metric("tokens_unused", "contexts", "tokens of contexts that support no answer claim", ("answer", "contexts"),
-           "no contexts", high=float("inf"), higher_is_better=False, default=False),
-    Metric("noise_sensitivity", "contexts", "#(S and not R) / n", ("answer", "reference", "contexts"), "no claims",
-           higher_is_better=False, source="RAGChecker (Ru et al. 2024)"),
-    Metric("noise_sensitivity_relevant", "contexts", "#(S and not R, by a relevant context) / n",
-           ("answer", "reference", "contexts"), "no claims", higher_is_better=False, default=False),
-    Metric("noise_sensitivity_irrelevant", "contexts", "#(S and not R, by an irrelevant context) / n",
-           ("answer", "reference", "contexts"), "no claims", higher_is_better=False, default=False),
+    _metric("context_precision", "Σ precision@t · v_t / Σ v_t; 0 if no context is relevant", ("contexts",), "no contexts",
+            source=_RAGAS, on_relevance=True),
+    _metric("context_relevant_share", "Σ v_t / T", ("contexts",), "no contexts", default=False, on_relevance=True),
+    _metric("context_relevance", "mean relevance of the contexts", ("contexts",), "no contexts", source="TruLens RAG triad",
+            on_relevance=True, target=0.7, in_report=6, in_overview=True),
+    _metric("context_sentence_relevance", "relevant sentences / sentences", ("contexts",), "no sentences",
+            source="RAGAS context relevancy (Es et al. 2024)", default=False, on_relevance=True),
+    _metric("context_recall", "Σ X / m; 0 with a reference and no contexts", ("reference", "contexts"),
+            "no reference claims", source=_RAGAS, in_report=5),
+    _metric("context_entity_recall", "entities of the reference found in the contexts / of the reference",
+            ("reference", "contexts"), "no entities in the reference", source=_RAGAS, read_from="texts"),
+    _metric("context_utilization", "Σ X·A / Σ X", ("answer", "reference", "contexts"), "no reference claim was retrieved",
+            source="RAGChecker (Ru et al. 2024)", layer="generation"),
+    _metric("contexts_used_share", "contexts with entail ≥ support for an answer claim / T", ("answer", "contexts"),
+            "no contexts", higher_is_better=None, default=False, layer="generation"),
+    _metric("tokens_unused", "tokens of contexts that support no answer claim", ("answer", "contexts"), "no contexts",
+            high=float("inf"), higher_is_better=False, default=False, layer="generation"),
+    _metric("noise_sensitivity", "#(S and not R) / n", ("answer", "reference", "contexts"), "no claims",
+            higher_is_better=False, source="RAGChecker (Ru et al. 2024)", layer="generation"),
+    _metric("noise_sensitivity_relevant", "#(S and not R, by a relevant context) / n", ("answer", "reference", "contexts"),
+            "no claims", higher_is_better=False, default=False, layer="generation"),
+    _metric("noise_sensitivity_irrelevant", "#(S and not R, by an irrelevant context) / n",
+            ("answer", "reference", "contexts"), "no claims", higher_is_better=False, default=False, layer="generation"),
 )  # fmt: skip
 
 
@@ -70,9 +74,9 @@ def _relevance(view: View) -> dict[str, Scored]:
     v = view.relevant[shown].astype(float)
     relevant = np.bincount(code, weights=v, minlength=view.n)
     return {
-        "context_precision": settle(_rank_weighted(code, v, view.n), *conditions),
-        "context_relevant_share": settle(ratio(relevant, facts.n_contexts), *conditions),
-        "context_relevance": settle(mean_of(code, relevance, view.n), *conditions),
+        "context_precision": with_states(_rank_weighted(code, v, view.n), *conditions),
+        "context_relevant_share": with_states(ratio(relevant, facts.n_contexts), *conditions),
+        "context_relevance": with_states(mean_of(code, relevance, view.n), *conditions),
         "context_sentence_relevance": _sentences(view, code, shown),
     }
 
@@ -98,7 +102,7 @@ def _sentences(view: View, code: np.ndarray, shown: Mask) -> Scored:
     values = ratio(
         np.bincount(code, weights=relevant, minlength=view.n), np.bincount(code, weights=total, minlength=view.n)
     )
-    return settle(
+    return with_states(
         values,
         (facts.unreadable("contexts"), INPUT_ERROR),
         (~facts.recorded, NOT_APPLICABLE),
@@ -121,9 +125,9 @@ def _recall(view: View) -> dict[str, Scored]:
         (facts.skipped("claims", "support"), SKIPPED),
         (facts.failed("claims", "support") | (count(claims.code, claims.incomplete, view.n) > 0), JUDGE_ERROR),
     )
-    recall = settle(np.where(nothing, 0.0, ratio(supported, total)), *fields, (nothing, OK), *judged)
+    recall = with_states(np.where(nothing, 0.0, ratio(supported, total)), *fields, (nothing, OK), *judged)
     found, entities = facts.evidence.number("text_entities_found"), facts.evidence.number("text_entities")
-    return {"context_recall": recall, "context_entity_recall": settle(ratio(found, entities), *fields)}
+    return {"context_recall": recall, "context_entity_recall": with_states(ratio(found, entities), *fields)}
 
 
 def _answered(view: View, *fields: str) -> tuple[tuple[Mask, str], ...]:
@@ -142,7 +146,7 @@ def _use(view: View) -> dict[str, Scored]:
     retrieved = view.reference_verdicts == SUPPORTED
     used = retrieved & (view.reference_other == SUPPORTED)
     broken = claims.incomplete | (retrieved & np.isnan(claims.other_entail))
-    utilization = settle(
+    utilization = with_states(
         ratio(count(claims.code, used, view.n), count(claims.code, retrieved, view.n)),
         *_answered(view, "reference"),
         (facts.skipped("claims", "support", "reference"), SKIPPED),
@@ -166,8 +170,8 @@ def _shares(view: View) -> dict[str, Scored]:
         (facts.failed("claims", "support") | (count(contexts.code, unread & ~used, view.n) > 0), JUDGE_ERROR),
     )
     return {
-        "contexts_used_share": settle(ratio(count(contexts.code, used, view.n), facts.n_contexts), *conditions),
-        "tokens_unused": settle(np.bincount(contexts.code, weights=tokens, minlength=view.n), *conditions),
+        "contexts_used_share": with_states(ratio(count(contexts.code, used, view.n), facts.n_contexts), *conditions),
+        "tokens_unused": with_states(np.bincount(contexts.code, weights=tokens, minlength=view.n), *conditions),
     }
 
 
@@ -184,7 +188,7 @@ def _noise(view: View) -> dict[str, Scored]:
     by_relevant = noise & _supported_by_relevant(view)
     parts = {"": noise, "_relevant": by_relevant, "_irrelevant": noise & ~by_relevant}
     return {
-        f"noise_sensitivity{name}": settle(
+        f"noise_sensitivity{name}": with_states(
             ratio(count(claims.code, mask, view.n), total), *conditions, *(relevance_known(view) if name else ())
         )
         for name, mask in parts.items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,7 @@ from workbench.scoring.scored import (
     Scored,
     count,
     ratio,
-    settle,
+    with_states,
 )
 from workbench.scoring.view import CONTRADICTED, SUPPORTED, Metric, View
 
@@ -30,23 +32,26 @@ from workbench.scoring.view import CONTRADICTED, SUPPORTED, Metric, View
 
 #: Hedges or absolutes per 100 tokens that count as full risk.
 FULL_RATE = 10.0
+#: What ``reference_free_risk`` is made of.
+RISK_PARTS = ("self_consistency", "numeric_consistency", "hedging", "overconfidence")
+
+_sign = partial(Metric, group="signs", layer="generation")
 
 SIGN_METRICS = (
-    Metric("self_consistency", "signs", "1 − contradicting pairs of claims / pairs", ("answer",),
-           "no answer, or fewer than two claims"),
-    Metric("hedging", "signs", "hedges per 100 tokens", ("answer",), "no answer", high=100.0, higher_is_better=None,
-           default=False),
-    Metric("overconfidence", "signs", "absolutes per 100 tokens", ("answer",), "no answer", high=100.0,
-           higher_is_better=False, default=False),
-    Metric("numeric_consistency", "signs", "1 − quantities given two values / quantities", ("answer",),
-           "no answer, or no quantities", default=False),
-    Metric("reference_free_risk", "signs",
-           "mean of 1 − self_consistency, 1 − numeric_consistency, min(1, hedging / 10), min(1, overconfidence / 10) "
+    _sign("self_consistency", "1 − contradicting pairs of claims / pairs", ("answer",),
+          "no answer, or fewer than two claims"),
+    _sign("hedging", "hedges per 100 tokens", ("answer",), "no answer", high=100.0, higher_is_better=None, default=False,
+          read_from="texts"),
+    _sign("overconfidence", "absolutes per 100 tokens", ("answer",), "no answer", high=100.0, higher_is_better=False,
+          default=False, read_from="texts"),
+    _sign("numeric_consistency", "1 − quantities given two values / quantities", ("answer",), "no answer, or no quantities",
+          default=False, read_from="texts"),
+    _sign("reference_free_risk",
+          "mean of 1 − self_consistency, 1 − numeric_consistency, min(1, hedging / 10), min(1, overconfidence / 10) "
            "over those that have a value", ("answer",), "no answer", higher_is_better=False, default=False),
-    Metric("sampled_consistency", "signs",
-           "mean support of the answer's claims by its sampled_answers: judged, or shared word pairs",
-           ("answer", "sampled_answers"), "no answer or no sentences", source="SelfCheckGPT (Manakul et al. 2023)",
-           default=False),
+    _sign("sampled_consistency", "mean support of the answer's claims by its sampled_answers: judged, or shared word pairs",
+          ("answer", "sampled_answers"), "no answer or no sentences", source="SelfCheckGPT (Manakul et al. 2023)",
+          default=False, read_from="texts"),
 )  # fmt: skip
 
 
@@ -56,20 +61,22 @@ def compute_signs(view: View) -> dict[str, Scored]:
     fields = ((facts.unreadable("answer"), INPUT_ERROR), (~facts.answered, UNDEFINED))
     tokens = number("text_tokens")
     found = {
-        "self_consistency": settle(
+        "self_consistency": with_states(
             _pairs(view), *fields, (facts.skipped("claims", "conflicts"), SKIPPED),
             (facts.failed("claims", "conflicts"), JUDGE_ERROR),
         ),
-        "hedging": settle(100 * ratio(number("text_hedges"), tokens), *fields),
-        "overconfidence": settle(100 * ratio(number("text_absolutes"), tokens), *fields),
-        "numeric_consistency": settle(1 - ratio(number("text_quantities_disagreeing"), number("text_quantities")), *fields),
+        "hedging": with_states(100 * ratio(number("text_hedges"), tokens), *fields),
+        "overconfidence": with_states(100 * ratio(number("text_absolutes"), tokens), *fields),
+        "numeric_consistency": with_states(
+            1 - ratio(number("text_quantities_disagreeing"), number("text_quantities")), *fields
+        ),
     }  # fmt: skip
     sampled = number("text_sampled_consistency")
     absent = np.array([not value for value in facts.evidence.nested("sampled_answers")], dtype=bool)
     return {
         **found,
-        "reference_free_risk": settle(_risk(found), *fields),
-        "sampled_consistency": settle(
+        "reference_free_risk": with_states(_risk(found), *fields),
+        "sampled_consistency": with_states(
             sampled, fields[0], (absent, NOT_APPLICABLE), fields[1], *_no_sign_read(view, np.isnan(sampled)),
         ),
     }
@@ -105,16 +112,18 @@ def _risk(found: dict[str, Scored]) -> Floats:
 # ------------------------------------------------------------------------------
 
 
+_joint = partial(Metric, group="joint")
+
 METRICS = (
-    Metric("end_to_end_correct", "joint",
+    _joint("end_to_end_correct",
            "1 iff answered, no leak, and: refused where expected; else not refused, all key points made, nothing "
            "forbidden, and with a reference and no key points no claim contradicts it and Σ A / m > point_recall",
-           ("answer", "an expectation"), "no reference claims", binary=True),
-    Metric("retrieval_generation_consistency", "joint",
+           ("answer", "an expectation"), "no reference claims", binary=True, in_report=1, in_overview=True, begin_with=4),
+    _joint("retrieval_generation_consistency",
            "supported claims with a supporting context that is expected (else relevant) / supported claims",
            ("answer", "contexts"), "no answer, or no supported claim"),
-    Metric("evidence_retrieved", "joint", "1 iff all key points (else reference claims) stand in the contexts",
-           ("contexts", "key points or reference"), "no reference claims", binary=True, default=False),
+    _joint("evidence_retrieved", "1 iff all key points (else reference claims) stand in the contexts",
+           ("contexts", "key points or reference"), "no reference claims", binary=True, default=False, layer="retrieval"),
 )  # fmt: skip
 
 
@@ -130,20 +139,13 @@ def compute(view: View) -> dict[str, Scored]:
 def expectation(view: View) -> Mask:
     """There is a content expectation: key points, forbidden content, an expected refusal or a reference."""
     facts = view.facts
-    points = np.bincount(view.points.code, minlength=view.n) > 0
     forbidden = np.bincount(facts.claims("forbidden").code, minlength=view.n) > 0
-    return points | forbidden | (facts.expect_refusal == 1) | facts.referenced
+    return view.has_points | forbidden | (facts.expect_refusal == 1) | facts.referenced
 
 
 def by_reference(view: View) -> Mask:
     """The reference decides: there is one, no key points, and no refusal is expected."""
-    points = np.bincount(view.points.code, minlength=view.n) > 0
-    return view.facts.referenced & ~points & (view.facts.expect_refusal != 1)
-
-
-def any_answers(view: View) -> bool:
-    """The set holds answers (or errors instead of them), so that a missing one is a failure of its sample."""
-    return bool(view.facts.answered.any() or view.facts.errors.any())
+    return view.facts.referenced & ~view.has_points & (view.facts.expect_refusal != 1)
 
 
 def end_to_end(view: View) -> Scored:
@@ -151,7 +153,7 @@ def end_to_end(view: View) -> Scored:
     facts, n = view.facts, view.n
     scores = view.once(key_points)
     leaked = np.nan_to_num(leaks(view)["leaks"].values) > 0
-    declined = refused(view).values == 1
+    declined = view.once(refused).values == 1
     wants_refusal = facts.expect_refusal == 1
     dropped = np.nan_to_num(scores["key_point_coverage"].values, nan=1.0) < 1
     banned = np.nan_to_num(scores["forbidden_hits"].values) > 0
@@ -161,8 +163,8 @@ def end_to_end(view: View) -> Scored:
     recall = view.once(correctness)["answer_correctness_recall"]
     agrees = ~contradicts & (np.nan_to_num(recall.values) > view.t.point_recall)
     values = np.where(settled_wrong, 0.0, np.where(judged, agrees, 1.0))
-    absent = ~expectation(view) | (np.zeros(n, dtype=bool) if any_answers(view) else np.ones(n, dtype=bool))
-    return settle(
+    absent = ~expectation(view) | (not facts.set_has_outcomes)
+    return with_states(
         values,
         (facts.unreadable("answer", "reference", "must_include", "must_not_include", "expect_refusal"), INPUT_ERROR),
         (absent, NOT_APPLICABLE),
@@ -190,7 +192,7 @@ def _consistency(view: View) -> Scored:
     unread[support.claim[np.isnan(entail) & wanted[support.context]]] = True
     broken = claims.incomplete | (supported & ~right & unread)
     by_relevance = [(mask & ~facts.judged, state) for mask, state in relevance_known(view)]
-    return settle(
+    return with_states(
         ratio(count(claims.code, supported & right, view.n), count(claims.code, supported, view.n)),
         (facts.unreadable("answer", "contexts"), INPUT_ERROR),
         (~facts.recorded, NOT_APPLICABLE),
@@ -204,16 +206,15 @@ def _consistency(view: View) -> Scored:
 def evidence_retrieved(view: View) -> Scored:
     """1 where everything the answer needs stands in the contexts: key points, else reference claims."""
     facts, points, n = view.facts, view.points, view.n
-    has_points = np.bincount(points.code, minlength=n) > 0
     point_there = count(points.code, points.entail < 0.5, n) == 0
     claims = view.reference
     claim_there = count(claims.code, view.reference_verdicts != SUPPORTED, n) == 0
-    values: Floats = np.where(has_points, point_there, claim_there).astype(float)
-    by_claims = ~has_points
-    return settle(
+    values: Floats = np.where(view.has_points, point_there, claim_there).astype(float)
+    by_claims = ~view.has_points
+    return with_states(
         values,
         (facts.unreadable("contexts", "must_include", "reference"), INPUT_ERROR),
-        (~facts.recorded | ~(has_points | facts.referenced) | (facts.expect_refusal == 1), NOT_APPLICABLE),
+        (~facts.recorded | ~(view.has_points | facts.referenced) | (facts.expect_refusal == 1), NOT_APPLICABLE),
         (by_claims & facts.skipped("claims", "support"), SKIPPED),
         (by_claims & (facts.failed("claims", "support") | (count(claims.code, claims.incomplete, n) > 0)), JUDGE_ERROR),
         (by_claims & (np.bincount(claims.code, minlength=n) == 0), UNDEFINED),

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from workbench.scoring.ranking_kernels import list_metrics
-from workbench.scoring.scored import INPUT_ERROR, NOT_APPLICABLE, UNDEFINED, Mask, Scored, settle
+from workbench.scoring.scored import INPUT_ERROR, NOT_APPLICABLE, UNDEFINED, Mask, Scored, with_states
 from workbench.scoring.view import Metric, View
-
-#: Metrics that divide by all relevant documents, or by the ideal order of them.
-_BY_RELEVANT = ("recall@", "average_precision@", "ndcg@")
 
 _NEEDS = ("expected_docs", "contexts")
 _TREC = "trec_eval 10"
 
+_metric = partial(Metric, group="ranking", layer="retrieval", read_from="ids")
+
 METRICS = (
-    Metric("precision@{k}", "ranking", "relevant in the first k / k", _NEEDS, source=_TREC),
-    Metric("precision_returned@{k}", "ranking", "relevant in the first k / returned in the first k", _NEEDS,
-           "nothing returned", default=False),
-    Metric("recall@{k}", "ranking", "relevant in the first k / relevant", _NEEDS, source=_TREC),
-    Metric("hit@{k}", "ranking", "1 if a relevant document is in the first k", _NEEDS, binary=True, source=_TREC),
-    Metric("reciprocal_rank@{k}", "ranking", "1 / rank of the first relevant document in the first k, else 0", _NEEDS,
-           source=_TREC),
-    Metric("ndcg@{k}", "ranking", "Σ grade / log2(rank + 1) over the first k / the same of the ideal order", _NEEDS,
-           source="Järvelin & Kekäläinen 2002; " + _TREC),
-    Metric("average_precision@{k}", "ranking", "Σ precision at each relevant document in the first k / relevant", _NEEDS,
-           source=_TREC),
-    Metric("duplicate_rate", "ranking", "repeated documents / returned", ("contexts",), "nothing returned",
-           higher_is_better=False, default=False),
-    Metric("holes@{k}", "ranking", "documents in the first k without any judgement / k", _NEEDS,
-           higher_is_better=False, default=False),
+    _metric("precision@{k}", "relevant in the first k / k", _NEEDS, source=_TREC, bounded="depth", target=0.7, in_report=4),
+    _metric("precision_returned@{k}", "relevant in the first k / returned in the first k", _NEEDS, "nothing returned",
+            default=False),
+    _metric("recall@{k}", "relevant in the first k / relevant", _NEEDS, source=_TREC, bounded="relevant", target=0.8,
+            in_report=2, in_overview=True, begin_with=3),
+    _metric("hit@{k}", "1 if a relevant document is in the first k", _NEEDS, binary=True, source=_TREC),
+    _metric("reciprocal_rank@{k}", "1 / rank of the first relevant document in the first k, else 0", _NEEDS, source=_TREC),
+    _metric("ndcg@{k}", "Σ grade / log2(rank + 1) over the first k / the same of the ideal order", _NEEDS,
+            source="Järvelin & Kekäläinen 2002; " + _TREC, bounded="ideal", target=0.7, in_report=3),
+    _metric("average_precision@{k}", "Σ precision at each relevant document in the first k / relevant", _NEEDS,
+            source=_TREC, bounded="relevant"),
+    _metric("duplicate_rate", "repeated documents / returned", ("contexts",), "nothing returned", higher_is_better=False,
+            default=False),
+    _metric("holes@{k}", "documents in the first k without any judgement / k", _NEEDS, higher_is_better=False,
+            default=False),
 )  # fmt: skip
 
 
@@ -43,17 +43,18 @@ def compute(view: View) -> dict[str, Scored]:
 
 def _compute(view: View) -> dict[str, Scored]:
     facts, k = view.facts, view.t.k
-    names = [metric.name.format(k=k) for metric in METRICS]
-    values = list_metrics(names, n_samples=view.n, **_arrays(view))
+    known = {metric.name.format(k=k): metric for metric in METRICS}
+    values = list_metrics(list(known), n_samples=view.n, **_arrays(view))
     unreadable = (facts.unreadable("expected_docs", "contexts"), INPUT_ERROR)
     absent = (~facts.recorded | ~facts.judged | _without_ids(view), NOT_APPLICABLE)
     # Silver labels know only what was retrieved: nothing that divides by all relevant documents has a meaning.
     silver = view.facts.evidence.plain("silver") == True  # noqa: E712 - elementwise
+    without = {"relevant": absent[0] | silver, "ideal": absent[0] | silver}
     scores = {
-        name: settle(values[name], unreadable, (absent[0] | (silver & name.startswith(_BY_RELEVANT)), absent[1]))
-        for name in names
+        name: with_states(values[name], unreadable, (without.get(metric.bounded, absent[0]), NOT_APPLICABLE))
+        for name, metric in known.items()
     }
-    scores["duplicate_rate"] = settle(
+    scores["duplicate_rate"] = with_states(
         values["duplicate_rate"],
         (facts.unreadable("contexts"), INPUT_ERROR),
         (~facts.recorded | _without_ids(view), NOT_APPLICABLE),

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.scoring.scored import INPUT_ERROR, NOT_APPLICABLE, UNDEFINED, Mask, Scored, settle
+from workbench.scoring.scored import INPUT_ERROR, NOT_APPLICABLE, UNDEFINED, Mask, Scored, with_states
 from workbench.scoring.view import Metric, View
 
 PLACES = ("retrieved", "prompted", "cited", "answered")
 
+_refusal = partial(Metric, group="refusal", layer="generation", read_from="texts", binary=True)
+_leak = partial(Metric, group="permission", layer="access", read_from="ids and texts", high=float("inf"),
+                higher_is_better=False)  # fmt: skip
+
 METRICS = (
-    Metric("refused", "refusal", "1 if the answer declines and makes no remaining claim that answers the question",
-           ("answer",), "no answer", higher_is_better=None, binary=True),
-    Metric("refusal_correct", "refusal", "refused, where a refusal is expected", ("answer", "expect_refusal"), "no answer",
-           binary=True),
-    Metric("over_refusal", "refusal", "1 if an answerable question was refused although its evidence was retrieved",
-           ("answer",), "no answer", higher_is_better=False, binary=True),
-    *(Metric(f"leaks{place}", "permission", f"distinct foreign documents {where}", ("tenant", "contexts"),
-             high=float("inf"), higher_is_better=False)
+    _refusal("refused", "1 if the answer declines and makes no remaining claim that answers the question", ("answer",),
+             "no answer", higher_is_better=None),
+    _refusal("refusal_correct", "refused, where a refusal is expected", ("answer", "expect_refusal"), "no answer",
+             in_report=13),
+    _refusal("over_refusal", "1 if an answerable question was refused although its evidence was retrieved", ("answer",),
+             "no answer", higher_is_better=False, in_report=14),
+    *(_leak(f"leaks{place}", formula=f"distinct foreign documents {where}", needs=("tenant", "contexts"),
+             in_report=0 if place else 15, in_overview=not place)
       for place, where in (("", "in any of the four places"), ("_retrieved", "among the contexts"),
                            ("_prompted", "among the prompted contexts"), ("_cited", "that the answer cites"),
                            ("_answered", "whose own words stand in the answer"))),
-    Metric("must_not_retrieve_hits", "permission", "contexts that match must_not_retrieve",
-           ("must_not_retrieve", "contexts"), high=float("inf"), higher_is_better=False, default=False),
+    _leak("must_not_retrieve_hits", "contexts that match must_not_retrieve", ("must_not_retrieve", "contexts"),
+          default=False),
 )  # fmt: skip
 
 
 def compute(view: View) -> dict[str, Scored]:
     """All metrics of this group."""
-    return {"refused": refused(view), **_outcomes(view), **leaks(view)}
+    return {"refused": view.once(refused), **_outcomes(view), **leaks(view)}
 
 
 def refused(view: View) -> Scored:
@@ -41,13 +47,13 @@ def refused(view: View) -> Scored:
     residual = np.where(np.isnan(residual), number("text_residual"), residual)
     values = ((declines >= view.t.refusal) & ~(residual >= 0.5)).astype(float)
     unreadable = (facts.unreadable("answer"), INPUT_ERROR)
-    return settle(np.where(np.isnan(declines), np.nan, values), unreadable, (~facts.answered, UNDEFINED))
+    return with_states(np.where(np.isnan(declines), np.nan, values), unreadable, (~facts.answered, UNDEFINED))
 
 
 def answerable(view: View) -> NDArray[np.float64]:
     """1 answerable, 0 not, NaN unknown: not ``expect_refusal``, else whether anything is expected."""
     facts = view.facts
-    content = facts.referenced | facts.judged | (np.bincount(view.points.code, minlength=view.n) > 0)
+    content = facts.referenced | facts.judged | view.has_points
     return np.where(np.isnan(facts.expect_refusal), np.where(content, 1.0, np.nan), 1 - facts.expect_refusal)
 
 
@@ -59,7 +65,7 @@ def none_retrieved(view: View) -> Mask:
 
 def outcome(view: View) -> NDArray[np.object_]:
     """``right_refusal, wrong_refusal, missing_refusal, answered`` or None where it cannot be told."""
-    declined, can = refused(view), answerable(view)
+    declined, can = view.once(refused), view.once(answerable)
     yes = declined.values == 1
     no = declined.values == 0
     useless = none_retrieved(view)
@@ -72,15 +78,14 @@ def outcome(view: View) -> NDArray[np.object_]:
 
 
 def _outcomes(view: View) -> dict[str, Scored]:
-    facts, results = view.facts, outcome(view)
-    declined = refused(view)
+    facts, results, declined = view.facts, view.once(outcome), view.once(refused)
     expected = facts.expect_refusal == 1
     unknown = np.array([result is None for result in results], dtype=bool) & declined.ok
     conditions = ((facts.unreadable("answer", "expect_refusal"), INPUT_ERROR),)
     silent = (~facts.answered, UNDEFINED)
     return {
-        "refusal_correct": settle(declined.values, *conditions, (~expected, NOT_APPLICABLE), silent),
-        "over_refusal": settle((results == "wrong_refusal").astype(float), *conditions,
+        "refusal_correct": with_states(declined.values, *conditions, (~expected, NOT_APPLICABLE), silent),
+        "over_refusal": with_states((results == "wrong_refusal").astype(float), *conditions,
                                (expected | unknown, NOT_APPLICABLE), silent),
     }  # fmt: skip
 
@@ -99,14 +104,14 @@ def _leaks(view: View) -> dict[str, Scored]:
     )
 
     def counted(frame: pd.DataFrame) -> Scored:
-        return settle(np.bincount(frame["code"], minlength=view.n), *conditions)
+        return with_states(np.bincount(frame["code"], minlength=view.n), *conditions)
 
     scores = {f"leaks_{place}": counted(found[found["place"] == place]) for place in PLACES}
     banned = facts.evidence.number("text_must_not_retrieve")
     return {
         "leaks": counted(found.drop_duplicates(["code", "doc"])),
         **scores,
-        "must_not_retrieve_hits": settle(
+        "must_not_retrieve_hits": with_states(
             banned, (facts.unreadable("must_not_retrieve"), INPUT_ERROR), (np.isnan(banned), NOT_APPLICABLE)
         ),
     }

@@ -15,10 +15,12 @@ from workbench.api import open_evaluation
 from workbench.data.schema import none_if_missing
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.comparison import TESTS, Comparison, change_title, layer_title, p_text, points, runs_table
+from workbench.diagnosis.comparison import TESTS, Comparison, change_title, layer_title, runs_table
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation
 from workbench.language import text as _t
+from workbench.language.numbers import chance, p_value, points, score
+from workbench.scoring.metrics import definition
 from workbench.views import plots
 from workbench.views.card import ANY, FilterBar, ListPanel, cause_mark, claim_marks, document_name
 from workbench.views.filtering import Slices, explained
@@ -141,7 +143,7 @@ def counts_markup(comparison: Comparison) -> Markup:
             chips.append(h("span", f"{sign} {change_title(name)} ", h("strong", f"{n:,}"), cls=f"wb-chip {kind}"))
     least = comparison.passing["smallest_detectable"]
     if least == least:
-        chips.append(quiet(_t("compare.panel.detectable", points=points(least, sign=False))))
+        chips.append(quiet(_t("compare.panel.detectable", points=points(least, signed=False))))
     return h("div", *chips)
 
 
@@ -193,7 +195,7 @@ def differences_figure(comparison: Comparison, theme: str = "print") -> Figure:
     return plots.differences(
         [metric_words(name) for name in shown["metric"]], shown["delta"], shown["low"], shown["high"],
         better=[None if value is None else bool(value) for value in shown["better"]], sure=sure,
-        notes=[f"{line.before:.2f} → {line.after:.2f}   {p_text(line.p_adjusted)}   n {line.n_pairs:,}"
+        notes=[f"{score(line.before)} → {score(line.after)}   {p_value(line.p_adjusted)}   n {line.n_pairs:,}"
                for line in shown.itertuples()], title=title, theme=theme,
     )  # fmt: skip
 
@@ -212,7 +214,7 @@ def tests_table(comparison: Comparison, metrics: Sequence[str] | None = None) ->
     text = [{
         "metric": metric_words(line.metric), "n_pairs": f"{line.n_pairs:,}", "before": score_text(line.before),
         "after": score_text(line.after), "delta": _delta(line.delta),
-        "interval": f"{_delta(line.low)} … {_delta(line.high)}", "p": p_text(line.p_adjusted).removeprefix("p = "),
+        "interval": f"{_delta(line.low)} … {_delta(line.high)}", "p": chance(line.p_adjusted),
         "detectable": score_text(line.smallest_detectable),
     } for line in shown.itertuples()]  # fmt: skip
     frame = pd.DataFrame(text, columns=["metric", "n_pairs", "before", "after", "delta", "interval", "p", "detectable"])
@@ -222,7 +224,7 @@ def tests_table(comparison: Comparison, metrics: Sequence[str] | None = None) ->
 
 
 def _delta(value: float) -> str:
-    return "–" if value != value else f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00"
+    return score(value, signed=True)
 
 
 #: How columns of causes, changes and contrasts are shown.
@@ -668,7 +670,7 @@ class Compare(ListPanel):
     def trend_figure(self, theme: str = "print") -> Figure:
         """Means over all runs."""
         frame = self.runs_table()
-        frame = frame[~frame["metric"].str.startswith("leaks")]
+        frame = frame[[not (known := definition(name)) or known.high <= 1 for name in frame["metric"]]]
         return plots.trend(frame, {name: metric_words(name) for name in frame["metric"].unique()}, theme=theme)
 
     def _show_trend(self) -> None:

@@ -12,13 +12,10 @@ import numpy as np
 from workbench.data.text.normalise import normalise
 from workbench.diagnosis.missed import (
     SUB_CAUSES,
-    Examined,
-    Found,
-    as_corpus,
+    ExaminedMisses,
     examine,
     from_stored,
     missed_table,
-    near_duplicates,
     ranks,
     rivals,
     sub_cause,
@@ -26,6 +23,7 @@ from workbench.diagnosis.missed import (
 from workbench.diagnosis.vocabulary import content_terms
 from workbench.diagnosis.whatif import Weighted, fused_rank, hubs, never_retrieved, rescue_curve
 from workbench.errors import CancelledError, WorkbenchError
+from workbench.evidence.corpus_ranks import Found, as_corpus, near_duplicates
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.card import ANY, FilterNote, MissPanel, card_html, term_marks
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from workbench.data.schema import Corpus
-    from workbench.diagnosis.corpus_index import Shelf
+    from workbench.evidence.corpus_index import CorpusIndex
     from workbench.evidence.encoders.base import Encoder
     from workbench.views.session import Session
     from workbench.views.widgets import Progress
@@ -84,7 +82,7 @@ def cause_words(found: Sequence[Found], k: int, most: int | None = None) -> str:
     return " · ".join(named) + (" …" if len(named) < len(counts) else "")
 
 
-def sentence(item: Found, examined: Examined, k: int) -> Markup:
+def sentence(item: Found, examined: ExaminedMisses, k: int) -> Markup:
     """Where the document was, how near it came, and why it was missed."""
     if item.autopsy.indexed:
         where, body = _t("missed.sentence.comma").join(_rank_words(item, k)), _remarks(item, examined, k)
@@ -112,10 +110,10 @@ def _rank_words(item: Found, k: int) -> list[str]:
     return words
 
 
-def _remarks(item: Found, examined: Examined, k: int) -> list[str]:
+def _remarks(item: Found, examined: ExaminedMisses, k: int) -> list[str]:
     known = item.autopsy
     smallest = next(iter(ranks(known)), None)
-    copies = near_duplicates(item.place, examined.shelf) if examined.shelf is not None and item.place >= 0 else []
+    copies = near_duplicates(item.place, examined.index) if examined.index is not None and item.place >= 0 else []
     asked, written = known.languages
     said: list[tuple[Any, str, dict[str, Any]]] = [
         (smallest is not None and smallest > k, "smallest", {"k": f"{smallest or 0:,}"}),
@@ -129,9 +127,9 @@ def _remarks(item: Found, examined: Examined, k: int) -> list[str]:
     return [_t(f"missed.sentence.{key}", **values) for holds, key, values in said if holds]
 
 
-def texts(item: Found, examined: Examined, k: int) -> Markup:
+def texts(item: Found, examined: ExaminedMisses, k: int) -> Markup:
     """The missed document and what came instead, the question's words pointed out in each."""
-    terms, shelf = content_terms(item.miss.question), examined.shelf
+    terms, index = content_terms(item.miss.question), examined.index
 
     def one(name: str, title: str | None, words: str) -> Markup:
         """A document; without a title of its own, the words that it shares."""
@@ -144,21 +142,21 @@ def texts(item: Found, examined: Examined, k: int) -> Markup:
 
     parts = []
     came = [(f"{rank} · {doc_id or '–'}", words) for rank, doc_id, words in item.miss.came if rank <= k]
-    if shelf is not None:
+    if index is not None:
         if item.place >= 0:
-            parts.append(one(f"★ {shelf.ids[item.place]}", shelf.titles[item.place], shelf.texts[item.place]))
+            parts.append(one(f"★ {index.ids[item.place]}", index.titles[item.place], index.texts[item.place]))
         recorded = {doc_id for _, doc_id, _ in item.miss.came}
-        before = [doc_id for doc_id in rivals(item, shelf, k) if doc_id not in recorded]
-        came += [(doc_id, shelf.texts[place]) for doc_id in before for place in shelf.places(doc_id)[:1]]
+        before = [doc_id for doc_id in rivals(item, index, k) if doc_id not in recorded]
+        came += [(doc_id, index.texts[place]) for doc_id in before for place in index.places(doc_id)[:1]]
     if came:
         summary = h("summary", f"{_t('missed.sentence.instead')} ({len(came)})")
         parts.append(h("details", summary, h("div", *(one(name, None, words) for name, words in came), cls="wb-body")))
     return h("div", *parts)
 
 
-def shown_table(found: Sequence[Found], examined: Examined, k: int) -> pd.DataFrame:
+def shown_table(found: Sequence[Found], examined: ExaminedMisses, k: int) -> pd.DataFrame:
     """The columns of ``missed_documents`` with ``not_indexed`` named."""
-    return missed_table(found, examined.shelf, k).assign(sub_cause=[label(item, k) for item in found])
+    return missed_table(found, examined.index, k).assign(sub_cause=[label(item, k) for item in found])
 
 
 def table_html(frame: pd.DataFrame, rows: int = 15) -> Markup:
@@ -175,7 +173,7 @@ def table_html(frame: pd.DataFrame, rows: int = 15) -> Markup:
     return table(frame[names].head(rows), headings="missed.columns", total=len(frame), formats=formats)
 
 
-def draw(view: str, found: Sequence[Found], at: int | None, examined: Examined, evaluation: Any, corpus: Any, *,
+def draw(view: str, found: Sequence[Found], at: int | None, examined: ExaminedMisses, evaluation: Any, corpus: Any, *,
          focus: str = "near", theme: str = "print") -> Drawn | None:  # fmt: skip
     """The picture ``view`` of the missed documents, ``at`` being the one looked at; None where it cannot be drawn."""
     k = evaluation.thresholds.k
@@ -187,10 +185,10 @@ def draw(view: str, found: Sequence[Found], at: int | None, examined: Examined, 
         return quadrant_picture(found, at, k, theme)
     if view == "rescue":
         return rescue_picture(examined, k, theme)
-    item, shelf = found[at], examined.shelf
-    if shelf is None or shelf.encoder is None or item.autopsy.dense_rank is None:
+    item, index = found[at], examined.index
+    if index is None or index.encoder is None or item.autopsy.dense_rank is None:
         return None
-    return profile_picture(item, shelf, k, theme) if view == "profile" else map_picture(item, shelf, k, focus, theme)
+    return profile_picture(item, index, k, theme) if view == "profile" else map_picture(item, index, k, focus, theme)
 
 
 def quadrant_picture(found: Sequence[Found], at: int, k: int, theme: str = "print") -> Drawn:
@@ -208,7 +206,7 @@ def quadrant_picture(found: Sequence[Found], at: int, k: int, theme: str = "prin
     return figure, _t("missed.caption.quadrant")
 
 
-def rescue_picture(examined: Examined, k: int, theme: str = "print") -> Drawn:
+def rescue_picture(examined: ExaminedMisses, k: int, theme: str = "print") -> Drawn:
     """How many would be fetched at each depth."""
     curve = rescue_curve(examined, k)
     names = ("dense", "bm25", "hybrid") if curve[["dense", "hybrid"]].to_numpy().any() else ("bm25",)
@@ -218,31 +216,31 @@ def rescue_picture(examined: Examined, k: int, theme: str = "print") -> Drawn:
     return figure, _t("missed.caption.rescue")
 
 
-def profile_picture(item: Found, shelf: Shelf, k: int, theme: str = "print") -> Drawn:
+def profile_picture(item: Found, index: CorpusIndex, k: int, theme: str = "print") -> Drawn:
     """Similarity of the whole corpus, of what came and of the missed document to one question."""
-    cosines = shelf.vectors @ shelf.encode([item.miss.question], "query")[0]
-    came = [p for _, doc_id, _ in item.miss.came if doc_id for p in shelf.places(doc_id)[:1]]
+    cosines = index.vectors @ index.encode([item.miss.question], "query")[0]
+    came = [p for _, doc_id, _ in item.miss.came if doc_id for p in index.places(doc_id)[:1]]
     rank = f"{item.autopsy.dense_rank:,}"
-    title = _t("missed.plot.profile_title", doc=item.autopsy.doc_id, rank=rank, n=f"{len(shelf):,}")
+    title = _t("missed.plot.profile_title", doc=item.autopsy.doc_id, rank=rank, n=f"{len(index):,}")
     kth = float(np.sort(cosines)[::-1][min(k, len(cosines)) - 1])
     figure = plots.profile(cosines, cosines[came], float(cosines[item.place]), kth, title=title, theme=theme)
     return figure, _t("missed.caption.profile")
 
 
-def map_picture(item: Found, shelf: Shelf, k: int, focus: str = "near", theme: str = "print") -> Drawn:
+def map_picture(item: Found, index: CorpusIndex, k: int, focus: str = "near", theme: str = "print") -> Drawn:
     """The question, the missed document, what came, rivals and the background on two axes."""
     # Stronger roles come later and win.
-    roles: dict[int, str] = dict.fromkeys(range(len(shelf)) if focus == "all" else item.dense.tolist(), "corpus")
+    roles: dict[int, str] = dict.fromkeys(range(len(index)) if focus == "all" else item.dense.tolist(), "corpus")
     for role, ids in (
-        ("rival", rivals(item, shelf, k)),
+        ("rival", rivals(item, index, k)),
         ("came", [doc_id for rank, doc_id, _ in item.miss.came if rank <= k]),
         ("expected", sorted(item.miss.expected - {item.miss.doc_id})),
     ):
-        roles.update((place, role) for doc_id in ids if doc_id for place in shelf.places(doc_id))
+        roles.update((place, role) for doc_id in ids if doc_id for place in index.places(doc_id))
     roles[item.place] = "missed"
     places = list(roles)
-    vectors = np.concatenate([shelf.vectors[places], shelf.encode([item.miss.question], "query")])
-    names = [*(shelf.ids[place] for place in places), item.miss.question[:26]]
+    vectors = np.concatenate([index.vectors[places], index.encode([item.miss.question], "query")])
+    names = [*(index.ids[place] for place in places), item.miss.question[:26]]
     title = _t("missed.plot.map_title", sample=item.miss.sample_id)
     figure, note = plots.neighbourhood(vectors, [*roles.values(), "question"], names, title=title, theme=theme)
     return figure, f"{_t('missed.caption.map')} {note}"
@@ -311,7 +309,7 @@ class MissedDocuments(MissPanel):
         self._corpus: Corpus | None = None
         self._weighted: tuple[Any, Weighted] | None = None
         self._listed: list[Found] = []
-        self.examined: Examined = from_stored(session.evaluation)
+        self.examined: ExaminedMisses = from_stored(session.evaluation)
         encoders: list[tuple[str, Any]] = [*named("missed.encoder_", ENCODERS)]
         if encoder is not None and encoder not in ENCODERS:
             encoders.append((str(getattr(encoder, "name", encoder)), encoder))
@@ -360,7 +358,7 @@ class MissedDocuments(MissPanel):
             return
         evaluation, encoder = self.session.evaluation, self.encoder.value
 
-        def rank(progress: Any, cancelled: Any) -> Examined:
+        def rank(progress: Any, cancelled: Any) -> ExaminedMisses:
             """Every missed document ranked; texts that the cache held already count as no work."""
             self._corpus = as_corpus(self._source)
             first: list[int] = []
@@ -370,9 +368,9 @@ class MissedDocuments(MissPanel):
                 progress(done, total, first[0])
 
             found = examine(evaluation, self._corpus, encoder, progress=tell, cancel=cancelled)
-            if found.shelf is not None:
+            if found.index is not None:
                 # Pictures encode their question later: that is no part of this work, and newer work must not stop it.
-                found.shelf.progress = found.shelf.cancel = None
+                found.index.progress = found.index.cancel = None
             return found
 
         self.work.start(rank, self._end, words=_t("missed.working"), patience=patience)
@@ -458,14 +456,14 @@ class MissedDocuments(MissPanel):
                     focus=self.focus.value, theme=theme)  # fmt: skip
 
     def _draw_whatif(self) -> None:
-        found, at, shelf = self.listed, self.at, self.examined.shelf
+        found, at, index = self.listed, self.at, self.examined.index
         for widget in (self.title_weight, self.section_weight):
-            display(widget, bool(found) and shelf is not None)
-        if at is None or shelf is None:
+            display(widget, bool(found) and index is not None)
+        if at is None or index is None:
             show(self.whatif, Markup())
             return
-        if self._weighted is None or self._weighted[0] is not shelf:
-            self._weighted = (shelf, Weighted(shelf))
+        if self._weighted is None or self._weighted[0] is not index:
+            self._weighted = (index, Weighted(index))
         weighted = self._weighted[1].ranks(found, self.title_weight.value, self.section_weight.value)
         show(self.whatif, whatif_words(found, at, self.session.thresholds.k, weighted, fused_rank(found[at])))
 

@@ -76,7 +76,7 @@ class MonitoringPanel(Panel):
         self._watch()
         # Begin with a metric that fires, else with one whose rule can.
         firing = [event.statistic for event in self._found().events]
-        first = firing or [item.rule.statistic for item in self._found().armed if not item.problem]
+        first = firing or [item.rule.statistic for item in self._found().rule_states if not item.problem]
         if first and self.statistic.value not in first:
             self.statistic.value = first[0]
 
@@ -188,21 +188,21 @@ class MonitoringPanel(Panel):
     def words(self) -> str:
         """ "9 of 67 windows beyond 2,750 ms; 1 alerts of this metric, 4 in all", and what could not decide."""
         found, name = self._found(), self.statistic.value
-        armed = next(item for item in found.armed if item.rule.statistic == name)
+        state = next(item for item in found.rule_states if item.rule.statistic == name)
         frame = found.windows([name])
-        enough = frame["n"] >= armed.rule.min_n
-        beyond = int(sum(armed.beyond(value) for value in frame.loc[enough, "value"]))
+        enough = frame["n"] >= state.rule.min_n
+        beyond = int(sum(state.beyond(value) for value in frame.loc[enough, "value"]))
         fired = sum(event.state == "fired" and event.statistic == name for event in found.events)
-        limit = value_text(name, armed.limit)
+        limit = value_text(name, state.limit)
         counts = _t("monitoring.panel.counts", beyond=beyond, n=len(frame), limit=limit, fired=fired,
                     all=found.n_fired)  # fmt: skip
         parts = [counts]
         if not enough.all():
-            parts.append(_t("monitoring.panel.empty_windows", n=int((~enough).sum()), min_n=armed.rule.min_n))
-        column = found.log.columns[armed.statistic.column]
+            parts.append(_t("monitoring.panel.empty_windows", n=int((~enough).sum()), min_n=state.rule.min_n))
+        column = found.log.columns[state.statistic.column]
         if (infinite := int(np.isinf(column).sum())) > 0:
             parts.append(_t("monitoring.panel.non_finite", n=f"{infinite:,}"))
-        if problem := problem_words(armed):
+        if problem := problem_words(state):
             parts.append(problem)
         return " · ".join(parts)
 
@@ -212,7 +212,7 @@ class MonitoringPanel(Panel):
 
     def _figure(self, theme: str) -> Figure:
         found, name = self._found(), self.statistic.value
-        armed = next(item for item in found.armed if item.rule.statistic == name)
+        state = next(item for item in found.rule_states if item.rule.statistic == name)
         frame = found.windows([name])
         timed = found.log.times is not None
         ends = np.array([span.end for span in found.spans]) if timed else frame["last_row"].to_numpy(dtype=float)
@@ -220,10 +220,10 @@ class MonitoringPanel(Panel):
         place = [(event.at if timed else float(event.row), event.value, event.state == "fired") for event in events]
         until = [*(at for at, _, fired in place if not fired), *ends[-1:].tolist()]
         spans = list(zip((at for at, _, fired in place if fired), until, strict=False))
-        level = armed.level
-        values = np.where(frame["n"] >= armed.rule.min_n, frame["value"], np.nan).astype(float)
+        level = state.level
+        values = np.where(frame["n"] >= state.rule.min_n, frame["value"], np.nan).astype(float)
         band = (level.value, level.low, level.high)
-        data = Course(ends, values, timed, band, armed.limit, armed.clear_level, place, spans)
+        data = Course(ends, values, timed, band, state.limit, state.clear_level, place, spans)
         rate = name.endswith("_rate")
         label = "ms" if name.startswith("latency_") else "%" if rate else ""
         title = events[-1].message if events else f"{statistic_title(name)}: {self.words().split(' · ')[0]}"
@@ -249,14 +249,14 @@ class MonitoringPanel(Panel):
     def _rule_rows(self) -> pd.DataFrame:
         import pandas as pd
 
-        armed = self._found().armed
+        states = self._found().rule_states
         return pd.DataFrame({
-            "rule": [rule_title(item) for item in armed],
-            "baseline": [value_text(item.rule.statistic, item.level.value) for item in armed],
-            "baseline_n": [item.level.n for item in armed],
-            "limit": [value_text(item.rule.statistic, item.limit) for item in armed],
-            "clear_level": [value_text(item.rule.statistic, item.clear_level) for item in armed],
-            "problem": [problem_words(item) or _t("monitoring.columns.ready") for item in armed],
+            "rule": [rule_title(item) for item in states],
+            "baseline": [value_text(item.rule.statistic, item.level.value) for item in states],
+            "baseline_n": [item.level.n for item in states],
+            "limit": [value_text(item.rule.statistic, item.limit) for item in states],
+            "clear_level": [value_text(item.rule.statistic, item.clear_level) for item in states],
+            "problem": [problem_words(item) or _t("monitoring.columns.ready") for item in states],
         })  # fmt: skip
 
     def _window_rows(self) -> pd.DataFrame:

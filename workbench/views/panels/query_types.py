@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as W
 import numpy as np
 
-from workbench.diagnosis.queries import Dimensions, Group, Outcomes, dimension_title, grouped, value_title
+from workbench.diagnosis.causes import NOT_CHECKED
+from workbench.diagnosis.queries import Dimensions, Group, SampleOutcomes, dimension_title, grouped, value_title
 from workbench.diagnosis.slices import slices_of
 from workbench.diagnosis.statistics import wilson
 from workbench.diagnosis.vocabulary import failing_terms
@@ -206,10 +207,10 @@ class QueryTypes(ListPanel):
         return [self.by.value] + ([self.other.value] if self.other.value not in ("", self.by.value) else [])
 
     @property
-    def outcomes(self) -> Outcomes:
+    def outcomes(self) -> SampleOutcomes:
         """What became of every sample under the thresholds in force."""
         causes = self.session.causes
-        return Outcomes(causes.failing, causes.primary != "not_checked", causes.primary)
+        return SampleOutcomes(causes.failing, causes.primary != NOT_CHECKED, causes.primary)
 
     def _refresh(self) -> None:
         """Everything anew: at the beginning and when thresholds move."""

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
 
-from workbench.diagnosis.corpus_index import Shelf
-from workbench.diagnosis.missed import as_corpus, find_misses, questions_of, with_ids
 from workbench.diagnosis.synonyms import FORMATS, SynonymTable, rescued, save_synonyms
 from workbench.diagnosis.vocabulary import (
     GAP,
@@ -20,11 +18,13 @@ from workbench.diagnosis.vocabulary import (
     absent_terms,
     candidates,
     find_gaps,
-    haldane_terms,
     heat,
     lures,
     term_vectors,
+    terms_of,
 )
+from workbench.evidence.corpus_index import CorpusIndex
+from workbench.evidence.corpus_ranks import as_corpus, find_misses, questions_of, with_ids
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.card import ANY, FilterNote, MissPanel, card_html, term_marks
@@ -76,13 +76,13 @@ def count_words(gaps: Sequence[Gap], cut: float) -> str:
 
 def pair(gap: Gap, vocabulary: Vocabulary) -> Markup:
     """Question and missed document side by side, shared words pointed out, missing ones underlined in the question."""
-    shelf, question = vocabulary.shelf, gap.miss.question
+    index, question = vocabulary.index, gap.miss.question
     shared = [term for term, has in zip(gap.terms, gap.has, strict=True) if has]
     marks = [*term_marks(question, shared, "word"), *term_marks(question, gap.missing, "part")]
     if gap.place < 0:
         document = h("em", f"{gap.miss.doc_id}: {_t('vocabulary.not_indexed')}")
     else:
-        words, name = shelf.texts[gap.place], h("strong", f"★ {shelf.ids[gap.place]} ", cls="wb-expected")
+        words, name = index.texts[gap.place], h("strong", f"★ {index.ids[gap.place]} ", cls="wb-expected")
         document = join([name, marked(words, term_marks(words, shared, "word"), shown=900)])
     parts = (("question", marked(question, marks, shown=900)), ("document", document))
     grid = [(h("span", _t(f"vocabulary.{key}"), cls="wb-key"), h("div", words)) for key, words in parts]
@@ -169,12 +169,12 @@ def failing_picture(
 ) -> Drawn | None:
     """Terms that questions with a miss have more often than others."""
     missed = {gap.miss.code for gap in gaps}
-    found = haldane_terms(questions, [code in missed for code in range(len(questions))]).head(most)
+    found = terms_of(questions, [code in missed for code in range(len(questions))], top=most)
     if not len(found):
         return None
-    notes = [f"{a} / {a + b}" for a, b in zip(found["n_failing"], found["n_passing"], strict=True)]
+    notes = [f"{failing} / {n}" for failing, n in zip(found["n_failing"], found["n"], strict=True)]
     figure = plots.log_odds(
-        [str(term) for term in found.index], found["log_odds"], found["low"], found["high"], notes=notes,
+        found["term"].tolist(), found["log_odds"], found["low"], found["high"], notes=notes,
         title=_t("vocabulary.plot.failing_title"), theme=theme,
     )  # fmt: skip
     return figure, _t("vocabulary.caption.failing", base=rate_text(float(found["base_rate"].iloc[0])))
@@ -220,7 +220,7 @@ class VocabularyPanel(MissPanel):
         self.begin(draw=False)
         if corpus is not None:
             self._corpus = as_corpus(corpus)
-            self.vocabulary = Vocabulary(Shelf(self._corpus, None))
+            self.vocabulary = Vocabulary(CorpusIndex(self._corpus, None))
             self._find()
         self._refresh()
 
@@ -262,7 +262,7 @@ class VocabularyPanel(MissPanel):
         """Gaps at the k in force, and candidates by meaning for their words."""
         assert self.vocabulary is not None
         t, evidence = self.session.thresholds, self.session.evaluation.evidence
-        misses = find_misses(with_ids(evidence, self.vocabulary.shelf), t.k, t.match)
+        misses = find_misses(with_ids(evidence, self.vocabulary.index), t.k, t.match)
         self.gaps = gaps = find_gaps(misses, self.vocabulary, t.k, t.match)
         self._known = {}
         if self._encoder == "none" or not gaps:
@@ -270,7 +270,7 @@ class VocabularyPanel(MissPanel):
         corpus, encoder = self._corpus, self._encoder
 
         def encode(progress: Any, cancelled: Any) -> TermVectors | None:
-            return term_vectors(gaps, Shelf(corpus, encoder, progress=progress, cancel=cancelled), MOST_WORDS)
+            return term_vectors(gaps, CorpusIndex(corpus, encoder, progress=progress, cancel=cancelled), MOST_WORDS)
 
         self.work.start(encode, self._end, words=_t("vocabulary.working"), patience=PATIENCE)
 
@@ -307,7 +307,7 @@ class VocabularyPanel(MissPanel):
         key = (gap.miss.sample_id, gap.miss.doc_id)
         if key not in self._known:
             assert self.vocabulary is not None
-            self._known[key] = candidates(gap, self.vocabulary.shelf, self._vectors)
+            self._known[key] = candidates(gap, self.vocabulary.index, self._vectors)
         return self._known[key]
 
     def _refresh(self) -> None:
@@ -406,7 +406,7 @@ class VocabularyPanel(MissPanel):
             return Markup()
         misses, t = [gap.miss for gap in self.gaps], self.session.thresholds
         before, after = (
-            rescued(misses, self.vocabulary.shelf, words, t.k, t.match) for words in (SynonymTable(), self.synonyms)
+            rescued(misses, self.vocabulary.index, words, t.k, t.match) for words in (SynonymTable(), self.synonyms)
         )
         words = _t("vocabulary.accepted", n=len(self.synonyms), after=sum(after), before=sum(before), total=len(after))
         return h("p", words, cls="wb-reading")

@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 
 from workbench.data.text.refusals import (
     Clause,
-    _settled,
+    _agreed,
     clause,
-    declines,
     features,
     folded,
-    language_of,
     logistic,
+    model_language,
     refusal,
+    refuses,
     rest_values,
     segments,
     whole_values,
 )
 from workbench.training.refusals import collection, fit_logistic, parse, rates
 
-STYLES = Path(__file__).parent / "declining"
+STYLES = Path(__file__).parent / "refusals"
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ STYLES = Path(__file__).parent / "declining"
         "系统繁忙，暂时取不到数据，请稍后再试。", "Credentials can't be shared through this channel.",
     ],
 )  # fmt: skip
-def test_what_declines(text: str) -> None:
+def test_what_refuses(text: str) -> None:
     found = refusal(text)
     assert found.probability >= 0.5
-    assert found.declines
+    assert found.spans
     assert not found.residual
 
 
@@ -56,7 +56,7 @@ def test_what_declines(text: str) -> None:
         "How about tennis, do you play?",
     ],
 )  # fmt: skip
-def test_a_product_that_lacks_something_declines_nothing(text: str) -> None:
+def test_a_product_that_lacks_something_refuses_nothing(text: str) -> None:
     assert refusal(text).probability < 0.5
 
 
@@ -68,11 +68,11 @@ def test_a_product_that_lacks_something_declines_nothing(text: str) -> None:
         ("The context does not say who invented it. It was most likely Edison, in 1879.", "1879"),
     ],
 )
-def test_what_is_left_after_declining(text: str, left: str) -> None:
+def test_what_is_left_after_refusing(text: str, left: str) -> None:
     found = refusal(text)
     assert found.probability < 0.5
     assert any(left in span.text for span in found.residual)
-    assert all(text[span.start : span.end] == span.text for span in [*found.declines, *found.residual])
+    assert all(text[span.start : span.end] == span.text for span in [*found.spans, *found.residual])
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_the_question_decides_what_answers_it(answer: str, answered: str, declin
 def test_probability_agrees_with_the_spans(text: str, question: str) -> None:
     found = refusal(text, question=question)
     assert 0 <= found.probability <= 1
-    assert (found.probability >= 0.5) == bool(found.declines and not found.residual)
-    assert 0 <= found.declining <= 1
+    assert (found.probability >= 0.5) == bool(found.spans and not found.residual)
+    assert 0 <= found.refusing <= 1
     assert 0 <= found.left <= 1
-    assert (found.probability >= 0.5) == (found.declining >= 0.5 and not found.left >= 0.5)
+    assert (found.probability >= 0.5) == (found.refusing >= 0.5 and not found.left >= 0.5)
 
 
 @pytest.mark.parametrize("probability", [0.0, 0.3, 0.5, 0.8, 1.0])
@@ -105,24 +105,24 @@ def test_both_probabilities_agree_with_the_whole(probability: float, left: float
     """Whatever the three models say of one another."""
     cut = segments("I looked everywhere. It costs 5 euros.")
     clauses = [Clause(strongest, 0.0, 1 - strongest), Clause(0.0, 0.1, 0.9)]
-    found = _settled(probability, cut, clauses, {} if left is None else {1: left})
-    assert (found.declining >= 0.5 and not found.left >= 0.5) == (probability >= 0.5)
-    assert bool(found.declines and not found.residual) == (probability >= 0.5)
+    found = _agreed(probability, cut, clauses, {} if left is None else {1: left})
+    assert (found.refusing >= 0.5 and not found.left >= 0.5) == (probability >= 0.5)
+    assert bool(found.spans and not found.residual) == (probability >= 0.5)
 
 
-def test_declining_is_graded_and_not_all_or_nothing() -> None:
+def test_refusing_is_graded_and_not_all_or_nothing() -> None:
     sure, vague = refusal("I cannot answer that from the documents."), refusal("The page is vague there.")
-    assert 0.9 < sure.declining < 1
-    assert vague.declining < sure.declining
+    assert 0.9 < sure.refusing < 1
+    assert vague.refusing < sure.refusing
     answered = refusal("I couldn't find the price in the documents. Typically such licences cost about $50 per month.")
-    assert answered.declining >= 0.5
+    assert answered.refusing >= 0.5
     assert 0.5 <= answered.left < 1
 
 
 @given(st.text(max_size=200))
 def test_a_clause_does_one_of_three_things(text: str) -> None:
     c = clause(text)
-    assert c.declines + c.fills + c.states == pytest.approx(1)
+    assert c.refuses + c.fills + c.states == pytest.approx(1)
 
 
 @pytest.mark.parametrize("piece", ["not ", "没有", '"', "“", ", but ", "我不，", "no-", "as x, "])
@@ -144,10 +144,10 @@ def test_quoted_words_are_left_out() -> None:
     assert "found" not in folded('The page shows "not found" then.')
 
 
-def test_language_of_a_clause() -> None:
-    assert language_of("API 没有说明") == "zh"
-    assert language_of("The term 没 is a negation in Chinese") == "en"
-    assert language_of("") == "en"
+def test_model_language_a_clause() -> None:
+    assert model_language("API 没有说明") == "zh"
+    assert model_language("The term 没 is a negation in Chinese") == "en"
+    assert model_language("") == "en"
 
 
 def test_a_time_and_a_number_are_not_cut() -> None:
@@ -206,8 +206,8 @@ def test_the_collection_is_learned(language: str) -> None:
 
 
 def test_one_clause_alone() -> None:
-    assert declines("The handbook does not cover this")
-    assert not declines("The plan does not include phone support")
+    assert refuses("The handbook does not cover this")
+    assert not refuses("The plan does not include phone support")
 
 
 def test_only_what_speaks_to_the_reader_is_read() -> None:

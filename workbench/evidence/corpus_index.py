@@ -12,12 +12,14 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.corpus import document_of
 from workbench.data.schema import Corpus, none_if_missing
 from workbench.data.text.normalise import HAN_RUN
 from workbench.data.text.words import content_words, language, stem, stop_words, words
 from workbench.evidence.cache import content_key
 from workbench.evidence.encoders.base import CachedEncoder, Encoder, encoder_identity
 from workbench.evidence.encoders.resolve import backgrounds_by_language, load_cached
+from workbench.language import languages
 
 # ------------------------------------------------------------------------------
 # Near-duplicates: documents that say nearly the same in nearly the same words, and so take each other's places.
@@ -87,6 +89,11 @@ def terms(text: str) -> list[str]:
     return [term for word in content_words(text) or words(text) for term in word_terms(word)]
 
 
+def idf(n: int, total: int) -> float:
+    """BM25's inverse document frequency of a term that stands in ``n`` of ``total`` documents, > 0."""
+    return float(np.log(1 + (total - n + 0.5) / (n + 0.5)))
+
+
 class Lexical:
     """A BM25 index (Lucene's formula, k1 1.2, b 0.75).
 
@@ -123,8 +130,7 @@ class Lexical:
 
     def idf(self, term: str) -> float:
         """BM25's inverse document frequency, > 0; highest for a term that stands in no document."""
-        n = self.document_counts.get(term, 0)
-        return float(np.log(1 + (self.n - n + 0.5) / (n + 0.5)))
+        return idf(self.document_counts.get(term, 0), self.n)
 
     def scores(self, query: Iterable[str]) -> Floats:
         """BM25 score (n,) of every document, 0 where it shares no term with the query."""
@@ -171,7 +177,7 @@ ROWS = 4096
 
 
 @dataclass(frozen=True)
-class Ranked:
+class Neighbours:
     """What a search found.
 
     Attributes
@@ -209,7 +215,7 @@ def search(
     k: int = 0,
     pairs: tuple[Ints, Ints] | None = None,
     stop: Callable[[], bool] | None = None,
-) -> Ranked:
+) -> Neighbours:
     """Ranks of chosen documents and the ``k`` nearest documents of each query.
 
     Parameters
@@ -240,7 +246,7 @@ def search(
     for mine, part in parts:
         ranks[mine], cosines[mine] = part.ranks, part.similarities
     nearest = np.concatenate([part.nearest for _, part in parts])
-    return Ranked(ranks, cosines, nearest, np.concatenate([part.scores for _, part in parts]))
+    return Neighbours(ranks, cosines, nearest, np.concatenate([part.scores for _, part in parts]))
 
 
 def _search(
@@ -251,14 +257,14 @@ def _search(
     query: Ints,
     document: Ints,
     stop: Callable[[], bool] | None,
-) -> Ranked:
+) -> Neighbours:
     """One group of queries against all documents, a block at a time."""
     counter = _Counter(queries, documents, order, query, document)
     best = _Best(queries, documents, order, min(k, len(documents)))
     for start, scores in _blocks(queries, documents, stop):
         counter.add(start, scores)
         best.add(start, scores)
-    return Ranked(counter.ranks, counter.exact, *best.result())
+    return Neighbours(counter.ranks, counter.exact, *best.result())
 
 
 def _blocks(queries: Floats, documents: Floats, stop: Callable[[], bool] | None) -> Iterator[tuple[int, Floats]]:
@@ -303,9 +309,9 @@ class _Counter:
         close = np.flatnonzero(np.logical_xor(mine >= self._low, surely, out=surely))
         for at in range(0, len(close), ROWS):
             pair, column = np.divmod(close[at : at + ROWS], mine.shape[1])
-            self._settle(pair, column + start)
+            self._compare_exactly(pair, column + start)
 
-    def _settle(self, pair: Ints, document: Ints) -> None:
+    def _compare_exactly(self, pair: Ints, document: Ints) -> None:
         """Compare again, in float64, what float32 cannot tell apart."""
         exact = similarities(self._queries[self._query[pair]], self._documents[document])
         mine = self.exact[pair]
@@ -371,13 +377,14 @@ class _Best:
 PROMPT = 16
 #: Share of function words from which on a Latin text is English.
 ENGLISH = 0.15
-_BY_SCRIPT = frozenset(("zh", "ja", "ko", "ru", "ar", "he", "th", "hi", "el", "other"))
+#: What is told by its script, beside the languages that are known.
+_BY_SCRIPT = frozenset(("ja", "ko", "ru", "ar", "he", "th", "hi", "el", "other"))
 
 #: ``progress(done, total)`` while texts are encoded.
 Progress = Callable[[int, int], None]
 
 
-class Shelf:
+class CorpusIndex:
     """One corpus under one encoder.
 
     Parameters
@@ -430,7 +437,7 @@ class Shelf:
         """Chunks of each document, by ``source`` and by the id before the last ``#``."""
         found: dict[str, list[int]] = {}
         for place, (name, source) in enumerate(zip(self.ids, self.sources, strict=True)):
-            for document in {str(source) if source is not None else None, document_stem(name)} - {None, name}:
+            for document in {str(source) if source is not None else None, document_of(name)} - {None, name}:
                 found.setdefault(str(document), []).append(place)
         return found
 
@@ -439,7 +446,7 @@ class Shelf:
         at = self._at.get(doc_id)
         if at is not None and match == "chunk":
             return [at]
-        document = doc_id if doc_id in self._chunks else document_stem(doc_id)
+        document = doc_id if doc_id in self._chunks else document_of(doc_id)
         return self._chunks.get(document, [] if at is None else [at])
 
     # -- words ----------------------------------------------------------------------------------------------------
@@ -539,17 +546,12 @@ def spoken(text: str) -> str:
     identifier such as an error code has no language (``"other"``).
     """
     found = language(text)
-    if found in _BY_SCRIPT:
+    if found in _BY_SCRIPT or any(item.script and item.code == found for item in languages()):
         return found
     mine = words(text[:2000])
     if not any(word.isalpha() and len(word) > 1 for word in mine):
         return "other"
     return "en" if found == "en" or sum(word in stop_words() for word in mine) >= ENGLISH * max(len(mine), 1) else found
-
-
-def document_stem(doc_id: str) -> str:
-    """The document that a chunk's id names: the part before the last ``#``."""
-    return doc_id.rsplit("#", 1)[0]
 
 
 def as_cached(encoder: str | Encoder | None) -> CachedEncoder | None:

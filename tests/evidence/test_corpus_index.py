@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.diagnosis import corpus_index as ranks
-from workbench.diagnosis.corpus_index import Lexical, id_order, search, terms
 from workbench.errors import CancelledError
+from workbench.evidence import corpus_index as ranks
+from workbench.evidence.corpus_index import Lexical, id_order, search, terms
 
 
 def unit(rows):

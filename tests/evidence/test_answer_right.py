@@ -1,0 +1,274 @@
+"""Whether an answer makes the point of its reference: every kind, in both languages, and what must hold for any values."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from workbench.evidence.offline.answers import FEATURES, answer_right, answers_right, cleaned, close_band
+
+RIGHT = [
+    # bare references and ordinary wording
+    ("Who painted the ceiling of the chapel?", "It was painted by Rosa Bentley in 1921.", "Rosa Bentley"),
+    ("礼拜堂的天花板是谁画的？", "天花板由画家林静山于1921年绘制。", "林静山"),
+    ("What is the capital of Ardenia?", "Ardenia's capital is the port city of Velmar.", "Velmar"),
+    ("阿登尼亚的首都是哪里？", "首都为港口城市维尔马。", "维尔马"),
+    # names: initials, surname, squashed, accents
+    ("Who wrote the report?", "T. K. Marlowe", "TK Marlowe"),
+    ("Who wrote the report?", "The report was written by Thomas Marlowe.", "Thomas K. Marlowe"),
+    ("Who founded the brewery?", "Okonedo founded it together with two friends.", "Beatrice Okonedo"),
+    ("Who directed the film?", "The film was directed by Zoë Müllner.", "Zoe Mullner"),
+    # numbers and dates by meaning
+    ("How long is the guarantee?", "The guarantee runs for twenty-four months.", "24 months"),
+    ("保修期多长？", "保修期为二十四个月。", "24个月"),
+    ("When was the bridge opened?", "It opened to traffic on 3 May 1987.", "May 3, 1987"),
+    ("大桥是什么时候通车的？", "1987年5月3日正式通车。", "1987-05-03"),
+    ("In which year did the mill close?", "The mill closed on 12 June 1954.", "1954"),
+    ("How heavy is the parcel?", "The parcel weighs 1,500 g.", "1.5 kg"),
+    ("每次最多服用多少？", "每次最多服用0.5克。", "500毫克"),
+    # lists
+    ("Which colours is it sold in?", "You can buy it in:\n\n- green\n- silver\n- black", "black, green and silver"),
+    ("有哪些颜色可选？", "可选颜色如下：\n- 绿色\n- 银色\n- 黑色", "黑色、绿色和银色"),
+    # yes and no
+    ("Are dogs allowed in the reading room?", "No, dogs may not enter the reading room.", "No"),
+    ("Are dogs allowed in the reading room?", "Dogs are not allowed in the reading room.", "no"),
+    ("Is the pool heated in winter?", "Yes, it is heated from November to March.", "Yes"),
+    ("阅览室可以带狗进入吗？", "不可以，阅览室禁止携带宠物。", "不可以"),
+    ("阅览室可以带狗进入吗？", "阅览室不允许带狗进入。", "不可以"),
+    ("冬天泳池加热吗？", "是的，每年十一月到次年三月加热。", "是"),
+    ("这种电池能充电吗？", "对，可以充电。", "能"),
+    # nothing said about it
+    ("What is the penalty for late return?", "The contract does not say anything about late return.", "not specified"),
+    ("What is the penalty for late return?", "I could not find this in the documents.", "Not specified in the contract."),
+    ("逾期归还的违约金是多少？", "合同中没有规定逾期归还的违约金。", "没有规定"),
+    ("逾期归还的违约金是多少？", "抱歉，资料中未提及违约金。", "未说明"),
+    # what the user did not see, or what is no part of the answer
+    ("How many seats has the hall?", "<think>Perhaps 900? No, the plan says 450.</think>The hall has 450 seats.", "450"),
+    ("大厅有多少个座位？", "<think>是900吗？</think>大厅共有450个座位[1]。", "450个"),
+    ("How many seats has the hall?", "The hall has **450** seats [3].\n\nSources:\n[3] plan of 900 rooms", "450"),
+    # both languages
+    ("哪个配置项控制重试次数？", "重试次数由 `max_retry_count` 控制。", "max_retry_count"),
+    ("在哪里打开双重验证？", "进入 Account → Safety 页面，打开 Two-step login 即可。", "Safety 页面的 Two-step login"),
+    # long references through their points
+    (
+        "When must the form be handed in, and to whom?",
+        "Hand the form to the registrar's office; the last day is 14 March. Late forms cost 20 euros.",
+        "The form must be handed in by 14 March. It goes to the registrar's office.",
+    ),
+    ("表格什么时候交，交给谁？", "表格请在3月14日前交给学籍科，逾期须付20欧元。", "表格须在3月14日前提交。交给学籍科。"),
+    # a premise that both deny
+    ("为什么仙人掌能吸收电脑辐射？", "这种说法并不属实，仙人掌不会吸收辐射。", "没有证据表明仙人掌能够吸收电脑辐射。"),
+]
+
+WRONG = [
+    ("Who painted the ceiling of the chapel?", "It was painted by Oskar Lindqvist in 1921.", "Rosa Bentley"),
+    ("Who painted the ceiling of the chapel?", "It was painted by Rosa Hartmann.", "Rosa Bentley"),
+    ("礼拜堂的天花板是谁画的？", "天花板由画家周文远绘制。", "林静山"),
+    ("How long is the guarantee?", "The guarantee runs for 42 months.", "24 months"),
+    ("How long is the guarantee?", "The guarantee runs for 24 days.", "24 months"),
+    ("保修期多长？", "保修期为十四个月。", "24个月"),
+    ("保修期多长？", "保修期为24天。", "24个月"),
+    ("When was the bridge opened?", "It opened to traffic on 5 May 1987.", "May 3, 1987"),
+    ("大桥是什么时候通车的？", "1978年5月3日通车。", "1987年5月3日"),
+    ("Which colours is it sold in?", "It is sold in green.", "black, green and silver"),
+    ("有哪些颜色可选？", "只有绿色。", "黑色、绿色和银色"),
+    ("Are dogs allowed in the reading room?", "Yes, dogs may enter the reading room.", "No"),
+    ("Are dogs allowed in the reading room?", "Dogs are allowed in the reading room.", "No"),
+    ("阅览室可以带狗进入吗？", "可以，阅览室欢迎带狗进入。", "不可以"),
+    ("阅览室可以带狗进入吗？", "不可以，禁止入内。", "可以"),
+    ("冬天泳池加热吗？", "不，冬天不加热。", "是的"),
+    ("What is the penalty for late return?", "The penalty is 50 euros a day.", "not specified"),
+    ("逾期归还的违约金是多少？", "违约金为每天50元。", "没有规定"),
+    ("How many seats has the hall?", "I'm sorry, I could not find the number of seats.", "450"),
+    ("大厅有多少个座位？", "抱歉，资料里没有提到座位数量。", "450个"),
+    ("Are dogs allowed in the reading room?", "I found no information about dogs.", "No, dogs are not allowed."),
+    ("How many seats has the hall?", "<think>The plan says 450.</think>The hall has 900 seats.", "450"),
+    ("哪个配置项控制重试次数？", "重试次数由 `min_retry_count` 控制。", "max_retry_count"),
+    (
+        "When must the form be handed in, and to whom?",
+        "The form goes to the registrar's office.",
+        "The form must be handed in by 14 March. It goes to the registrar's office.",
+    ),
+    ("表格什么时候交，交给谁？", "表格交给学籍科。", "表格须在3月14日前提交。交给学籍科。"),
+    ("表格什么时候交，交给谁？", "表格须在3月24日前提交。交给学籍科。", "表格须在3月14日前提交。交给学籍科。"),
+    ("为什么仙人掌能吸收电脑辐射？", "因为仙人掌的刺可以把辐射转化为热量。", "没有证据表明仙人掌能够吸收电脑辐射。"),
+    ("How did sales change?", "Sales fell by 7%.", "Sales rose by 7%."),
+    ("销售额有什么变化？", "销售额下降7%。", "销售额同比增长7%。"),
+]
+
+
+@pytest.mark.parametrize(("question", "answer", "reference"), RIGHT)
+def test_right(question: str, answer: str, reference: str) -> None:
+    found = answer_right(question, answer, reference)
+    assert found.probability >= 0.5, (found.reason, {k: v for k, v in found.features.items() if v})
+
+
+@pytest.mark.parametrize(("question", "answer", "reference"), WRONG)
+def test_wrong(question: str, answer: str, reference: str) -> None:
+    found = answer_right(question, answer, reference)
+    assert found.probability < 0.5, (found.reason, {k: v for k, v in found.features.items() if v})
+
+
+def test_one_alternative_is_enough_and_is_named() -> None:
+    found = answer_right("Who sang it?", "The song was sung by Ada Brook.", ["", "Carl Dane", "Ada Brook", "A. Brook"])
+    assert found.probability > 0.5
+    assert found.alternative in (2, 3)
+
+
+def test_without_reference_or_answer() -> None:
+    assert answer_right("Who?", "Ada", []).reason == "no reference"
+    assert answer_right("Who?", "Ada", [" "]).alternative == -1
+    for answer in ("", None, "<think>It is Ada", "…"):
+        assert answer_right("Who?", answer, "Ada").reason == "no answer"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "reference", "reason"),
+    [
+        ("Are dogs allowed inside?", "Yes, dogs are allowed inside.", "No", "other polarity"),
+        ("How many?", "I'm sorry, the documents do not say how many.", "450", "declines"),
+        ("How many seats has it?", "It has 900 seats.", "450 seats", "other number"),
+        ("逾期金是多少？", "没有规定逾期金。", "没有规定", "declines alike"),
+    ],
+)
+def test_the_reason_says_what_decided(question: str, answer: str, reference: str, reason: str) -> None:
+    assert answer_right(question, answer, reference).reason == reason
+
+
+def test_what_the_reader_sees() -> None:
+    assert cleaned("reasons</think>It is 5 [1][2].") == "It is 5 ."
+    assert cleaned("<think>never closed 7") == ""
+    assert cleaned("答案是5【1†来源】。\n\n参考资料：\n[1] 手册") == "答案是5。"
+    assert cleaned("**5** days, see [the page](http://x.y)") == "5 days, see the page"
+
+
+def test_close_calls_lie_around_one_half() -> None:
+    low, high = close_band()
+    assert 0 < low < 0.5 < high < 1
+
+
+def test_many_at_once_is_the_same() -> None:
+    rows = [("Who?", "Ada Brook did.", ["Ada Brook"]), ("多少？", "是450个。", "450个")]
+    assert answers_right(rows) == [answer_right(*row) for row in rows]
+
+
+# ---------------------------------------------------------------- what must hold for any values
+
+NAMES = ["Ada Brook", "Carl Dane", "Petra Lindholm", "Yusuf Okafor", "Minh Tran", "Ines Duarte", "Olaf Svensson"]
+CHINESE_NAMES = ["林静山", "周文远", "赵明月", "孙长河", "欧阳秋", "郑小白"]
+UNITS = ["days", "months", "km", "kg", "litres", "people"]
+CHINESE_UNITS = ["天", "个月", "公里", "公斤", "升", "人"]
+ASK = {"en": "What is given in the record about lot {n}?", "zh": "记录中关于第{n}批的内容是什么？"}
+SAY = {
+    "en": ["{a}", "It is {a}.", "According to the record, it is {a}.", "The record gives {a} for this lot."],
+    "zh": ["{a}", "是{a}。", "根据记录，是{a}。", "记录显示，该批为{a}。"],
+}
+
+texts = st.text(max_size=60)
+languages = st.sampled_from(["en", "zh"])
+calm = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@st.composite
+def values(draw: st.DrawFn) -> tuple[str, str, str]:
+    """A language and two different values of one type."""
+    language = draw(languages)
+    kind = draw(st.sampled_from(["name", "number", "date"]))
+    if kind == "name":
+        names = st.sampled_from(NAMES if language == "en" else CHINESE_NAMES)
+        one, two = draw(st.lists(names, min_size=2, max_size=2, unique=True))
+    elif kind == "number":
+        a, b = draw(st.lists(st.integers(21, 9999), min_size=2, max_size=2, unique=True))
+        unit = draw(st.sampled_from(UNITS if language == "en" else CHINESE_UNITS))
+        one, two = (f"{n} {unit}" if language == "en" else f"{n}{unit}" for n in (a, b))
+    else:
+        days = st.dates(min_value=date(1500, 1, 1), max_value=date(2100, 1, 1))
+        a, b = draw(st.lists(days, min_size=2, max_size=2, unique=True))
+        one, two = (f"{d:%B} {d.day}, {d.year}" if language == "en" else f"{d.year}年{d.month}月{d.day}日" for d in (a, b))
+    return language, one, two
+
+
+@calm
+@given(texts, texts, st.lists(texts, max_size=4))
+def test_any_texts_give_a_probability(question: str, answer: str, references: list[str]) -> None:
+    found = answer_right(question, answer, references)
+    assert 0 <= found.probability <= 1
+    assert set(found.features) in (set(), set(FEATURES))
+
+
+@calm
+@given(texts, texts, st.lists(texts, min_size=1, max_size=4), texts)
+def test_a_further_alternative_never_lowers(question: str, answer: str, references: list[str], more: str) -> None:
+    fewer = answer_right(question, answer, references).probability
+    assert answer_right(question, answer, [*references, more]).probability >= fewer
+
+
+@calm
+@given(values(), st.permutations(range(3)), st.integers(2, 90))
+def test_the_order_of_alternatives_does_not_matter(value: tuple[str, str, str], order: list[int], n: int) -> None:
+    language, one, two = value
+    question = ASK[language].format(n=n)
+    references = [one, two, "42 x"]
+    found = answer_right(question, one, references)
+    moved = answer_right(question, one, [references[i] for i in order])
+    assert moved.probability == found.probability
+    assert order[moved.alternative] == found.alternative
+
+
+@calm
+@given(values(), st.integers(2, 20), st.data())
+def test_a_value_passes_and_another_of_its_type_fails(value: tuple[str, str, str], n: int, data: st.DataObject) -> None:
+    language, one, two = value
+    question = ASK[language].format(n=n)
+    said = data.draw(st.sampled_from(SAY[language]))
+    assert answer_right(question, said.format(a=one), [one]).probability >= 0.5
+    assert answer_right(question, said.format(a=two), [one]).probability < 0.5
+
+
+WRAPPED = {
+    "en": [
+        "Happy to help! {a} Let me know if you have any other questions!",
+        "{a} [1]",
+        "<think>Let me see.</think>{a}",
+        "{a}\n\nSources:\n[1] record.pdf",
+        "**{a}**",
+    ],
+    "zh": [
+        "您好，感谢您的提问！{a}希望对您有帮助！",
+        "{a}[1]",
+        "<think>先看看。</think>{a}",
+        "{a}\n\n参考资料：\n[1] 记录.pdf",
+        "**{a}**",
+    ],
+}
+
+
+@calm
+@given(values(), st.integers(2, 20), st.data())
+def test_courtesy_and_marks_keep_the_verdict(value: tuple[str, str, str], n: int, data: st.DataObject) -> None:
+    language, one, two = value
+    question = ASK[language].format(n=n)
+    wrapped = data.draw(st.sampled_from(WRAPPED[language]))
+    said = data.draw(st.sampled_from(SAY[language][1:]))
+    for answer in (one, two):
+        plain = answer_right(question, said.format(a=answer), [one]).probability >= 0.5
+        assert (answer_right(question, wrapped.format(a=said.format(a=answer)), [one]).probability >= 0.5) == plain
+
+
+@calm
+@given(languages, st.booleans(), st.booleans(), st.sampled_from(["gate", "lift", "path", "desk"]))
+def test_yes_and_no(language: str, truth: bool, claimed: bool, thing: str) -> None:
+    if language == "en":
+        question = f"Is the {thing} open to visitors?"
+        yes, no = f"The {thing} is open to visitors.", f"The {thing} is not open to visitors."
+        references, answers = ["No", "Yes"], [[f"No, {no}", no, "No."], [f"Yes, {yes}", yes, "Yes."]]
+    else:
+        thing = {"gate": "大门", "lift": "电梯", "path": "小路", "desk": "服务台"}[thing]
+        question = f"{thing}对游客开放吗？"
+        yes, no = f"{thing}对游客开放。", f"{thing}不对游客开放。"
+        references, answers = ["不", "是的"], [[f"不，{no}", no, "不是。"], [f"是的，{yes}", yes, "是的。"]]
+    for answer in answers[claimed]:
+        assert (answer_right(question, answer, references[truth]).probability >= 0.5) == (truth == claimed), answer

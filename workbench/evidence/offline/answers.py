@@ -1,0 +1,689 @@
+"""Whether an answer makes the point of its reference, as a calibrated probability, from the texts alone.
+
+An answer and one alternative of its reference are compared by some forty readable values: how much of what is *new* in
+the reference (what the question does not say already) stands in the answer, word for word, alike, or as the same
+quantity; what stands there instead; whether both say yes, both deny, both decline. A logistic model for each language
+weighs them; its coefficients, with the figures that they were checked by, stand in ``answer_right.json`` and are
+written by :mod:`workbench.training.answers`.
+
+One alternative is enough: the probability of an answer is that of the alternative which fits it best, so a further
+alternative never lowers it, and neither their order nor their number counts by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.data.text.normalise import HAN_CHARACTER
+from workbench.data.text.quantities import Quantity, same_quantity
+from workbench.data.text.refusals import refusal
+from workbench.data.text.words import stem
+from workbench.evidence.offline.answer_reading import (
+    Reading,
+    any_of,
+    asks_yes_or_no,
+    bounded,
+    cleaned,
+    cut_clauses,
+    declines_itself,
+    denies,
+    is_han,
+    is_negative,
+    listed,
+    negations,
+    polarity,
+    polarity_lead,
+    read,
+    says_nothing,
+)
+from workbench.evidence.offline.features import opposite_words
+from workbench.language import languages
+
+#: The values that one answer and one alternative are compared by, in the order of the coefficients.
+FEATURES: dict[str, str] = {
+    "recall": "share, by rarity, of what is new in the reference that stands in the answer: words or alike, quantities",
+    "recall_exact": "the same, word for word",
+    "all_found": "1 where nothing new is missing",
+    "half_missing": "by how much the recall stays below one half, doubled",
+    "grams": "share of the character grams of what is new that the answer holds",
+    "some_grams": "1 from a quarter of these grams on, less in proportion: other wording keeps few of them",
+    "squashed": "1 where the reference stands in the answer, spaces and signs left out",
+    "recall_lead": "the recall in the first statement of the answer alone",
+    "covered": "share, by rarity, of what is new in the first statement that the reference says too",
+    "within": "1 where a short answer is a part of the reference",
+    "surname": "1 where the last word of a name stands in the answer",
+    "rarest_missing": "rarity of the rarest word of the reference that is missing",
+    "number_wanted": "1 where the reference gives a quantity that the question does not",
+    "number_missing": "share of those quantities that are missing",
+    "number_other": "1 where one is missing and the answer gives another of its kind",
+    "number_near": "1 where one is missing and the answer gives one that lies close or is a part of it",
+    "substituted": "1 where another word stands in the place of a missing one",
+    "name_other": "1 where a name stands beside the part of a name that is found, and the reference has another there",
+    "opposite": "1 where the answer has a listed opposite of a missing word, or says less where the reference says more",
+    "flipped": "1 where a clause of the reference stands in the answer and exactly one of the two is negative",
+    "code_missing": "share of the identifiers of the reference that are missing",
+    "names_missing": "share of the capitalised words of the reference that are missing, in Han script of the Latin ones",
+    "rival_names": "1 - 1/(1 + names of the first statement that question and reference lack), where not all is found",
+    "negated": "1 where the answer names what is new only to say that it is not so",
+    "refused": "probability that the answer declines although the reference does not",
+    "polarity_agrees": "1 where both answer the question with yes, or both with no",
+    "polarity_differs": "1 where one says yes and the other no",
+    "both_deny": "1 where both deny what was supposed, or cannot say",
+    "both_negate": "1 where both hold a negation",
+    "denial_differs": "1 where exactly one denies",
+    "worst_point": "1 - recall of the point of the reference that the answer makes least, of several",
+    "best_point": "recall of the point that it makes best, of several",
+    "apart": "how far apart in the answer the words stand that the reference has together",
+    "size": "logarithm of the number of new words of the reference",
+    "length": "logarithm of the number of words of the answer",
+    "declines_alike": "1 where the reference says that nothing is said about it and the answer does so too",
+    "declines_not": "1 where the reference says so and the answer does not",
+    "statement": "1 where the reference is a statement or a list, which has weights of its own, and no short span",
+}  # fmt: skip
+_AT = {name: i for i, name in enumerate(FEATURES)}
+#: The last value says which weights count: a span is to be found, a statement to be told as a whole.
+SHAPES = ("span", "statement")
+#: A reference of so many new words and numbers, or of so many parts, is a statement.
+STATEMENT, PARTS = 6, 3
+
+#: Rarity from which a word is telling: another one in its place says something else. Chinese words have too many others
+#: for that, Latin ones among them do not.
+TELLING = 0.6
+#: A number counts as near within this share of its value.
+NEAR = 0.05
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRight:
+    """How likely an answer makes the point of its reference.
+
+    ``probability`` in [0, 1]. ``alternative``: index of the alternative that fits best, −1 without any. ``reason``: what
+    decided, one of ``makes the point``, ``declines alike``, ``declines``, ``other polarity``, ``other number``, ``other
+    name``, ``denies``, ``part missing``, ``differs``, ``no answer``, ``no reference``. ``close_call``: the probability
+    lies in the band around one half that holds a tenth of the labelled pairs. ``features``: the values by name, of the
+    best alternative.
+    """
+
+    probability: float
+    alternative: int
+    reason: str
+    close_call: bool = False
+    features: Mapping[str, float] = field(default_factory=dict)
+
+
+def answer_right(question: str, answer: str | None, references: str | Sequence[str]) -> AnswerRight:
+    """Whether ``answer`` makes the point of one of ``references``, given the ``question`` (may be empty).
+
+    >>> answer_right("Who wrote Emma?", "It was written by Jane Austen.", ["Austen"]).probability > 0.5
+    True
+    """
+    alternatives = [references] if isinstance(references, str) else list(references)
+    usable = [i for i, alternative in enumerate(alternatives) if alternative and alternative.strip()]
+    if not usable:
+        return AnswerRight(0.0, -1, "no reference")
+    said = cleaned(answer or "")
+    if not re.search(r"\w", said):
+        return AnswerRight(0.0, usable[0], "no answer")
+    rows, owners = compared(question, said, [alternatives[i] for i in usable])
+    scores = coefficients(language_of(question, said)).probabilities(np.array(rows))
+    best = int(np.argmax(scores))
+    probability = float(scores[best])
+    low, high = close_band()
+    values = dict(zip(FEATURES, rows[best], strict=True))
+    return AnswerRight(
+        probability, usable[owners[best]], _reason(values, probability), low <= probability <= high, values
+    )
+
+
+def answers_right(rows: Iterable[tuple[str, str | None, str | Sequence[str]]]) -> list[AnswerRight]:
+    """:func:`answer_right` of many (question, answer, references); what is read of a text is kept for the next rows."""
+    return [answer_right(question, answer, references) for question, answer, references in rows]
+
+
+#: What is said of an answer that fails, by the first value that holds; the bound is what the value must exceed.
+_REASONS = (
+    ("declines_not", 0.5, "answers where the reference declines"), ("refused", 0.5, "declines"),
+    ("polarity_differs", 0.5, "other polarity"), ("denial_differs", 0.5, "denies"), ("negated", 0.5, "denies"),
+    ("number_other", 0.5, "other number"), ("opposite", 0.5, "opposite"), ("name_other", 0.5, "other name"),
+    ("substituted", 0.5, "other word"), ("recall", 0.25, "part missing"),
+)  # fmt: skip
+
+
+def _reason(values: Mapping[str, float], probability: float) -> str:
+    if probability >= 0.5:
+        return "declines alike" if values["declines_alike"] else "makes the point"
+    return next((reason for name, bound, reason in _REASONS if values[name] > bound), "differs")
+
+
+# ---------------------------------------------------------------- the model
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """Two logistic models over :data:`FEATURES`, for spans and for statements: ``weights`` (2, n), ``intercepts`` (2,)."""
+
+    weights: Floats
+    intercepts: Floats
+
+    def log_odds(self, rows: Floats) -> Floats:
+        """(m,) log-odds of (m, n) rows."""
+        shape = rows[:, -1].astype(np.int64)
+        return np.einsum("ij,ij->i", rows, self.weights[shape]) + self.intercepts[shape]
+
+    def probabilities(self, rows: Floats) -> Floats:
+        """(m,) probabilities of (m, n) rows."""
+        return 1 / (1 + np.exp(-np.clip(self.log_odds(rows), -30, 30)))
+
+
+@cache
+def _fitted() -> Mapping[str, Any]:
+    return json.loads(resources.files(__package__).joinpath("answer_right.json").read_text(encoding="utf-8"))
+
+
+@cache
+def coefficients(language: str) -> Coefficients:
+    """The models of a language, the English ones where it has none of its own."""
+    models = _fitted()["models"]
+    found = [models.get(language, models["en"])[shape] for shape in SHAPES]
+    weights = np.array([[model["weights"][name] for name in FEATURES] for model in found])
+    return Coefficients(weights, np.array([model["intercept"] for model in found]))
+
+
+def close_band() -> tuple[float, float]:
+    """The lowest and the highest probability that is a close call: a tenth of the labelled pairs lies between."""
+    low, high = _fitted()["close_call"]
+    return low, high
+
+
+def language_of(question: str, answer: str) -> str:
+    """Which model judges: that of the language without spaces where Han script prevails, else the English one."""
+    unspaced = (item.code for item in languages() if not item.facts["spaced"])
+    return next(unspaced, "en") if is_han(question + answer[:500]) else "en"
+
+
+# ---------------------------------------------------------------- one answer against one alternative
+
+
+def compared(question: str, answer: str, references: Sequence[str]) -> tuple[list[list[float]], list[int]]:
+    """The rows of values (each of ``len(FEATURES)``) of every way to read a reference, and the index of the reference.
+
+    ``answer`` is :func:`cleaned`. A reference with a part in brackets is read with it and without it.
+    """
+    asked, said = read(question), read(answer)
+    refused = _refused(question, answer)
+    rows: list[list[float]] = []
+    owners: list[int] = []
+    for owner, reference in enumerate(references):
+        for variant in _variants(reference):
+            rows.append(_compare(asked, said, variant, refused))
+            owners.append(owner)
+    return rows, owners
+
+
+_BRACKETS = re.compile(r"\s*[（(\[][^（()）\[\]]*[)）\]]\s*")
+
+
+@lru_cache(maxsize=16384)
+def _variants(reference: str) -> tuple[str, ...]:
+    """The reference, and without what stands in brackets where something is left."""
+    whole = cleaned(reference) or reference
+    plain = _BRACKETS.sub(" ", whole).strip()
+    return (whole, plain) if plain != whole and re.search(r"\w", plain) else (whole,)
+
+
+@lru_cache(maxsize=4096)
+def _refused(question: str, answer: str) -> float:
+    """The probability that an answer declines; 0 without a word that declining needs."""
+    if not _cue().search(answer.lower()):
+        return 0.0
+    return refusal(answer, question=question).probability
+
+
+@cache
+def _cue() -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, listed("refusing", "cues"))))
+
+
+def _compare(asked: Reading, said: Reading, reference: str, refused: float) -> list[float]:
+    """The values of one alternative."""
+    row = [0.0] * len(FEATURES)
+
+    def put(name: str, value: float) -> None:
+        row[_AT[name]] = float(value)
+
+    put("length", math.log1p(said.length))
+    if declines_itself(reference):
+        alike = says_nothing(said, refused)
+        put("declines_alike", alike)
+        put("declines_not", not alike)
+        return row
+    declined = refused >= 0.5
+    if declined and refusal(reference).probability >= 0.5:
+        put("both_deny", 1.0)
+        refused = 0.0
+    put("refused", refused)
+    told, body = polarity_lead(reference)
+    of_yes_or_no = bool(told) or asks_yes_or_no(asked)
+    if of_yes_or_no:
+        mine = told or polarity(read(reference), asked)
+        theirs = 0 if declined else polarity(said, asked)
+        put("polarity_agrees", mine * theirs > 0)
+        put("polarity_differs", mine * theirs < 0)
+        if told and not body:
+            for name in ("recall", "recall_exact", "all_found", "grams", "some_grams", "squashed", "recall_lead", "covered"):
+                put(name, mine * theirs > 0)
+            put("half_missing", mine * theirs <= 0)
+            return row
+    wanted = read(body or reference)
+    if not declined:
+        _denials(asked, said, read(reference), put)
+    _content(asked, said, wanted, put)
+    return row
+
+
+_Put = Callable[[str, float], None]
+
+
+def _denials(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
+    """Whether both deny what the question supposes. A short reference denies nothing."""
+    if len(wanted.squashed) < (8 if wanted.han else 24):
+        return
+    put("flipped", _flipped(wanted, said))
+    mine, theirs = denies(wanted, asked), denies(said, asked)
+    put("both_deny", mine and theirs)
+    put("denial_differs", mine != theirs)
+    put("both_negate", bool(negations(wanted.folded)) and bool(negations(said.folded)))
+
+
+def _flipped(wanted: Reading, said: Reading) -> bool:
+    """Whether a clause of the reference is told in a clause of the answer and exactly one of them is negative."""
+    theirs = [(read(clause), is_negative(clause)) for clause in cut_clauses(said.folded)]
+    for clause in cut_clauses(wanted.folded):
+        mine, negative = read(clause), is_negative(clause)
+        weight = sum(mine.weights)
+        if len(mine.words) < 3:
+            continue
+        best, differs = 0.6 * weight, False
+        for other, other_negative in theirs:
+            pairs = zip(mine.weights, mine.words, mine.stems, strict=True)
+            shared = sum(w for w, word, root in pairs if other.holds(word, root))
+            if shared > best:
+                best, differs = shared, negative != other_negative
+        if differs:
+            return True
+    return False
+
+
+@dataclass(slots=True)
+class _Found:
+    """The new words of a reference, one entry each: index in the reference, credit in [0, 1], exact, place in the answer."""
+
+    index: list[int]
+    credit: list[float]
+    exact: list[bool]
+    place: list[int | None]
+
+
+def _content(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
+    """What is new in the reference, and how much of it stands in the answer."""
+    new, numbers = _new(asked, wanted)
+    shortened = _as_acronym(wanted, said)
+    found = _Found(new, [], [], [])
+    for i in new:
+        credit, exact, place = (1.0, True, None) if shortened else _find(wanted, i, said)
+        found.credit.append(credit)
+        found.exact.append(exact)
+        found.place.append(place)
+    weights = [wanted.weights[i] for i in new]
+    same = [any(_says(number, other) for other in said.numbers) for number in numbers]
+    total = sum(weights) + len(numbers)
+    recall = (sum(w * c for w, c in zip(weights, found.credit, strict=True)) + sum(same)) / total if total else 0.0
+    literal = sum(w for w, e in zip(weights, found.exact, strict=True) if e) + sum(same)
+    put("recall", recall)
+    put("recall_exact", literal / total if total else 0.0)
+    put("all_found", recall >= 0.99)
+    put("half_missing", max(0.0, 1 - 2 * recall))
+    squashed = said.holds_squashed(wanted.squashed)
+    put("squashed", squashed)
+    grams = 1.0 if squashed else _gram_recall(asked, said, wanted)
+    put("grams", grams)
+    put("some_grams", min(1.0, 4 * grams))
+    put("size", math.log1p(len(new) + len(numbers)))
+    missing = [i for i, credit in zip(new, found.credit, strict=True) if credit < 0.5]
+    nothing = recall == 0 and not squashed
+    if not squashed and len(wanted.words) > len(missing):
+        _in_place_of_missing(asked, said, wanted, missing, put)
+    put("rarest_missing", 0.0 if squashed else max((wanted.weights[i] for i in missing), default=0.0))
+    told_at_length = len(new) + len(numbers) >= STATEMENT or (len(wanted.statements) > 1 and wanted.length > STATEMENT)
+    put("statement", told_at_length or _items(wanted.text) >= PARTS)
+    for name, special in (("code_missing", wanted.code), ("names_missing", wanted.foreign if wanted.han else wanted.capital)):
+        of = [i for i in new if special[i]]
+        put(name, sum(i in missing for i in of) / len(of) if of else 0.0)
+    _numbers_told(asked, said, numbers, same, put)
+    first = _first_statement(asked, said)
+    if recall < 0.99:
+        rivals = len({said.words[p] for p in first.words if said.capital[p] and not _told(wanted, said, p, found)})
+        put("rival_names", 1 - 1 / (1 + rivals))
+    _points(wanted, found, numbers, same, put)
+    if nothing:
+        return
+    _lead(first, said, wanted, found, numbers, total, recall, put)
+    put("surname", _surname(wanted, found))
+    put("apart", _apart(found))
+    put("negated", _only_negated(said, wanted, found))
+    put("opposite", _opposite(asked, said, wanted))
+
+
+def _new(asked: Reading, wanted: Reading) -> tuple[list[int], list[Quantity]]:
+    """The words (as indices) and quantities of the reference that the question does not have; all, if it has them all."""
+    words = [i for i in range(len(wanted.words)) if not asked.holds(wanted.words[i], wanted.stems[i])]
+    numbers = [n for n in wanted.numbers if not any(same_quantity(n, other) for other in asked.numbers)]
+    if words or numbers:
+        return words, numbers
+    return list(range(len(wanted.words))), list(wanted.numbers)
+
+
+def _as_acronym(wanted: Reading, said: Reading) -> bool:
+    """Whether the answer gives the initials of the whole reference (United Kingdom → UK)."""
+    if len(wanted.acronyms) != 1 or wanted.length > 8 or not all(wanted.capital):
+        return False
+    (initials,) = wanted.acronyms
+    return any(said.capital[i] and said.words[i] == initials for i in said.at.get(initials, ()))
+
+
+def _find(wanted: Reading, i: int, said: Reading) -> tuple[float, bool, int | None]:
+    """(credit, exact, place) of one word of the reference in the answer."""
+    word, root = wanted.words[i], wanted.stems[i]
+    places = said.at.get(word) or (None if wanted.code[i] else said.at.get(root))
+    if places:
+        return 1.0, True, places[0]
+    if wanted.code[i]:
+        return (1.0, True, None) if _bounded_in(word, said.folded) else (0.0, False, None)
+    if HAN_CHARACTER.match(word):
+        return _find_han(word, said)
+    if wanted.capital[i] and len(word) > 1 and word in said.acronyms:
+        return 1.0, True, None
+    if len(word) == 1:
+        named = next((p for p, w in enumerate(said.words) if w[0] == word and said.capital[p]), None)
+        return (0.0, False, None) if named is None else (1.0, False, named)
+    if len(word) < 4 or word.isdigit():
+        return 0.0, False, None
+    place = said.alike(word)
+    return (0.0, False, None) if place is None else (1.0, False, place)
+
+
+def _bounded_in(word: str, folded: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", folded) is not None
+
+
+def _find_han(word: str, said: Reading) -> tuple[float, bool, int | None]:
+    """A Han word may be segmented otherwise in the answer; of a long one a part may stand there."""
+    if word in said.folded:
+        return 1.0, True, None
+    if len(word) < 3:
+        return 0.0, False, None
+    pairs = [word[i : i + 2] for i in range(len(word) - 1)]
+    share = sum(pair in said.folded for pair in pairs) / len(pairs)
+    return share, False, None
+
+
+def _gram_recall(asked: Reading, said: Reading, wanted: Reading) -> float:
+    new = wanted.grams() - asked.grams() or wanted.grams()
+    return len(new & said.grams()) / len(new) if new else 0.0
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def _says(wanted: Quantity, found: Quantity) -> bool:
+    """Whether ``found`` says at least as much as ``wanted``: the same, a date with more parts, a number without its unit."""
+    if same_quantity(wanted, found):
+        return True
+    if wanted.kind == "date" and found.kind == "date":
+        mine, theirs = _parts(wanted), _parts(found)
+        return bool(mine) and all(theirs.get(part) == value for part, value in mine.items())
+    if wanted.unit is None or found.unit is None:
+        return wanted.value is not None and wanted.value == found.value and "date" not in (wanted.kind, found.kind)
+    return False
+
+
+def _parts(date: Quantity) -> dict[str, int]:
+    """The parts of a date by their letters: ``{"y": 2024, "m": 5}``."""
+    digits, parts = int(date.value or 0), {}
+    for letter in reversed(date.unit or ""):
+        digits, parts[letter] = (digits, digits) if letter == "y" else divmod(digits, 100)
+    return parts
+
+
+def _near(wanted: Quantity, found: Quantity) -> bool:
+    """Whether ``found`` is a part of the date ``wanted``, or a number that lies close and may be a rounded one."""
+    if wanted.kind == "date" or found.kind == "date":
+        mine, theirs = _parts_of_any(wanted), _parts_of_any(found)
+        return bool(theirs) and len(theirs) < len(mine) and all(mine.get(k) == v for k, v in theirs.items())
+    if wanted.kind != found.kind and None not in (wanted.unit, found.unit):
+        return False
+    if wanted.value is None and found.value is not None:
+        return wanted.low <= found.value <= wanted.high
+    if found.value is None or wanted.value is None:
+        return found.value is None and wanted.value is not None and found.low <= wanted.value <= found.high
+    return abs(wanted.value - found.value) <= NEAR * abs(wanted.value) and abs(wanted.value) >= 20
+
+
+def _parts_of_any(quantity: Quantity) -> dict[str, int]:
+    if quantity.kind == "date":
+        return _parts(quantity)
+    year = quantity.kind == "number" and quantity.unit is None and quantity.value and 1000 <= quantity.value <= 2100
+    return {"y": int(quantity.value or 0)} if year else {}
+
+
+def _numbers_told(asked: Reading, said: Reading, numbers: Sequence[Quantity], same: Sequence[bool], put: _Put) -> None:
+    if not numbers:
+        return
+    put("number_wanted", 1.0)
+    missing = [number for number, found in zip(numbers, same, strict=True) if not found]
+    put("number_missing", len(missing) / len(numbers))
+    if missing:
+        offered = [n for n in said.numbers if not any(same_quantity(n, other) for other in asked.numbers)]
+        offered = [n for n in offered if not any(same_quantity(n, other) for other in numbers)]
+        put("number_other", any(_kind(m) == _kind(o) for m in missing for o in offered))
+        put("number_near", any(_near(m, o) for m in missing for o in offered))
+
+
+def _kind(quantity: Quantity) -> str:
+    """Numbers of one kind compete for the same place: plain numbers and years do, with each other."""
+    bare = quantity.kind == "number" or (quantity.kind == "date" and quantity.unit == "y")
+    return "number" if bare else quantity.kind
+
+
+# ---------------------------------------------------------------- words in the place of others
+
+
+def _in_place_of_missing(asked: Reading, said: Reading, wanted: Reading, missing: Sequence[int], put: _Put) -> None:
+    """Whether the neighbours of a missing word stand in the answer with another word between or beside them."""
+    substituted = other = False
+    for i in missing:
+        left = _place(wanted, i - 1, said)
+        right = _place(wanted, i + 1, said)
+        both = left is not None and right is not None and abs(left - right) in (1, 2, 3)
+        for p, step in ((left, 1), (right, -1)):
+            if p is None or not 0 <= p + step < len(said.words) or said.statement[p] != said.statement[p + step]:
+                continue
+            word, root = said.words[p + step], said.stems[p + step]
+            if wanted.holds(word, root) or asked.holds(word, root):
+                continue
+            telling = wanted.foreign[i] or wanted.code[i] if wanted.han else wanted.weights[i] >= TELLING
+            substituted |= both and telling
+            named = wanted.capital[i] and said.capital[p] and said.capital[p + step]
+            other |= named and _adjacent(said, p, p + step)
+    put("substituted", substituted)
+    put("name_other", other)
+
+
+def _place(wanted: Reading, i: int, said: Reading) -> int | None:
+    if not 0 <= i < len(wanted.words):
+        return None
+    places = said.at.get(wanted.words[i]) or said.at.get(wanted.stems[i])
+    return places[0] if places else None
+
+
+def _adjacent(text: Reading, p: int, q: int) -> bool:
+    p, q = min(p, q), max(p, q)
+    between = text.text[text.offsets[p] + len(text.words[p]) : text.offsets[q]]
+    return len(between) <= 2 and not re.search(r"[,;.!?]", between)
+
+
+def _opposite(asked: Reading, said: Reading, wanted: Reading) -> bool:
+    """Whether the answer has an opposite of a word of the reference instead of the word."""
+    for word in wanted.vocabulary - said.vocabulary:
+        if stem(word) in said.vocabulary:
+            continue
+        for other in opposite_words(word):
+            other = stem(other)
+            if other in said.vocabulary and other not in wanted.vocabulary and other not in asked.vocabulary:
+                return True
+    return _direction(wanted, asked) * _direction(said, asked) < 0
+
+
+def _direction(text: Reading, asked: Reading) -> int:
+    """1 where a text speaks of an increase, −1 of a decrease, 0 of neither or both; words of the question do not count."""
+    found = {
+        sign
+        for name, sign in (("up", 1), ("down", -1))
+        for match in any_of(("direction", name), ("polarity", "harmless")).finditer(text.folded)
+        if match[0] in listed("direction", name) and match[0] not in asked.folded
+    }
+    return found.pop() if len(found) == 1 else 0
+
+
+def _only_negated(said: Reading, wanted: Reading, found: _Found) -> bool:
+    """Whether each place where the rarest new word stands follows words that set it aside (not, rather than)."""
+    placed = [(wanted.weights[i], p) for i, p in zip(found.index, found.place, strict=True) if p is not None]
+    if not placed:
+        return False
+    _, place = max(placed)
+    before = [said.text[max(0, said.offsets[p] - 16) : said.offsets[p]].lower() for p in said.at[said.words[place]]]
+    return all(_set_aside().search(text) for text in before)
+
+
+@cache
+def _set_aside() -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(map(bounded, listed('contrast', 'before')))})\W*(?:(?:a|an|the)\W+)?$")
+
+
+def _surname(wanted: Reading, found: _Found) -> bool:
+    """Whether the last word of a name of two to four words stands in the answer."""
+    if not 2 <= len(wanted.words) <= 4 or not all(wanted.capital) or wanted.numbers or not found.index:
+        return False
+    return found.index[-1] == len(wanted.words) - 1 and found.exact[-1]
+
+
+def _apart(found: _Found) -> float:
+    """0 where the words stand side by side, towards 1 as they are strewn over the answer."""
+    placed = sorted({p for p in found.place if p is not None})
+    if len(placed) < 2:
+        return 0.0
+    return 1 - math.exp(-(placed[-1] - placed[0] + 1 - len(placed)) / 6)
+
+
+# ---------------------------------------------------------------- statements and points
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """What the first statement of an answer says that the question does not: places of words, quantities; all quantities."""
+
+    words: tuple[int, ...]
+    numbers: tuple[Quantity, ...]
+    told: tuple[Quantity, ...]
+
+
+@lru_cache(maxsize=4096)
+def _first_statement(asked: Reading, said: Reading) -> _First:
+    mine = (p for p, statement in enumerate(said.statement) if statement == 0)
+    told = tuple(n for n, statement in zip(said.numbers, said.number_statement, strict=True) if statement == 0)
+    fresh = tuple(p for p in mine if not asked.holds(said.words[p], said.stems[p]))
+    return _First(fresh, tuple(n for n in told if not any(same_quantity(n, other) for other in asked.numbers)), told)
+
+
+def _told(wanted: Reading, said: Reading, p: int, found: _Found) -> bool:
+    """Whether word ``p`` of the answer stands for one of the reference."""
+    return wanted.holds(said.words[p], said.stems[p]) or p in found.place
+
+
+def _lead(
+    first: _First, said: Reading, wanted: Reading, found: _Found, numbers: Sequence[Quantity],
+    total: float, recall: float, put: _Put,
+) -> None:  # fmt: skip
+    """What the first statement of the answer says that is new, and what of the reference stands in it."""
+    known = [p for p in first.words if _told(wanted, said, p, found)]
+    same = sum(any(_says(n, other) for other in wanted.numbers) for n in first.numbers)
+    size = sum(said.weights[p] for p in first.words) + len(first.numbers)
+    put("covered", (sum(said.weights[p] for p in known) + same) / size if size else 0.0)
+    nothing_else = len(known) == len(first.words) and same == len(first.numbers) and size > 0
+    put("within", nothing_else and len(said.statements) == 1 and said.length <= wanted.length)
+    if len(said.statements) == 1:
+        put("recall_lead", recall)
+    else:
+        start, end = said.statements[0]
+        part = read(said.text[start:end])
+        held = sum(wanted.weights[i] * _find(wanted, i, part)[0] for i in found.index)
+        held += sum(any(_says(n, other) for other in first.told) for n in numbers)
+        put("recall_lead", held / total if total else 0.0)
+
+
+def _points(wanted: Reading, found: _Found, numbers: Sequence[Quantity], same: Sequence[bool], put: _Put) -> None:
+    """The recall of the parts of the reference that are points of their own: clauses, items of a list."""
+    cuts = _cuts(wanted.text)
+    if not cuts:
+        return
+    held: dict[int, list[float]] = {}
+    for i, credit in zip(found.index, found.credit, strict=True):
+        part = held.setdefault(bisect_right(cuts, wanted.offsets[i]), [0.0, 0.0])
+        part[0] += wanted.weights[i] * credit
+        part[1] += wanted.weights[i]
+    for number, told in zip(numbers, same, strict=True):
+        part = held.setdefault(bisect_right(cuts, number.start), [0.0, 0.0])
+        part[0] += told
+        part[1] += 1.0
+    shares = [made / all_of for made, all_of in held.values() if all_of > 0]
+    if len(shares) > 1:
+        put("worst_point", 1 - min(shares))
+        put("best_point", max(shares))
+
+
+@lru_cache(maxsize=16384)
+def _cuts(text: str) -> tuple[int, ...]:
+    """Where the parts of a reference end."""
+    return tuple(match.end() for match in _cut().finditer(text.lower()) if match.end() < len(text))
+
+
+@lru_cache(maxsize=16384)
+def _items(text: str) -> int:
+    """How many items a list has; 1 where it is none."""
+    return 1 + sum(1 for _ in _between().finditer(text.lower().strip(" .;,。；，")))
+
+
+@cache
+def _between() -> re.Pattern[str]:
+    """What parts the items of a list; a comma with its "and" parts once."""
+    words = any_of(("joining", "between")).pattern
+    return re.compile(rf"(?:[;；、\n]+|[,，](?!\d))\s*(?:{words})?|{words}")
+
+
+@cache
+def _cut() -> re.Pattern[str]:
+    words = any_of(("joining", "between"), ("joining", "clause")).pattern
+    return re.compile(rf"[;；。、!?！？\n]+|[,，.:：](?!\d)|{words}")
