@@ -20,11 +20,11 @@ import ipywidgets as W
 from markupsafe import Markup
 
 from workbench.data.schema import alternatives, judgements, none_if_missing
-from workbench.data.text.normalise import HAN_RUN, normalise, normalise_with_map
+from workbench.data.text.normalise import normalise, normalise_with_map, unspaced
 from workbench.data.text.words import content_words, tokens
 from workbench.diagnosis.causes import NOT_FAILING, sign
 from workbench.diagnosis.queries import value_title
-from workbench.language import listed
+from workbench.language import listed, numbers
 from workbench.language import text as _t
 from workbench.scoring.metrics import definition
 from workbench.views.filtering import CHOICES, Filter, explained, is_low, records
@@ -44,7 +44,7 @@ from workbench.views.widgets import (
     show,
     text_box,
 )
-from workbench.views.wording import cause_title, metric_title, score_text, state_title, verdict_title
+from workbench.views.wording import cause_title, metric_title, state_title, verdict_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,7 @@ def cause_mark(found: Mapping[str, Any], *, detailed: bool = False) -> Markup:
     if detailed and sub_cause:
         parts.append(f" · {cause_title(sub_cause)}")
     if detailed and failing and none_if_missing(found.get("confidence")) is not None:
-        parts.append(h("span", f" ({score_text(found['confidence'])})", cls="wb-light"))
+        parts.append(h("span", f" ({numbers.score(found['confidence'])})", cls="wb-light"))
     return h("span", *parts, cls=f"wb-cause {'wb-fail' if failing else 'wb-pass'}")
 
 
@@ -132,13 +132,13 @@ def claim_marks(claims: pd.DataFrame, spans: pd.DataFrame) -> list[Mark]:
     marks = []
     for claim in records(claims):
         if claim.verdict in SIGNS and claim.start >= 0:
-            support = score_text(claim.support)
+            support = numbers.score(claim.support)
             title = _t("panels.card.claim_title", verdict=verdict_title(claim.verdict), support=support)
             marks.append(Mark(int(claim.start), int(claim.end), claim.verdict, SIGNS[claim.verdict], title))
     open_claims = set(claims.loc[claims["verdict"] != "supported", "claim_id"]) if len(claims) else set()
     for part in records(spans[spans["side"] == "answer"]) if len(spans) else ():
         if part.claim_id in open_claims and part.support < 0.5:
-            title = _t("panels.card.part_title", kind=part.kind, support=score_text(part.support))
+            title = _t("panels.card.part_title", kind=part.kind, support=numbers.score(part.support))
             marks.append(Mark(int(part.start), int(part.end), "part", "", title))
     return marks
 
@@ -237,8 +237,8 @@ def document_name(item: Mapping[str, Any], facts: Any) -> Markup:
 def _facts(item: Mapping[str, Any], facts: Any) -> list[str]:
     score, relevance = none_if_missing(item.get("score")), none_if_missing(facts.get("relevance"))
     parts = [
-        _t("panels.card.retriever_score", score=score_text(float(score))) if score is not None else "",
-        _t("panels.card.relevance", score=score_text(relevance)) if relevance is not None else "",
+        _t("panels.card.retriever_score", score=numbers.score(float(score))) if score is not None else "",
+        _t("panels.card.relevance", score=numbers.score(relevance)) if relevance is not None else "",
         _t("panels.card.used") if facts.get("used") is True else "",
         _t("panels.card.not_prompted") if item.get("prompted") is False else "",
     ]
@@ -270,7 +270,7 @@ def _scores(session: Session, sample_id: str) -> Markup:
         # The highest precision@k depends on how many documents are expected: one of one is 0.20 at k = 5, and no fault.
         known = definition(name)
         low = not (known and known.bounded == "depth") and is_low(name, value, session.thresholds.low_cut(name))
-        number = h("strong", score_text(value), cls="wb-bad" if low else "")
+        number = h("strong", numbers.score(value), cls="wb-bad" if low else "")
         chips.append(h("span", f"{metric_title(name)} ", number, " ✗" if low else "", cls="wb-chip"))
     if without:
         lines = [h("p", f"{state_title(state)}: ", ", ".join(names)) for state, names in without.items()]
@@ -280,17 +280,18 @@ def _scores(session: Session, sample_id: str) -> Markup:
     recorded = small.samples.recorded_scores
     own = recorded.loc[sample_id].dropna().to_dict() if sample_id in recorded.index else {}
     if own:
-        others = [h("span", f"{name} ", h("strong", score_text(value)), cls="wb-chip") for name, value in own.items()]
+        others = [h("span", f"{name} ", h("strong", numbers.score(value)), cls="wb-chip") for name, value in own.items()]
         pairs.append(("other_tool", join(others)))
     return _grid(pairs)
 
 
 def term_marks(text: str, terms: Iterable[str], kind: str = "word") -> list[Mark]:
-    """A mark for each place where a normalised term stands in ``text`` as a whole word (Chinese: as a stretch)."""
+    """A mark for each place where a normalised term stands in ``text`` as a whole word, or as a stretch of characters
+    where words are not parted by spaces."""
     folded, offsets = normalise_with_map(text)
-    marks = []
+    run, marks = re.compile(f"[{unspaced()}]+"), []
     for term in dict.fromkeys(terms):
-        pattern = re.escape(term) if HAN_RUN.fullmatch(term) else rf"(?<!\w){re.escape(term)}(?!\w)"
+        pattern = re.escape(term) if run.fullmatch(term) else rf"(?<!\w){re.escape(term)}(?!\w)"
         for match in re.finditer(pattern, folded):
             start, end = offsets.span(match.start(), match.end())
             marks.append(Mark(start, end, kind))

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.language import language_of
+from workbench.language import language_of, numbers
 from workbench.language import text as _t
 from workbench.views.fonts import drawable, families
-from workbench.views.wording import cause_title, rate_text, verdict_title
+from workbench.views.wording import cause_title, verdict_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -248,7 +248,7 @@ def bars(
         axes.hlines(rows, low, high, color=_INK[theme], lw=1.6)
         if not wide:
             axes.axvline(base, color=BLUE, lw=1.2, ls=":")
-            axes.set_xticks([0, 0.5, 1], [rate_text(value) for value in (0.0, 0.5, 1.0)])
+            axes.set_xticks([0, 0.5, 1], [numbers.percent(value) for value in (0.0, 0.5, 1.0)])
         axes.set_xlim(0, 1)
         return _of(axes)
 
@@ -335,7 +335,7 @@ def verdict_bars(counts: pd.DataFrame, title: str, *, theme: str = "print") -> F
                 left += values[level]
             axes.barh(row, values["n"] - left, 0.62, left=left, color=GREEN if verdict == "supported" else "#999999")
             levels = [f"{_t(f'hallucinations.severity.{name}')} {values[name]:.0f}" for name in SEVERITIES if values[name]]
-            words = f"{values['n']:,.0f} · {rate_text(values['n'] / total) if total else ''}"
+            words = f"{values['n']:,.0f} · {numbers.percent(values['n'] / total) if total else ''}"
             words += f"  ({', '.join(levels)})" if levels else ""
             _beside(axes, words, (values["n"], row), (6, -3), _INK[theme])
         axes.set_xlim(0, max(total, 1))
@@ -374,7 +374,7 @@ def rate_grid(
         if rate.size:
             axes.imshow(np.ma.masked_invalid(rate), cmap=colors, aspect="auto", vmin=0, vmax=1)
         for i, j in np.argwhere(np.isfinite(rate)):
-            words = f"{rate_text(rate[i, j])}  ({bad[i, j]:.0f} / {size[i, j]:.0f})"
+            words = f"{numbers.percent(rate[i, j])}  ({bad[i, j]:.0f} / {size[i, j]:.0f})"
             axes.text(j, i, words, ha="center", va="center", fontsize=8.5, color="#1b1b1b")
         axes.set_xlim(-0.5, max(width, 1) - 0.5)
         axes.set_ylim(max(height, 1) - 0.5, -0.5)
@@ -719,7 +719,7 @@ def neighbourhood(
         axes.set_xticks([])
         axes.set_yticks([])
         axes.set_title(drawable(title, 120))
-    return figure, f"{_t('missed.plot.map_note', share=rate_text(share))} {notice}".strip()
+    return figure, f"{_t('missed.plot.map_note', share=numbers.percent(share))} {notice}".strip()
 
 
 def _name_points(axes: Axes, points: NDArray[np.floating], names: Sequence[str], kinds: NDArray[Any]) -> None:

@@ -6,12 +6,9 @@ another notebook opens the evaluation; the evaluation itself is never changed. P
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
-import json
 import logging
-import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.files import write_bytes
+from workbench.data.files import JsonLines, write_bytes
 from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
 from workbench.language import codes, suggest_language
@@ -206,84 +203,10 @@ def replay(state: State, entry: Mapping[str, Any], figures: Path | None) -> Stat
     return dataclasses.replace(state, **values)
 
 
-# The journal of a session: append-only JSON lines, safe when two kernels write, read in pieces.
-
-
-JOURNAL = "session.jsonl"
-
-
-class Journal:
-    """Entries in ``<folder>/session.jsonl``.
-
-    Attributes
-    ----------
-    folder
-        Where the journal and its pictures are; made at the first write.
-    unreadable
-        Lines met so far that are no JSON object (torn or foreign).
-    """
-
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
-        self.path = self.folder / JOURNAL
-        self.unreadable = 0
-        self._offset = 0
-
-    def append(self, entry: Mapping[str, Any]) -> None:
-        """Write one entry and force it to disk. Raises ``OSError`` when the place cannot be written."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        line = json.dumps(entry, ensure_ascii=True, default=str, separators=(",", ":")).encode("ascii") + b"\n"
-        handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            with _locked(handle):
-                size = os.fstat(handle).st_size
-                torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-                os.write(handle, b"\n" + line if torn else line)
-                os.fsync(handle)
-        finally:
-            os.close(handle)
-
-    def read_new(self) -> list[dict[str, Any]]:
-        """Entries written since the last call, by any process; an unfinished last line waits for its end."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self._offset)
-                content = file.read()
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        complete = content.rfind(b"\n") + 1
-        self._offset += complete
-        entries = [self._parsed(line) for line in content[:complete].splitlines() if line.strip()]
-        return [entry for entry in entries if entry is not None]
-
-    def _parsed(self, line: bytes) -> dict[str, Any] | None:
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            entry = None
-        if isinstance(entry, dict):
-            return entry
-        self.unreadable += 1
-        return None
-
-
-@contextlib.contextmanager
-def _locked(handle: int) -> Iterator[None]:
-    """Hold an advisory lock where the system has one; a single appending write is the fallback."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(handle, fcntl.LOCK_UN)
-
-
 # The session.
 
+#: The journal: entries of any kernel, in the order in which they were written.
+JOURNAL = "session.jsonl"
 VERDICTS = ("right", "wrong", "unsure")
 #: Names of what an observer is told about.
 CHANGES = ("filter", "selection", "thresholds", "annotations", "findings")
@@ -321,7 +244,7 @@ class Session:
         self.evaluation = evaluation
         own = getattr(evaluation, "path", None)
         folder = Path(path) if path is not None else Path(own) / "session" if own is not None else None
-        self._journal = Journal(folder) if folder is not None else None
+        self._journal = JsonLines(folder / JOURNAL) if folder is not None else None
         # Panels speak the language of most questions, where it is one that we speak.
         shares = self.facets["language"].value_counts(normalize=True)
         suggest_language(next((code for code in codes() if shares.get(code, 0) > 0.6), codes()[0]))
@@ -362,7 +285,7 @@ class Session:
     @property
     def folder(self) -> Path | None:
         """Where the journal is; None when everything stays in memory."""
-        return self._journal.folder if self._journal is not None else None
+        return self._journal.path.parent if self._journal is not None else None
 
     @cached_property
     def facets(self) -> pd.DataFrame:
@@ -600,7 +523,7 @@ class Session:
         if figure is None or self._journal is None:
             return finding.replace(figure_bytes=figure)
         try:
-            path = write_bytes(self._journal.folder / "figures" / f"{finding.finding_id}.png", figure)
+            path = write_bytes(self._journal.path.parent / "figures" / f"{finding.finding_id}.png", figure)
         except InputError:
             return finding.replace(figure_bytes=figure)
         return finding.replace(figure=path)
@@ -620,7 +543,7 @@ class Session:
 
     def _replayed(self, entries: Sequence[Mapping[str, Any]]) -> State:
         state = self._state
-        figures = self._journal.folder / "figures" if self._journal is not None else None
+        figures = self._journal.path.parent / "figures" if self._journal is not None else None
         for entry in entries:
             try:
                 state = replay(state, entry, figures)

@@ -26,14 +26,14 @@ from workbench.diagnosis.calibration import (
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.errors import InputError
 from workbench.evaluation import load_evaluation
-from workbench.language import has_text
+from workbench.language import has_text, numbers
 from workbench.language import text as _t
 from workbench.views.card import ListPanel
 from workbench.views.html import Fragment, Markup, empty, fragment, h, join, quiet, table
 from workbench.views.panels.compare import found_runs
 from workbench.views.plots import calibration_figure
 from workbench.views.widgets import button, cut_slider, display, dropdown, markup, named, row, show, still, text_box
-from workbench.views.wording import interval_text, metric_title, rate_text, score_text, verdict_title
+from workbench.views.wording import metric_title, verdict_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ def score_title(score: str, threshold: str) -> str:
 
 
 def _bracketed(low: Any, high: Any, *, rate: bool = False) -> str:
-    words = interval_text(low, high, rate=rate)
+    words = numbers.interval(low, high, rate=rate)
     return f" ({words})" if words else ""
 
 
@@ -66,9 +66,9 @@ def count_words(found: Calibration) -> str:
     agree = int(table.loc["right", "right"] + table.loc["wrong", "wrong"])
     if not right + wrong:
         return _t("calibration.counts_none", cut=f"{found.cut:.2f}")
-    interval = interval_text(kappa["kappa_low"], kappa["kappa_high"])
+    interval = numbers.interval(kappa["kappa_low"], kappa["kappa_high"])
     words = _t("calibration.counts", cut=f"{found.cut:.2f}", agree=agree, n=right + wrong, right=right, wrong=wrong,
-               kappa=score_text(kappa["kappa"]), interval=f", {interval}" if interval else "",
+               kappa=numbers.score(kappa["kappa"]), interval=f", {interval}" if interval else "",
                found=int(table.loc["wrong", "wrong"]), blamed=int(table.loc["right", "wrong"]))  # fmt: skip
     none = int(table["none"].sum())
     return words + (_t("calibration.without", n=none) if none else "")
@@ -82,18 +82,18 @@ def advice_words(found: Calibration) -> str:
         words = _t("calibration.joiner").join(lacking)
         return _t("calibration.few", **counts, needed=NEEDED, each=EACH, lacking=words)
     cut, (area, interval) = found.suggested, found.area
-    scale = _t("calibration.area", area=score_text(area), interval=_bracketed(interval.low, interval.high))
+    scale = _t("calibration.area", area=numbers.score(area), interval=_bracketed(interval.low, interval.high))
     if np.isnan(cut.value):
         return _t("calibration.no_cut") + scale
     words = _t("calibration.suggested", cut=f"{cut.value:.2f}", low=f"{cut.low:.2f}", high=f"{cut.high:.2f}",
-               kappa=score_text(cut.kappa))  # fmt: skip
+               kappa=numbers.score(cut.kappa))  # fmt: skip
     words += _t(f"calibration.{'keep' if cut.low - 1e-9 <= found.cut <= cut.high + 1e-9 else 'change'}")
     return words + scale + (_t("calibration.chance") if interval.low <= 0.5 else "")
 
 
 def title_words(found: Calibration) -> str:
     """The title of the picture."""
-    return _t("calibration.title", score=score_title(found.score, found.threshold), area=score_text(found.area[0]),
+    return _t("calibration.title", score=score_title(found.score, found.threshold), area=numbers.score(found.area[0]),
               n=found.counts["n"])  # fmt: skip
 
 
@@ -102,8 +102,8 @@ def finding_words(found: Calibration) -> str:
     kappa, rates = found.agreement(), found.corrected()
     fixed = rates.loc["corrected"]
     return _t("calibration.words", score=score_title(found.score, found.threshold), cut=f"{found.cut:.2f}",
-              kappa=score_text(kappa["kappa"]), interval=_bracketed(kappa["kappa_low"], kappa["kappa_high"]),
-              n=found.counts["n"], share=rate_text(fixed["share"]), naive=rate_text(rates.loc["judge", "share"]),
+              kappa=numbers.score(kappa["kappa"]), interval=_bracketed(kappa["kappa_low"], kappa["kappa_high"]),
+              n=found.counts["n"], share=numbers.percent(fixed["share"]), naive=numbers.percent(rates.loc["judge", "share"]),
               share_interval=_bracketed(fixed["low"], fixed["high"], rate=True))  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def _with_intervals(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
     shown = frame.copy()
     for name in names:
         ends = zip(frame[name], frame[f"{name}_low"], frame[f"{name}_high"], strict=True)
-        shown[name] = [score_text(value) + _bracketed(low, high) for value, low, high in ends]
+        shown[name] = [numbers.score(value) + _bracketed(low, high) for value, low, high in ends]
         shown = shown.drop(columns=[f"{name}_low", f"{name}_high"])
     return shown
 
@@ -146,7 +146,7 @@ def languages_part(found: Calibration) -> Markup:
     frame = _with_intervals(found.by_language(), "kappa", "auroc", "cut").reset_index()
     named = [_t(f"calibration.languages.{own}") if has_text(f"calibration.languages.{own}") else own
              for own in frame["language"]]  # fmt: skip
-    frame = frame.assign(language=named, accuracy=frame["accuracy"].map(rate_text))
+    frame = frame.assign(language=named, accuracy=frame["accuracy"].map(numbers.percent))
     note = quiet(_t("calibration.per_language", needed=NEEDED, each=EACH), tag="p")
     return join([_shown(frame.rename(columns={"cut": "suggested"})), note])
 
@@ -156,15 +156,15 @@ def rate_part(found: Calibration) -> Markup:
     frame = found.corrected()
     shown = frame.reset_index(names="way")
     shown["way"] = [_t(f"calibration.ways.{name}") for name in shown["way"]]
-    shown["share"] = shown["share"].map(rate_text)
+    shown["share"] = shown["share"].map(numbers.percent)
     ends = zip(frame["low"], frame["high"], strict=True)
-    shown["interval"] = [interval_text(low, high, rate=True) or "–" for low, high in ends]
+    shown["interval"] = [numbers.interval(low, high, rate=True) or "–" for low, high in ends]
     shown = shown[["way", "share", "interval", "n"]].rename(columns={"n": "samples"})
     words = _t("calibration.random")
     n = int((~np.isnan(found.judged)).sum())
     if n and found.confusion().loc["right", "wrong"] + found.confusion().loc["wrong", "right"] == 0:
         # None wrong among n: 95 % sure of at most 1 − 0.05^(1/n).
-        words += _t("calibration.perfect", n=n, bound=rate_text(1 - 0.05 ** (1 / n)))
+        words += _t("calibration.perfect", n=n, bound=numbers.percent(1 - 0.05 ** (1 / n)))
     return join([_shown(shown), quiet(words, tag="p")])
 
 
@@ -174,12 +174,12 @@ def annotators_part(verdicts: pd.DataFrame) -> Markup:
     if not found["n"]:
         return empty(_t("calibration.alone"))
     words = _t(
-        "calibration.alpha", alpha=score_text(found["alpha"]), n=int(found["n"]), people=int(found["n_annotators"]),
-        interval=_bracketed(found["alpha_low"], found["alpha_high"]), agreement=rate_text(found["agreement"]),
+        "calibration.alpha", alpha=numbers.score(found["alpha"]), n=int(found["n"]), people=int(found["n_annotators"]),
+        interval=_bracketed(found["alpha_low"], found["alpha_high"]), agreement=numbers.percent(found["agreement"]),
     )  # fmt: skip
     pairs = annotator_pairs(verdicts)
     pairs = _with_intervals(pairs[pairs["n"] > 0].astype({"n": int}), "kappa")
-    pairs["accuracy"] = pairs["accuracy"].map(rate_text)
+    pairs["accuracy"] = pairs["accuracy"].map(numbers.percent)
     return join([h("p", words), _shown(pairs)])
 
 
@@ -203,7 +203,7 @@ def noise_part(session: Session, found: Calibration) -> Markup:
             continue
         noise = repeat_noise([found.evaluation, other], found.score)
         if noise["n"]:
-            rate = rate_text(noise["rate"]) + _bracketed(noise["low"], noise["high"], rate=True)
+            rate = numbers.percent(noise["rate"]) + _bracketed(noise["low"], noise["high"], rate=True)
             judge = str(other.manifest.get("judge", "–"))
             rows.append([name, judge, int(noise["n"]), int(noise["n_flips"]), rate, noise["sd"]])
     said = _t("calibration.unreadable", names=", ".join(unreadable)) if unreadable else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,12 @@ from markupsafe import Markup
 
 from workbench.api import open_evaluation
 from workbench.data.schema import none_if_missing
-from workbench.data.text.normalise import HAN_CHARACTER
+from workbench.data.text.normalise import unspaced
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.comparison import TESTS, Comparison, change_title, layer_title, runs_table
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation
+from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.language.numbers import chance, p_value, points, score
 from workbench.scoring.metrics import definition
@@ -38,7 +40,7 @@ from workbench.views.widgets import (
     still,
     text_box,
 )
-from workbench.views.wording import cause_title, metric_title, rate_text, score_text, verdict_title
+from workbench.views.wording import cause_title, metric_title, verdict_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -212,10 +214,10 @@ def tests_table(comparison: Comparison, metrics: Sequence[str] | None = None) ->
     tests = comparison.tests(metrics)
     shown = tests[tests["n_pairs"] > 0]
     text = [{
-        "metric": metric_words(line.metric), "n_pairs": f"{line.n_pairs:,}", "before": score_text(line.before),
-        "after": score_text(line.after), "delta": _delta(line.delta),
+        "metric": metric_words(line.metric), "n_pairs": f"{line.n_pairs:,}", "before": numbers.score(line.before),
+        "after": numbers.score(line.after), "delta": _delta(line.delta),
         "interval": f"{_delta(line.low)} … {_delta(line.high)}", "p": chance(line.p_adjusted),
-        "detectable": score_text(line.smallest_detectable),
+        "detectable": numbers.score(line.smallest_detectable),
     } for line in shown.itertuples()]  # fmt: skip
     frame = pd.DataFrame(text, columns=["metric", "n_pairs", "before", "after", "delta", "interval", "p", "detectable"])
     left_out = len(tests) - len(shown)
@@ -284,7 +286,7 @@ def runs_markup(frame: pd.DataFrame) -> Markup:
         cells: dict[str, Any] = {"run": safe(run)}
         for one in own.itertuples():
             delta = "" if one.delta != one.delta else f" {_delta(one.delta)}"
-            text = rate_text(one.mean) if one.metric == PASSED else score_text(one.mean)
+            text = numbers.percent(one.mean) if one.metric == PASSED else numbers.score(one.mean)
             cells[metric_words(one.metric)] = join([text, h("span", delta, cls="wb-light")])
         rows.append(cells)
     shown = pd.DataFrame(rows)
@@ -295,10 +297,6 @@ def runs_markup(frame: pd.DataFrame) -> Markup:
 
 #: Tokens of an answer that are compared; longer ones are compared as far as that.
 MOST_TOKENS = 1500
-#: Numbers, words, single Han characters, white space, other signs.
-_TOKEN = re.compile(
-    rf"[0-9]+(?:[.,:][0-9]+)*|(?:(?!{HAN_CHARACTER.pattern})[^\W\d_])+|\s+|.", re.DOTALL
-)
 
 
 class Side:
@@ -345,12 +343,11 @@ def _answer(side: Side, sample_id: str, rows: Sequence[Mapping[str, Any]], place
 
 
 def text_differences(own: str, other: str, kind: str) -> list[Mark]:
-    """The stretches of ``own`` that ``other`` has not, by words (Latin) and characters (Chinese)."""
-    mine = [match.group() for match in _TOKEN.finditer(own)][:MOST_TOKENS]
-    theirs = [match.group() for match in _TOKEN.finditer(other)][:MOST_TOKENS]
-    starts = [0]
-    for token in mine:
-        starts.append(starts[-1] + len(token))
+    """The stretches of ``own`` that ``other`` has not, by words, or by characters where words are not parted by spaces."""
+    # Numbers, words, single characters where words are not parted by spaces, white space, other signs.
+    token = re.compile(rf"[0-9]+(?:[.,:][0-9]+)*|(?:(?![{unspaced()}])[^\W\d_])+|\s+|.", re.DOTALL)
+    mine, theirs = (token.findall(text)[:MOST_TOKENS] for text in (own, other))
+    starts = [0, *accumulate(map(len, mine))]
     title = _t(f"compare.panel.only_{'after' if kind == 'new' else 'before'}")
     matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
     return [
@@ -426,10 +423,10 @@ def _scores(comparison: Comparison, sample_id: str) -> Markup | None:
     chips = []
     for name, metric in comparison.metrics.items():
         first, second = (float(scored.values[place]) for scored in comparison.scored(name))
-        if score_text(first) == score_text(second):
+        if numbers.score(first) == numbers.score(second):
             continue
         gain = 0.0 if metric.higher_is_better is None else (second - first) * (1 if metric.higher_is_better else -1)
-        moved = h("strong", f"{score_text(first)} → {score_text(second)}", cls=gain_class(gain))
+        moved = h("strong", f"{numbers.score(first)} → {numbers.score(second)}", cls=gain_class(gain))
         chips.append(h("span", f"{metric_title(name)} ", moved, cls="wb-chip"))
     return h("p", quiet(_t("panels.card.scores"), " "), *chips) if chips else None
 

@@ -13,12 +13,11 @@ import ipywidgets as W
 from markupsafe import Markup
 
 from workbench.errors import InputError
-from workbench.language import codes, get_language, languages
+from workbench.language import codes, get_language, languages, numbers
 from workbench.language import text as _t
 from workbench.views.html import Fragment, empty, fragment, h, join, marked, picture, quiet, table
 from workbench.views.session import Finding
 from workbench.views.widgets import Panel, button, dropdown, markup, row, show, text_box
-from workbench.views.wording import interval_text, rate_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +47,7 @@ def finding_html(finding: Finding, rows: int = 10) -> Markup:
     how = _t("panels.export.reproduce")
     number = ""
     if finding.value is not None:
-        number = f"{rate_text(finding.value)} ({interval_text(finding.low, finding.high, rate=True)}) · "
+        number = f"{numbers.percent(finding.value)} ({numbers.interval(finding.low, finding.high, rate=True)}) · "
     size = _t("panels.common.of", shown=f"{finding.n:,}", total=f"{finding.n_total:,}")
     return h(
         "div", h("h3", finding.title), h("p", number, size, " · ", ", ".join(finding.runs), cls="wb-quiet"),

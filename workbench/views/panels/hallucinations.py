@@ -15,13 +15,13 @@ from workbench.diagnosis.hallucinations import (
     verdict_counts,
 )
 from workbench.diagnosis.statistics import wilson
-from workbench.language import has_text
+from workbench.language import has_text, numbers
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.card import ANY, SIGNS, FilterBar, ListPanel
 from workbench.views.html import Fragment, empty, excerpt, fragment, h, table
 from workbench.views.widgets import PagedTable, cut_slider, display, dropdown, markup, named, row, show, still
-from workbench.views.wording import metric_title, rate_text, score_text, verdict_title
+from workbench.views.wording import metric_title, verdict_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +113,7 @@ class Hallucinations(ListPanel):
     def words(self) -> str:
         """ "31 of 210 claims have no support (15 %), 4 of them contradict the contexts; 12 more are unsure"."""
         counts, (bad, total) = self.counts()["n"], self._unsupported()
-        return _t("hallucinations.words", bad=f"{bad:,}", n=f"{total:,}", rate=rate_text(bad / total if total else None),
+        return _t("hallucinations.words", bad=f"{bad:,}", n=f"{total:,}", rate=numbers.percent(bad / total if total else None),
                   contradicted=f"{counts['contradicted']:,}", unsure=f"{counts['unsure']:,}")  # fmt: skip
 
     def figure(self, theme: str = "print") -> Figure:
@@ -151,7 +151,7 @@ def _readable(rows: pd.DataFrame) -> pd.DataFrame:
     shown["verdict"] = [f"{SIGNS[name]} {verdict_title(name)}" for name in shown["verdict"]]
     levels = [name if isinstance(name, str) else "" for name in shown["severity"]]
     shown["severity"] = [_t(f"hallucinations.severity.{name}") if name else "–" for name in levels]
-    shown["support"] = shown["support"].map(score_text)
+    shown["support"] = shown["support"].map(numbers.score)
     return shown
 
 

@@ -9,13 +9,14 @@ import ipywidgets as W
 import numpy as np
 
 from workbench.diagnosis.statistics import wilson
+from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.card import FilterBar, ListPanel
 from workbench.views.filtering import beyond, first_choice, low_is_bad, offered
 from workbench.views.html import Fragment, empty, fragment, h, quiet, table
 from workbench.views.widgets import button, cut_slider, display, dropdown, markup, named, row, show, still
-from workbench.views.wording import cause_title, metric_reading, metric_title, score_text, verdict_title
+from workbench.views.wording import cause_title, metric_reading, metric_title, verdict_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +84,7 @@ def low_counts(session: Session, metric: str, cut: float) -> dict[str, int]:
 def count_words(metric: str, cut: float, counts: dict[str, int]) -> str:
     """ "23 of 71 scored samples are below 0.70"."""
     key = f"panels.low_scores.{'below' if low_is_bad(metric) else 'above'}"
-    return _t(key, low=f"{counts['n_low']:,}", scored=f"{counts['n_scored']:,}", cut=score_text(cut))
+    return _t(key, low=f"{counts['n_low']:,}", scored=f"{counts['n_scored']:,}", cut=numbers.score(cut))
 
 
 class LowScores(ListPanel):
@@ -184,7 +185,7 @@ class LowScores(ListPanel):
         if counts["n_all"] == 0:
             return _t("panels.low_scores.empty_filter", filter=self.session.filter.words())
         key = "empty" if self.shown.value == "beyond" else "empty_list"
-        return _t(f"panels.low_scores.{key}", cut=score_text(cut), n=counts["n_without"])
+        return _t(f"panels.low_scores.{key}", cut=numbers.score(cut), n=counts["n_without"])
 
     def pin(self) -> None:
         """Keep the share beyond the cut as a finding."""
@@ -224,7 +225,7 @@ class LowScores(ListPanel):
         shown = listed.head(rows).reset_index()[list(COLUMNS)]
         shown["cause"] = shown["cause"].map(cause_title)
         shown["verdict"] = shown["verdict"].map(verdict_title, na_action="ignore")
-        shown["score"] = shown["score"].map(score_text)
+        shown["score"] = shown["score"].map(numbers.score)
         words = count_words(metric, cut, low_counts(self.session, metric, cut))
         return fragment(still(self.figure(), words), table(shown, headings="panels.columns", total=len(listed)),
                         self.still_card())  # fmt: skip

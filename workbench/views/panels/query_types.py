@@ -13,12 +13,13 @@ from workbench.diagnosis.queries import Dimensions, Group, SampleOutcomes, dimen
 from workbench.diagnosis.slices import slices_of
 from workbench.diagnosis.statistics import wilson
 from workbench.diagnosis.vocabulary import failing_terms
+from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.views.card import FilterNote, ListPanel
 from workbench.views.html import Fragment, Markup, fragment, h, quiet, table
 from workbench.views.plots import MOST_BARS, cut_words, rate_bars, rate_grid
 from workbench.views.widgets import LABEL, button, display, dropdown, markup, row, show, still
-from workbench.views.wording import cause_title, interval_text, rate_text
+from workbench.views.wording import cause_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,12 +58,12 @@ def breakdown_figure(frame: pd.DataFrame, rows: Sequence[Group], base: float, *,
     # What to see: the group that fails most often beyond doubt, or that there is none.
     out = frame[(frame["folded"] == 0) & (frame["low"] > base)]
     if out.empty:
-        title = say("title_none", dimension=" × ".join(map(dimension_title, names)), base=rate_text(base))
+        title = say("title_none", dimension=" × ".join(map(dimension_title, names)), base=numbers.percent(base))
     else:
         at = out["low"].astype(float).idxmax()
         worst = frame.loc[at]
         title = say("title_out", value=titles[int(at)], failing=f"{worst['n_failing']:,}", n=f"{worst['n']:,}",
-                    rate=rate_text(worst["rate"]), base=rate_text(base))  # fmt: skip
+                    rate=numbers.percent(worst["rate"]), base=numbers.percent(base))  # fmt: skip
     if len(names) == 2:
         return _grid(frame, rows, title, theme)
     notes = [f"{rate_words(line)}  {causes_words(line.causes, 2)}" for line in frame.itertuples()]
@@ -71,7 +72,7 @@ def breakdown_figure(frame: pd.DataFrame, rows: Sequence[Group], base: float, *,
 
 def rate_words(line: Any) -> str:
     """ "5 of 12 · 42 % (19 – 68 %)" of a group or a slice."""
-    rate, interval = rate_text(line.rate), interval_text(*wilson(line.n_failing, line.n)[:2], rate=True)
+    rate, interval = numbers.percent(line.rate), numbers.interval(*wilson(line.n_failing, line.n)[:2], rate=True)
     return say("note", failing=f"{line.n_failing:,}", n=f"{line.n:,}", rate=rate, interval=interval)
 
 
@@ -96,8 +97,8 @@ def breakdown_table(frame: pd.DataFrame, rows: Sequence[Group], most: int = ROWS
     titles = [group_title(frame.attrs["by"], group) for group in rows[: len(shown)]]
     columns = {
         "value": titles, "n": shown["n"].tolist(), "n_failing": shown["n_failing"].tolist(),
-        "rate": [rate_text(value) for value in shown["rate"]],
-        "interval": [interval_text(a, b, rate=True) for a, b in zip(shown["low"], shown["high"], strict=True)],
+        "rate": [numbers.percent(value) for value in shown["rate"]],
+        "interval": [numbers.interval(a, b, rate=True) for a, b in zip(shown["low"], shown["high"], strict=True)],
         "causes": [causes_words(causes) for causes in shown["causes"]],
     }  # fmt: skip
     return table(pd.DataFrame(columns), headings="queries.columns", total=len(frame))
@@ -112,7 +113,7 @@ def slices_table(slices: pd.DataFrame) -> Markup:
         return h("p", say("no_slices", tried=tried), cls="wb-empty")
     columns = {
         "rule": slices["rule"].tolist(), "n": slices["n"].tolist(), "n_failing": slices["n_failing"].tolist(),
-        "rate": [rate_text(value) for value in slices["rate"]], "lift": slices["lift"].tolist(),
+        "rate": [numbers.percent(value) for value in slices["rate"]], "lift": slices["lift"].tolist(),
         "q_value": [f"{value:.3f}" if value >= 0.001 else "< 0.001" for value in slices["q_value"]],
     }  # fmt: skip
     same = [
@@ -132,9 +133,9 @@ def terms_table(terms: pd.DataFrame) -> Markup:
         return h("div", h("h4", say("terms")), h("p", say("no_terms"), cls="wb-quiet"))
     columns = {
         "term": sure["term"].tolist(), "n": sure["n"].tolist(), "n_failing": sure["n_failing"].tolist(),
-        "shares": [f"{rate_text(a)} / {rate_text(b)}"
+        "shares": [f"{numbers.percent(a)} / {numbers.percent(b)}"
                    for a, b in zip(sure["share_failing"], sure["share_passing"], strict=True)],
-        "log_odds": [f"{v:.2f} ({interval_text(a, b)})"
+        "log_odds": [f"{v:.2f} ({numbers.interval(a, b)})"
                      for v, a, b in zip(sure["log_odds"], sure["low"], sure["high"], strict=True)],
     }  # fmt: skip
     body = table(pd.DataFrame(columns), headings="queries.columns")
@@ -266,7 +267,7 @@ class QueryTypes(ListPanel):
         failing, n = int(found.failed.sum()), int(found.tested.sum())
         if n == 0:
             return h("span", say("no_samples"))
-        words = say("count", failing=f"{failing:,}", n=f"{n:,}", rate=rate_text(failing / n))
+        words = say("count", failing=f"{failing:,}", n=f"{n:,}", rate=numbers.percent(failing / n))
         more = [say("not_checked", n=f"{len(found.tested) - n:,}")] if n < len(found.tested) else []
         if self._frame is not None and self._frame.attrs["multiple"]:
             more.append(say("multiple"))

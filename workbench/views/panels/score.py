@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.evidence.resolve import generator_of, language_model, tell_generator
-from workbench.language import listed
+from workbench.language import listed, numbers
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.html import Fragment, fragment, h, join, quiet, safe, table
@@ -34,7 +34,7 @@ from workbench.views.widgets import (
     still,
     text_box,
 )
-from workbench.views.wording import interval_text, metric_reading, metric_title, rate_text, score_text
+from workbench.views.wording import metric_reading, metric_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -242,8 +242,8 @@ def score_html(session: Session, summary: pd.DataFrame) -> Markup:
     shown = summary[summary["n_ok"] > 0]
     rows = {
         "metric": [h("span", metric_title(str(name)), title=metric_reading(str(name))) for name in shown.index],
-        "mean": [h("strong", score_text(value)) for value in shown["mean"]],
-        "interval": [h("span", interval_text(a, b), cls="wb-light")
+        "mean": [h("strong", numbers.score(value)) for value in shown["mean"]],
+        "interval": [h("span", numbers.interval(a, b), cls="wb-light")
                      for a, b in zip(shown["low"], shown["high"], strict=True)],
         "target": [_target(line) for line in shown.itertuples()],
         **{name: shown[name].to_numpy() for name in COUNTS},
@@ -270,10 +270,10 @@ def _target(line: Any) -> Markup:
     if line.target is None or line.target != line.target:
         return safe("–")
     beyond = line.attainable == line.attainable and line.target > line.attainable
-    words = f" ({_t('panels.score.attainable', value=score_text(line.attainable))})" if beyond else ""
+    words = f" ({_t('panels.score.attainable', value=numbers.score(line.attainable))})" if beyond else ""
     met = line.meets_target
     sign = "" if met is None else " ✓" if met else " ✗"
-    return h("span", score_text(line.target), words, h("span", sign, cls="wb-good" if met else "wb-bad"))
+    return h("span", numbers.score(line.target), words, h("span", sign, cls="wb-good" if met else "wb-bad"))
 
 
 def reading(summary: pd.DataFrame) -> list[str]:
@@ -282,8 +282,8 @@ def reading(summary: pd.DataFrame) -> list[str]:
     lines = []
     own = rows.get("end_to_end_correct")
     if own is not None and own["n_ok"]:
-        low, high = rate_text(own["low"]), rate_text(own["high"])
-        lines.append(_t("panels.score.end_to_end", rate=rate_text(own["mean"]), low=low, high=high, n=int(own["n_ok"])))
+        low, high = numbers.percent(own["low"]), numbers.percent(own["high"])
+        lines.append(_t("panels.score.end_to_end", rate=numbers.percent(own["mean"]), low=low, high=high, n=int(own["n_ok"])))
     judged = {name: bool(line["meets_target"]) for name, line in rows.items() if line["meets_target"] is not None}
     if judged:
         missed = [metric_title(name) for name, met in judged.items() if not met]
@@ -293,7 +293,7 @@ def reading(summary: pd.DataFrame) -> list[str]:
     widths = {name: width for name, width in widths.items() if width >= WIDE}
     if widths:
         name = max(widths, key=lambda key: widths[key])
-        low, high = score_text(rows[name]["low"]), score_text(rows[name]["high"])
+        low, high = numbers.score(rows[name]["low"]), numbers.score(rows[name]["high"])
         n = int(rows[name]["n_ok"])
         lines.append(_t("panels.score.wide", metric=metric_title(name), low=low, high=high, n=n))
     if errors := sum(int(line["n_error"]) for line in rows.values()):

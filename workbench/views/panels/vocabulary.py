@@ -25,6 +25,7 @@ from workbench.diagnosis.vocabulary import (
 )
 from workbench.evidence.corpus_index import CorpusIndex
 from workbench.evidence.corpus_ranks import as_corpus, find_misses, questions_of, with_ids
+from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.card import ANY, FilterNote, MissPanel, card_html, term_marks
@@ -43,7 +44,6 @@ from workbench.views.widgets import (
     still,
     text_box,
 )
-from workbench.views.wording import rate_text, score_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +87,7 @@ def pair(gap: Gap, vocabulary: Vocabulary) -> Markup:
     parts = (("question", marked(question, marks, shown=900)), ("document", document))
     grid = [(h("span", _t(f"vocabulary.{key}"), cls="wb-key"), h("div", words)) for key, words in parts]
     missing = " · ".join(f"{term} ({rarity(term, vocabulary)})" for term in gap.missing[:MOST_TERMS])
-    lines = [_t("vocabulary.coverage", missed=rate_text(gap.coverage), came=rate_text(gap.coverage_retrieved))]
+    lines = [_t("vocabulary.coverage", missed=numbers.percent(gap.coverage), came=numbers.percent(gap.coverage_retrieved))]
     if len(lured := lures([gap])):
         lines.append(_t("vocabulary.lure", docs=", ".join(str(doc_id) for doc_id in lured["doc_id"][:4])))
     return h("div", h("div", *(cell for cells in grid for cell in cells), cls="wb-grid"),
@@ -129,7 +129,7 @@ def gap_table(gaps: Sequence[Gap], candidates: Mapping[int, Candidates]) -> pd.D
 
 def gap_html(frame: pd.DataFrame, rows: int = 15) -> Markup:
     """The first rows as a reader wants them."""
-    formats = dict.fromkeys(("coverage", "coverage_retrieved"), score_text)
+    formats = dict.fromkeys(("coverage", "coverage_retrieved"), numbers.score)
     shown = frame.drop(columns="candidates").head(rows)
     return table(shown, headings="vocabulary.columns", formats=formats, total=len(frame))
 
@@ -177,7 +177,7 @@ def failing_picture(
         found["term"].tolist(), found["log_odds"], found["low"], found["high"], notes=notes,
         title=_t("vocabulary.plot.failing_title"), theme=theme,
     )  # fmt: skip
-    return figure, _t("vocabulary.caption.failing", base=rate_text(float(found["base_rate"].iloc[0])))
+    return figure, _t("vocabulary.caption.failing", base=numbers.percent(float(found["base_rate"].iloc[0])))
 
 
 # The panel.
@@ -332,7 +332,7 @@ class VocabularyPanel(MissPanel):
         if self.vocabulary is None:
             return _t("vocabulary.no_corpus")
         if self.gaps:
-            return _t("vocabulary.empty", cut=score_text(self.cut.value))
+            return _t("vocabulary.empty", cut=numbers.score(self.cut.value))
         if nothing_expected(self.session):
             return _t("missed.nothing_expected")
         return _t("vocabulary.no_misses", k=self.session.thresholds.k)
