@@ -51,6 +51,10 @@ def recorded_judgements(source: str | Path) -> pd.DataFrame:
     ------
     InputError
         When the file holds no such judgements.
+
+    Examples
+    --------
+    >>> wb.recorded_judgements("deepeval_results.json")  # doctest: +SKIP
     """
     rows = [(sample_id, *judgement) for sample_id, record in _identified(source) for judgement in _judgements(record)]
     if not rows:
@@ -193,6 +197,10 @@ def with_ragas(samples: SampleSet, metrics: Sequence[Any] = METRICS, **options: 
     """The samples with RAGAS's scores among ``recorded_scores``, where every panel shows them beside ours.
 
     Options are those of :func:`ragas_scores`, as are the errors raised.
+
+    Examples
+    --------
+    >>> wb.with_ragas(samples, llm=llm)  # doctest: +SKIP
     """
     found = ragas_scores(samples, metrics, **options)
     kept = samples.recorded_scores.drop(columns=found.columns, errors="ignore")

@@ -30,6 +30,10 @@ def data_path(data: str | Path = SAMPLE) -> str:
 
     A path of the user's own is returned as it is. The line that the notebooks come with gives what was chosen in
     notebook 00 in this folder, else the sample data, also when the notebook runs from elsewhere.
+
+    Examples
+    --------
+    >>> wb.data_path("runs/baseline")  # doctest: +SKIP
     """
     if str(data) not in (SAMPLE, SAMPLE_AFTER):
         return _found(str(data))
@@ -40,6 +44,10 @@ def baseline_path(baseline: str | Path | None = SAMPLE, data: str | Path = SAMPL
     """The run to compare with for the lines ``BASELINE = …`` and ``DATA = …``.
 
     The baseline that the notebooks come with belongs to the sample data: beside other data it is none. None stays None.
+
+    Examples
+    --------
+    >>> wb.baseline_path("runs/before", "runs/after")  # doctest: +SKIP
     """
     if baseline is None or (str(baseline) == SAMPLE and not _is_sample(data_path(data))):
         return None
@@ -50,6 +58,10 @@ def corpus_path(corpus: str | Path | None = SAMPLE_CORPUS, data: str | Path = SA
     """The corpus to open for the lines ``CORPUS = …`` and ``DATA = …``.
 
     The corpus that the notebooks come with belongs to the sample data: beside other data it is none. None stays None.
+
+    Examples
+    --------
+    >>> wb.corpus_path("corpus.jsonl", "runs/baseline")  # doctest: +SKIP
     """
     if corpus is None:
         return None
@@ -62,6 +74,10 @@ def log_path(log: str | Path | None = SAMPLE_LOG, data: str | Path = SAMPLE) -> 
     """The query log to open for the lines ``LOG = …`` and ``DATA = …``.
 
     The log that the notebooks come with belongs to the sample data: beside other data it is none. None stays None.
+
+    Examples
+    --------
+    >>> wb.log_path("query_log.jsonl", "runs/baseline")  # doctest: +SKIP
     """
     if log is None or (str(log) == SAMPLE_LOG and not _is_sample(data_path(data))):
         return None
@@ -70,7 +86,12 @@ def log_path(log: str | Path | None = SAMPLE_LOG, data: str | Path = SAMPLE) -> 
 
 def labels_path(labels: str | Path | None = SAMPLE_LABELS) -> str | None:
     """The file of verdicts for the line ``LABELS = …``; None stays None, and so does the line that the notebook comes with
-    where there are no sample data. Verdicts on other runs than the one opened do not count anyway."""
+    where there are no sample data. Verdicts on other runs than the one opened do not count anyway.
+
+    Examples
+    --------
+    >>> wb.labels_path("verdicts.csv")  # doctest: +SKIP
+    """
     found = None if labels is None else _found(str(labels))
     return None if found is None or (str(labels) == SAMPLE_LABELS and not Path(found).exists()) else found
 

@@ -93,6 +93,10 @@ def rate(
         For a criterion or a judge that is not known.
     JudgeError
         As :meth:`LLMJudge.examine` does.
+
+    Examples
+    --------
+    >>> wb.rate("llm:MODEL", samples, "faithfulness")  # doctest: +SKIP
     """
     wanted = [criterion(v) for v in ([criteria] if isinstance(criteria, (str, Criterion, Mapping)) else criteria)]
     model = LLMJudge.from_spec(judge) if isinstance(judge, str) else judge
