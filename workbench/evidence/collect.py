@@ -154,8 +154,8 @@ _JUDGED = {
 
 def _samples(samples: SampleSet, items: Sequence[_Item], corpus: Corpus | None) -> pd.DataFrame:
     frame = samples.frame.drop(columns="contexts", errors="ignore").copy()
-    frame["reference"] = pd.Series([item.sample.reference for item in items], index=frame.index, dtype=object)
     frame.index = frame.index.astype("str")
+    frame["reference"] = pd.Series([item.sample.reference for item in items], index=frame.index, dtype=object)
     for name in frame.columns:
         if name in NESTED_FIELDS or frame[name].dtype == object:
             values = frame[name].tolist()
