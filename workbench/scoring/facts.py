@@ -62,7 +62,6 @@ class Claims:
     other_entail: Floats
     other_contradict: Floats
     severity: Ints
-    conflict: Floats
 
     def __len__(self) -> int:
         return len(self.code)
@@ -403,7 +402,6 @@ def _claims(frame: pd.DataFrame, rows: Ints, code: Ints, support: Support) -> Cl
         other_entail=frame["other_entail"].to_numpy(dtype=float),
         other_contradict=frame["other_contradict"].to_numpy(dtype=float),
         severity=severity.astype(np.int64),
-        conflict=frame["conflict"].to_numpy(dtype=float),
     )
 
 
