@@ -150,6 +150,16 @@ class FakeEvaluation:
             return [("企业版支持并发会话。", "supported"), ("不限量使用。", "contradicted")]
         return [(row["answer"], "supported")] if isinstance(row["answer"], str) else []
 
+    def points(self) -> pd.DataFrame:
+        """Key points and forbidden contents, as the evidence of an evaluation holds them."""
+        rows = [
+            {"sample_id": sample_id, "side": side, "claim_id": at, "start": (row["answer"] or "").find(text)}
+            for sample_id, row in self.frame.iterrows()
+            for side, field in (("point", "must_include"), ("forbidden", "must_not_include"))
+            for at, text in enumerate(row[field] or [])
+        ]  # fmt: skip
+        return pd.DataFrame(rows, columns=["sample_id", "side", "claim_id", "start"])
+
     def contexts(self) -> pd.DataFrame:
         if "contexts" not in self.kept:
             self.kept["contexts"] = self._contexts()

@@ -119,7 +119,7 @@ def test_one_run_alone_says_what_it_lacks(tmp_path, language):
         wb.Session(two_runs()[0].save(tmp_path / "only") and wb.load_evaluation(tmp_path / "only"))
     )
     words = {"en": "one evaluation only", "zh": "只有一次评测"}[language]
-    assert words in panel.html() and words in panel.empty.value and panel.body.layout.display == "none"
+    assert words in panel.html() and words in panel.empty.value and panel.both.layout.display == "none"
     assert not len(panel.table()) and panel.figure() is None and not len(panel.tests())
     panel.pin(), panel.session.set_thresholds(support=0.4)
     assert panel.error.value == "" and not panel.session.findings

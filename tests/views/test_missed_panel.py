@@ -191,8 +191,8 @@ def test_it_opens_while_vectors_are_being_made_and_can_be_cancelled(session, cor
     assert time.monotonic() - started < 10 and slow.reached.wait(30)
     # The stored ranks give the first picture; progress and cancel are there.
     assert panel.picture.image.value and "questions miss" in panel.count.value
-    assert panel.cancel_button.layout.display is None
-    panel.cancel_button.click()
+    assert panel.work.cancel_button.layout.display is None
+    panel.work.cancel_button.click()
     slow.go.set()
     panel.join(30)
     assert "Cancelled" in panel.message.value and panel.start_button.layout.display is None
@@ -270,7 +270,7 @@ def test_empty_and_extreme_pictures_are_drawn():
 
 def test_after_the_work_nothing_is_in_progress(panel):
     panel.view.value = "profile"
-    assert panel.message.value.count("encoded") == 0 and panel.bar.layout.display == "none"
+    assert panel.message.value.count("encoded") == 0 and panel.work.bar.layout.display == "none"
     assert panel.examined.index.progress is None and panel.examined.index.cancel is None
 
 

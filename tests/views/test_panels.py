@@ -16,7 +16,7 @@ from workbench.views.panels.export import Export, findings_table
 from workbench.views.panels.low_scores import LowScores
 from workbench.views.panels.score import Score, reading, score_table
 from workbench.views.session import Session
-from workbench.views.widgets import CellWaits, Newest, PagedTable, Panel, Progress, Work, markup, show
+from workbench.views.widgets import Background, PagedTable, Panel, Progress, Work, markup, show
 
 
 @pytest.fixture
@@ -232,10 +232,10 @@ def test_cancelled_work_tells_no_progress_to_its_successor():
 
 
 def test_interrupting_a_wait_cancels_the_work_and_words_say_how(monkeypatch):
-    ended = []
-    work = Newest(lambda: None, lambda progress: None, lambda result, error: ended.append(type(error)))
-    waits, seen = CellWaits(), []
-    assert "interrupt it" in waits.value and waits.layout.display == "none"
+    panel, ended = Panel(None), []
+    work = Background(panel, lambda progress: "", "Cancel")
+    seen = []
+    assert "interrupt it" in work.waits.value and work.waits.layout.display == "none"
 
     def until_stopped(progress, cancelled):
         while not cancelled():
@@ -243,16 +243,35 @@ def test_interrupting_a_wait_cancels_the_work_and_words_say_how(monkeypatch):
         raise CancelledError("stopped")
 
     def interrupted(self, timeout=None):
-        seen.append(waits.layout.display)
+        seen.append(work.waits.layout.display)
         raise KeyboardInterrupt
 
-    work.start(until_stopped)
+    work.start(until_stopped, lambda result, error: ended.append(type(error)))
+    assert work.cancel_button.layout.display is None and not work.cancel_button.disabled
     with monkeypatch.context() as patch:
         patch.setattr(Work, "join", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            waits.join(work)
+            work.join()
     work.join(20)
-    assert ended == [CancelledError] and seen == [None] and waits.layout.display == "none"
+    assert ended == [CancelledError] and seen == [None] and work.waits.layout.display == "none"
+    assert work.cancel_button.layout.display == "none" and work.cancel_button.disabled
+
+
+def test_newer_work_stops_the_older_whose_end_is_told_to_nobody():
+    work, ended, go = Background(Panel(None), lambda progress: "", "Cancel"), [], threading.Event()
+    stopped = []
+
+    def older(progress, cancelled):
+        assert go.wait(20)
+        stopped.append(cancelled())
+        return "older"
+
+    work.start(older, lambda result, error: ended.append(result))
+    first = work._work
+    work.start(lambda progress, cancelled: "newer", lambda result, error: ended.append(result), patience=20)
+    go.set()
+    first.join(20)
+    assert ended == ["newer"] and stopped == [True] and not work.running
 
 
 def test_reset_of_the_last_visit_stands_beside_its_note(fake, tmp_path):

@@ -10,9 +10,10 @@ import textwrap
 import pandas as pd
 import pytest
 
+from workbench.data.files import JsonLines
 from workbench.errors import InputError
 from workbench.views.filtering import Filter
-from workbench.views.session import Journal, Session
+from workbench.views.session import JOURNAL, Session
 
 
 @pytest.fixture
@@ -113,14 +114,14 @@ def test_two_kernels_keep_what_both_did(fake, tmp_path):
 def test_processes_writing_at_once_tear_nothing(tmp_path):
     code = textwrap.dedent("""
         import sys
-        from workbench.views.session import Journal
-        journal = Journal(sys.argv[1])
+        from workbench.data.files import JsonLines
+        journal = JsonLines(sys.argv[1])
         for i in range(60):
             journal.append({"who": sys.argv[2], "i": i, "text": "长" * 3000})
     """)
-    writers = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in "ab"]
+    writers = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path / JOURNAL), name]) for name in "ab"]
     assert [writer.wait(60) for writer in writers] == [0, 0]
-    journal = Journal(tmp_path)
+    journal = JsonLines(tmp_path / JOURNAL)
     entries = journal.read_new()
     assert journal.unreadable == 0
     assert sorted((e["who"], e["i"]) for e in entries) == sorted((who, i) for who in "ab" for i in range(60))
@@ -142,7 +143,7 @@ def test_torn_and_foreign_lines_are_left_out_and_said(fake, tmp_path, session):
 
 def test_a_journal_cannot_make_us_read_files_elsewhere(fake, tmp_path):
     (tmp_path / "secret.png").write_bytes(b"secret")
-    Journal(tmp_path / "session").append(
+    JsonLines(tmp_path / "session" / JOURNAL).append(
         {"findings": [{"finding_id": "f", "title": "t", "figure": "../../secret.png"}], "order": ["f"]}
     )
     assert Session(fake(path=tmp_path)).findings[0].png() is None

@@ -236,7 +236,7 @@ def _alpha_interval(counts: NDArray[np.float64]) -> tuple[float, float]:
 
 
 #: Thresholds that move ``passed``.
-MOVES = ("support", "contradiction", "refusal", "point_recall")
+MOVES = ("support", "contradiction", "refusal", "answer_right")
 #: Labels from which on a cut is suggested, and how many of them must be right and wrong.
 NEEDED, EACH = 20, 5
 #: Up to so many samples all are judged at every cut; of larger sets the labelled ones only.
@@ -278,7 +278,7 @@ def calibrate(
     score
         ``passed``, or a metric from 0 to 1.
     threshold
-        Which threshold moves ``passed``: support, contradiction, refusal or point_recall.
+        Which threshold moves ``passed``: support, contradiction, refusal or answer_right.
     cut
         In [0, 1]; default the one in force.
 

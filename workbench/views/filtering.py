@@ -12,15 +12,14 @@ import numpy as np
 from workbench.data.text.words import language
 from workbench.diagnosis.causes import NOT_FAILING, cause_names
 from workbench.diagnosis.queries import types_of
+from workbench.scoring.metrics import definition
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
 
-# ------------------------------------------------------------------------------
 # Causes of failure as panels need them: for all samples only what is counted and filtered, in full for one sample.
-
 
 class CauseTable:
     """The causes of every sample as arrays. No sentence is written, so that a slider over many samples can be followed.
@@ -78,14 +77,10 @@ def explained(slices: Slices, sample_id: str) -> dict[str, Any]:
     return {**row, "others": sentences}
 
 
-# ------------------------------------------------------------------------------
-# Which end of a metric is the bad one, and which samples lie beyond a cut. Plain functions over arrays.
-
+# Which end of a metric is the bad one, and which samples lie beyond a cut.
 
 def higher_is_better(metric: str) -> bool | None:
     """The direction of ``metric``; None where neither is good in itself. An undeclared metric is better high."""
-    from workbench.scoring.metrics import definition
-
     found = definition(metric)
     return True if found is None else found.higher_is_better
 
@@ -115,19 +110,12 @@ def offered(scores: pd.DataFrame) -> list[str]:
 def first_choice(metrics: list[str], has_low: Callable[[str], bool] = lambda _: True) -> str | None:
     """The metric to begin with: of those with anything on the bad side of their cut (``has_low``) the most telling;
     None when there is no metric."""
-    from workbench.scoring.metrics import definition
-
     telling = {name: found.begin_with for name in metrics if (found := definition(name)) and found.begin_with}
-    for good_enough in (has_low, lambda _: True):
-        for name in sorted(telling, key=lambda name: telling[name]):
-            if good_enough(name):
-                return name
-    return metrics[0] if metrics else None
+    ordered = sorted(telling, key=lambda name: telling[name])
+    return next((name for name in (*filter(has_low, ordered), *ordered, *metrics)), None)
 
 
-# ------------------------------------------------------------------------------
 # One sample out of a large evaluation: its rows of every frame, without computing those of all the others.
-
 
 #: Methods of an evaluation whose frames have several rows a sample.
 FRAMES = ("claims", "contexts", "support", "spans", "errors")
@@ -148,10 +136,12 @@ class Slices:
         self._frames: dict[str, pd.DataFrame] = {}
 
     def rows(self, name: str, sample_id: str) -> pd.DataFrame:
-        """The rows of one sample in the frame ``name``, one of :data:`FRAMES`; empty when it has none."""
+        """The rows of one sample in the frame ``name``, one of :data:`FRAMES`, or ``points`` for the key points and
+        forbidden contents with where they stand in the answer; empty when it has none."""
         small = self.small(sample_id)
         if name not in self._frames:
-            self._frames[name] = getattr(small, name)()
+            recorded = name == "points" and hasattr(small, "evidence")
+            self._frames[name] = small.evidence.claims if recorded else getattr(small, name)()
         frame = self._frames[name]
         return frame[(frame["sample_id"] == sample_id).to_numpy(dtype=bool)]
 
@@ -169,8 +159,7 @@ class Slices:
         return self._small
 
 
-# ------------------------------------------------------------------------------
-
+# The filter.
 
 #: The parts of a filter that are one choice each; None = any.
 CHOICES = ("cause", "type", "asked", "language", "tag")

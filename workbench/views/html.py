@@ -20,6 +20,7 @@ from markupsafe import Markup, escape
 
 from workbench.data.schema import none_if_missing
 from workbench.data.text.normalise import SURROGATE
+from workbench.language import has_text, language_of
 from workbench.language import text as _t
 from workbench.language.numbers import score
 
@@ -97,6 +98,16 @@ def h(tag: str, *children: Any, cls: str = "", **attributes: Any) -> Markup:
     return Markup(opening) + join(children) + Markup(f"</{tag}>")
 
 
+def quiet(*children: Any, tag: str = "span") -> Markup:
+    """Words in the softer ink."""
+    return h(tag, *children, cls="wb-quiet")
+
+
+def empty(words: str) -> Markup:
+    """What stands where there is nothing to show."""
+    return h("div", words, cls="wb-empty")
+
+
 def join(parts: Iterable[Any], separator: str | Markup = "") -> Markup:
     """Escaped parts, one after the other; None is left out."""
     return safe(separator).join(safe(part) for part in parts if part is not None)
@@ -115,7 +126,7 @@ def _attribute(name: str, value: Any) -> str:
     return f' {name}="{escape(_DIRECTION.sub("", clean(value)))}"'
 
 
-# ---------------------------------------------------------------- texts
+# Texts.
 
 
 def marked(text: str, marks: Sequence[Mark] = (), shown: int = SHOWN) -> Markup:
@@ -130,7 +141,7 @@ def marked(text: str, marks: Sequence[Mark] = (), shown: int = SHOWN) -> Markup:
     label = _t("panels.common.show_more", shown=f"{shown:,}", total=f"{len(text):,}")
     rest: list[Any] = [_segments(text, shown, until, marks)]
     if until < len(text):
-        rest.append(h("em", _t("panels.common.cut_for_display", left=f"{len(text) - until:,}"), cls="wb-quiet"))
+        rest.append(quiet(_t("panels.common.cut_for_display", left=f"{len(text) - until:,}"), tag="em"))
     more = h("details", h("summary", label), *rest, cls="wb-more")
     return h("span", head, "…", more, cls="wb-text")
 
@@ -147,27 +158,26 @@ def _segments(text: str, start: int, end: int, marks: Sequence[Mark]) -> Markup:
     """``text[start:end]`` cut at every edge of a mark; a piece carries the classes of all marks over it."""
     inside = [mark for mark in marks if mark.start < mark.end and mark.start < end and mark.end > start]
     edges = sorted({start, end, *(min(max(at, start), end) for mark in inside for at in (mark.start, mark.end))})
-    parts = []
+    parts: list[Any] = []
     for first, last in pairwise(edges):
         over = [mark for mark in inside if mark.start < last and mark.end > first]
-        parts.append(_piece(text[first:last], first, over) if over else safe(text[first:last]))
+        if not over:
+            parts.append(text[first:last])
+            continue
+        signs = [h("span", f"{mark.sign} ", cls="wb-sign") for mark in over if mark.sign and mark.start == first]
+        kinds = " ".join(dict.fromkeys(f"wb-{mark.kind}" for mark in over))
+        titles = "; ".join(dict.fromkeys(mark.title for mark in over if mark.title))
+        parts.append(h("mark", *signs, text[first:last], cls=f"wb-mark {kinds}", title=titles or None))
     return join(parts)
 
 
-def _piece(text: str, at: int, over: Sequence[Mark]) -> Markup:
-    signs = [h("span", f"{mark.sign} ", cls="wb-sign") for mark in over if mark.sign and mark.start == at]
-    kinds = " ".join(dict.fromkeys(f"wb-{mark.kind}" for mark in over))
-    titles = "; ".join(dict.fromkeys(mark.title for mark in over if mark.title))
-    return h("mark", *signs, text, cls=f"wb-mark {kinds}", title=titles or None)
-
-
-# ---------------------------------------------------------------- tables
+# Tables.
 
 
 def table(
     frame: pd.DataFrame,
     *,
-    headings: Mapping[str, str] | None = None,
+    headings: Mapping[str, str] | str = "",
     formats: Mapping[str, Callable[[Any], Any]] | None = None,
     total: int | None = None,
     caption: str = "",
@@ -178,26 +188,30 @@ def table(
     Parameters
     ----------
     headings
-        Column → heading; by default the column's name.
+        Column → heading, or the area of the texts that name the columns; what they do not name is called as it is.
     formats
         Column → function of a cell giving text or markup; by default numbers with two decimals, texts cut.
     current
         The index label of the row to point out.
     """
-    headings, formats = headings or {}, formats or {}
-    numeric = {name for name in frame.columns if _is_numeric(frame[name])}
-    head = h(
-        "tr", *(h("th", headings.get(name, name), cls=_align(name in numeric), scope="col") for name in map(str, frame))
-    )
+    formats = formats or {}
+    if isinstance(headings, str):
+        keys = {str(name): f"{headings}.{name}" for name in frame} if headings else {}
+        headings = {name: _t(key) for name, key in keys.items() if has_text(key)}
+    align = {name: "wb-number" if _is_numeric(frame[name]) else "" for name in frame.columns}
+    head = h("tr", *(h("th", headings.get(str(name), name), cls=own, scope="col") for name, own in align.items()))
     columns = [[formats.get(name, cell)(value) for value in frame[name].tolist()] for name in frame.columns]
     rows = [
-        h("tr", *(h("td", value, cls=_align(name in numeric)) for name, value in zip(frame.columns, row, strict=True)),
+        h("tr", *(h("td", value, cls=own) for value, own in zip(row, align.values(), strict=True)),
           cls="wb-current" if label == current else "")
         for label, row in zip(frame.index.tolist(), zip(*columns, strict=True), strict=False)
     ]  # fmt: skip
     body = h("table", h("thead", head), h("tbody", *rows), cls="wb-table")
     title = h("p", caption, cls="wb-caption") if caption else None
-    return h("div", title, body, _count_line(len(frame), total), cls="wb-scroll")
+    more = None
+    if total is not None and total > len(frame):
+        more = quiet(_t("panels.common.of", shown=f"{len(frame):,}", total=f"{total:,}"), tag="p")
+    return h("div", title, body, more, cls="wb-scroll")
 
 
 def cell(value: Any) -> Markup:
@@ -219,17 +233,7 @@ def _is_numeric(column: pd.Series[Any]) -> bool:
     return bool(len(column)) and all(isinstance(value, (int, float)) for value in column)
 
 
-def _align(numeric: bool) -> str:
-    return "wb-number" if numeric else ""
-
-
-def _count_line(shown: int, total: int | None) -> Markup | None:
-    if total is None or total <= shown:
-        return None
-    return h("p", _t("panels.common.of", shown=f"{shown:,}", total=f"{total:,}"), cls="wb-quiet")
-
-
-# ---------------------------------------------------------------- pages and pictures
+# Pages and pictures.
 
 
 def picture(png: bytes, caption: str) -> Markup:
@@ -257,8 +261,8 @@ def fragment(*parts: Any, cls: str = "") -> Fragment:
     return Fragment(h("div", style(), *parts, cls=f"wb {cls}".strip()))
 
 
-def page(title: str, *parts: Any, language: str = "en") -> Markup:
-    """A complete page in one file, without scripts."""
+def page(title: str, *parts: Any, language: str | None = None) -> Markup:
+    """A complete page in one file, without scripts, in ``language`` (default: the one in force)."""
     head = h("head", h("meta", charset="utf-8"), h("title", title), style())
     body = h("body", h("div", *parts, cls="wb wb-page"))
-    return Markup("<!DOCTYPE html>\n") + h("html", head, body, lang="zh-CN" if language == "zh" else "en")
+    return Markup("<!DOCTYPE html>\n") + h("html", head, body, lang=language_of(language).facts.get("html_lang", language))

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.language import language_of, numbers
 from workbench.language import text as _t
 from workbench.views.fonts import drawable, families
-from workbench.views.wording import cause_title, rate_text, verdict_title
+from workbench.views.wording import cause_title, verdict_title
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
     from numpy.typing import ArrayLike, NDArray
 
     from workbench.diagnosis.calibration import Calibration
@@ -37,6 +37,11 @@ GREEN, VERMILLION, ORANGE, BLUE, PURPLE, SKY, GREY = (
 #: Points that a plot draws at most; failures are always among them.
 MOST_POINTS = 10_000
 BLOCKS = "▁▂▃▄▅▆▇█"
+
+#: Colour and hatch of each severity.
+SEVERITIES = {"high": (VERMILLION, "///"), "medium": (ORANGE, "\\\\"), "low": ("#F0E442", "")}
+#: Bars, and rows and columns of a grid, that are drawn at most.
+MOST_BARS, MOST_ROWS, MOST_COLUMNS = 25, 20, 9
 
 _INK = {"screen": "#7d7d7d", "print": "#333333"}
 _DPI = 110
@@ -53,24 +58,20 @@ def drawing(width: float, height: float, theme: str = "print") -> Iterator[tuple
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with _ONE_AT_A_TIME, rc_context(_settings(theme)):
-        figure = Figure(figsize=(width, height), dpi=_DPI)
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        axes.spines[["top", "right"]].set_visible(False)
-        yield figure, axes
-
-
-def _settings(theme: str) -> Any:
-    ink = _INK[theme]
-    face = "none" if theme == "screen" else "white"
+    ink, face = _INK[theme], "none" if theme == "screen" else "white"
     inks = ("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor", "xtick.color", "ytick.color")
-    return {
+    settings: Any = {
         **dict.fromkeys(inks, ink), "figure.facecolor": face, "axes.facecolor": face, "savefig.facecolor": face,
         "font.family": list(families()), "font.size": 9, "axes.titlesize": 10, "axes.titlelocation": "left",
         "text.parse_math": False, "axes.unicode_minus": False, "hatch.linewidth": 0.8,
         "axes.formatter.use_mathtext": False,
     }  # fmt: skip
+    with _ONE_AT_A_TIME, rc_context(settings):
+        figure = Figure(figsize=(width, height), dpi=_DPI)
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        axes.spines[["top", "right"]].set_visible(False)
+        yield figure, axes
 
 
 def figure_png(figure: Figure) -> bytes:
@@ -102,96 +103,49 @@ def _fit_titles(figure: Figure) -> None:
                     title.set_text(words[: int(len(words) * size * fits / _SMALLEST) - 1] + "…")
 
 
-# ---------------------------------------------------------------- figures
+@contextmanager
+def _row_axes(
+    names: Sequence[str], title: str, theme: str, *, each: float = 0.3, left: float = 0.27, right: float = 0.72,
+    bottom: float = 0.32, limit: int = 34, notes: Sequence[str] = (),
+) -> Iterator[tuple[Axes, NDArray[np.intp]]]:  # fmt: skip
+    """Axes with one row a name, the first on top: its name on the left, its note on the right, the title over all.
 
-
-def histogram(
-    values: ArrayLike, cut: float, *, low_is_bad: bool = True, title: str = "", label: str = "", theme: str = "print"
-) -> Figure:
-    """How scores are spread, with the cut drawn; the failing side is coloured and hatched.
-
-    Parameters
-    ----------
-    values
-        Shape (n,); missing ones are left out. With values outside [0, 1] the axis widens.
-    low_is_bad
-        Whether the failing side is below the cut (else above it).
+    ``each`` and ``bottom`` are inches: the height of a row and of what stands below; ``limit`` cuts the names.
     """
+    with drawing(9.6, 0.43 + bottom + each * max(len(names), 1), theme) as (figure, axes):
+        height = figure.get_figheight()
+        figure.subplots_adjust(left=left, right=right, top=1 - 0.36 / height, bottom=bottom / height)
+        axes.set_yticks(range(len(names)), [drawable(name, limit) for name in names])
+        axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0)
+        axes.set_title(drawable(title, 110), x=(0.02 - left) / (right - left))
+        for row, note in enumerate(notes):
+            axes.annotate(drawable(note, 66), (1, row), xytext=(8, -3), textcoords="offset points",
+                          xycoords=("axes fraction", "data"))  # fmt: skip
+        yield axes, np.arange(len(names))
+
+
+def _floats(*arrays: ArrayLike) -> list[NDArray[np.float64]]:
+    return [np.asarray(array, dtype=float) for array in arrays]
+
+
+def _beside(axes: Axes, words: str, at: tuple[float, float], shift: tuple[float, float], color: str, **style: Any) -> None:
+    """Words a few points beside a place of the axes."""
+    axes.annotate(drawable(words, 70), at, xytext=shift, textcoords="offset points", color=color, **style)
+
+
+def _cut_line(axes: Axes, cut: float) -> None:
+    """The cut in force with its value; beyond 0.9 there is no room on the right."""
+    right = cut > 0.9
+    axes.axvline(cut, color=BLUE, lw=1.6)
+    _beside(axes, f"{cut:.2f}", (cut, 1), (-3 if right else 3, -9), BLUE, xycoords=("data", "axes fraction"),
+            ha="right" if right else "left")  # fmt: skip
+
+
+def _whole_numbers(axis: Any, most: int | str = "auto") -> None:
     from matplotlib.ticker import MaxNLocator
 
-    scores = _finite(values)
-    edges = _edges(scores, cut)
-    failing = scores < cut if low_is_bad else scores > cut
-    with drawing(9.6, 2.0, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.055, right=0.985, top=0.85, bottom=0.22)
-        fine, bad = (np.histogram(scores[chosen], edges)[0] for chosen in (~failing, failing))
-        axes.stairs(fine, edges, fill=True, color=GREEN, alpha=0.75, lw=0)
-        axes.stairs(
-            fine + bad, edges, baseline=fine, fill=True, facecolor=VERMILLION, hatch="////", edgecolor="white", lw=0
-        )
-        axes.axvline(cut, color=BLUE, lw=1.6)
-        axes.annotate(f"{cut:.2f}", (cut, 1), xycoords=("data", "axes fraction"), xytext=(3, -9),
-                      textcoords="offset points", color=BLUE)  # fmt: skip
-        axes.set_xlim(edges[0], edges[-1])
-        axes.set_xlabel(drawable(label))
-        axes.set_title(drawable(title, 120))
-        axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-    return figure
-
-
-def intervals(
-    names: Sequence[str], means: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, targets: ArrayLike | None = None,
-    title: str = "", theme: str = "print",
-) -> Figure:  # fmt: skip
-    """Means with their 95 % intervals, one line each, targets as ticks; the axis runs from 0 to 1.
-
-    All arrays have shape (n,); a missing interval or target is left out.
-    """
-    mean, low, high = (np.asarray(array, dtype=float) for array in (means, lows, highs))
-    with drawing(9.6, 0.75 + 0.21 * max(len(names), 1), theme) as (figure, axes):
-        rows = np.arange(len(names))
-        _frame_rows(figure, axes, names, title)
-        axes.hlines(rows, low, high, color=BLUE, lw=3, alpha=0.45)
-        axes.plot(mean, rows, "o", color=BLUE, ms=5)
-        if targets is not None:
-            axes.plot(np.asarray(targets, dtype=float), rows, "|", color=VERMILLION, ms=11, mew=2)
-        for row, value in zip(rows, mean, strict=True):
-            if value == value:
-                axes.annotate(f"{value:.2f}", (1, row), xytext=(8, -3), textcoords="offset points",
-                              xycoords=("axes fraction", "data"))  # fmt: skip
-        axes.set_xlim(0, 1)
-    return figure
-
-
-def bars(
-    names: Sequence[str], rates: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, notes: Sequence[str] = (),
-    title: str = "", color: str = VERMILLION, theme: str = "print",
-) -> Figure:  # fmt: skip
-    """Horizontal bars of rates in [0, 1] with their intervals, and a note at the right end of each line."""
-    rate, low, high = (np.asarray(array, dtype=float) for array in (rates, lows, highs))
-    with drawing(9.6, 0.75 + 0.3 * max(len(names), 1), theme) as (figure, axes):
-        rows = np.arange(len(names))
-        _frame_rows(figure, axes, names, title, right=0.72)
-        axes.barh(rows, np.nan_to_num(rate), 0.62, color=color, alpha=0.8)
-        axes.hlines(rows, low, high, color=_INK[theme], lw=1.6)
-        for row, note in zip(rows, notes, strict=False):
-            axes.annotate(drawable(note, 60), (1, row), xytext=(8, -3), textcoords="offset points",
-                          xycoords=("axes fraction", "data"))  # fmt: skip
-        axes.set_xlim(0, 1)
-    return figure
-
-
-def _frame_rows(figure: Figure, axes: Axes, names: Sequence[str], title: str, right: float = 0.93) -> None:
-    """Margins, row labels from top to bottom, and the title above."""
-    height = figure.get_figheight()
-    figure.subplots_adjust(left=0.27, right=right, top=1 - 0.36 / height, bottom=0.32 / height)
-    axes.set_yticks(range(len(names)), [drawable(name, 34) for name in names])
-    axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.set_title(drawable(title, 100), x=-0.36 if right > 0.8 else -0.58)
-
-
-# ---------------------------------------------------------------- small pieces
+    axis.set_major_locator(MaxNLocator(most, integer=True))
 
 
 def sampled(n: int, keep: NDArray[np.bool_], limit: int = MOST_POINTS) -> tuple[NDArray[np.intp], str]:
@@ -224,119 +178,244 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
     return scores[np.isfinite(scores)]
 
 
-def _edges(scores: NDArray[np.float64], cut: float, bins: int = 40) -> NDArray[np.float64]:
-    """Edges of equal bins from 0 (or the lowest score) to 1 (or the highest), the last one a little beyond."""
-    low = min(0.0, float(scores.min(initial=0)))
-    high = max(1.0, float(scores.max(initial=1)), cut)
-    return np.linspace(low, high * (1 + 1e-9), bins + 1)
+# Distributions and curves.
 
 
-# ------------------------------------------------------------------------------
-# The picture of panel 08: the ROC curve with the cut on it, and agreement over all cuts.
+def histogram(
+    values: ArrayLike, cut: float, *, low_is_bad: bool = True, title: str = "", label: str = "", theme: str = "print"
+) -> Figure:
+    """How scores are spread, with the cut drawn; the failing side is coloured and hatched.
 
-
-def calibration_figure(found: Calibration, title: str, *, theme: str = "print") -> Figure:
-    """Left: share of wrong answers found against share of right ones blamed, one point a cut. Right: kappa over cuts.
-
-    The cut in force is a blue dot, the suggested one a green diamond, its 95 % interval a green band.
+    Parameters
+    ----------
+    values
+        Shape (n,); missing ones are left out. With values outside [0, 1] the axis widens.
+    low_is_bad
+        Whether the failing side is below the cut (else above it).
     """
-    with drawing(9.6, 3.1, theme) as (figure, axes):
-        axes.remove()
-        left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": (1, 1.9)})
-        figure.subplots_adjust(left=0.065, right=0.985, top=0.88, bottom=0.17, wspace=0.2)
-        for panel in (left, right):
-            panel.spines[["top", "right"]].set_visible(False)
-        curve = found.roc()
-        _roc(left, found, curve)
-        _kappa(right, found, curve)
-        left.set_title(drawable(title, 120))
+    scores = _finite(values)
+    low, high = min(0.0, float(scores.min(initial=0))), max(1.0, float(scores.max(initial=1)), cut)
+    edges = np.linspace(low, high * (1 + 1e-9), 41)
+    failing = scores < cut if low_is_bad else scores > cut
+    with drawing(9.6, 2.0, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.055, right=0.985, top=0.85, bottom=0.22)
+        fine, bad = (np.histogram(scores[chosen], edges)[0] for chosen in (~failing, failing))
+        axes.stairs(fine, edges, fill=True, color=GREEN, alpha=0.75, lw=0)
+        axes.stairs(
+            fine + bad, edges, baseline=fine, fill=True, facecolor=VERMILLION, hatch="////", edgecolor="white", lw=0
+        )
+        _cut_line(axes, cut)
+        axes.set_xlim(edges[0], edges[-1])
+        axes.set_xlabel(drawable(label))
+        axes.set_title(drawable(title, 120))
+        _whole_numbers(axes.yaxis, 4)
     return figure
 
 
-def _roc(axes: Axes, found: Calibration, curve: Any) -> None:
-    from workbench.diagnosis.statistics import rates
-
-    points = curve[["false_alarm", "found"]].dropna().sort_values(["false_alarm", "found"])
-    axes.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":")
-    axes.plot(points["false_alarm"], points["found"], color=VERMILLION, lw=1.6, marker=".", ms=4)
-    alarm, hit = rates(found.right, found.judged[:, None])
-    _mark(axes, float(alarm[0]), float(hit[0]), f"{found.cut:.2f}", BLUE, "o")
-    if found.suggested.value == found.suggested.value:
-        row = curve.iloc[int(np.argmin(np.abs(curve["cut"] - found.suggested.value)))]
-        _mark(axes, row["false_alarm"], row["found"], f"{found.suggested.value:.2f}", GREEN, "D", below=True)
-    axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.14))
-    axes.set_xlabel(drawable(_t("calibration.axis.blamed"), 60))
-    axes.set_ylabel(drawable(_t("calibration.axis.found"), 60))
+# One row a name: means, rates, differences, counts.
 
 
-def _mark(axes: Axes, x: float, y: float, words: str, color: str, marker: str, below: bool = False) -> None:
-    if math.isnan(x) or math.isnan(y):
-        return
-    size, face = (8, color) if marker == "o" else (6, "none")
-    axes.plot([x], [y], marker, color=color, ms=size, mfc=face, mew=1.8)
-    axes.annotate(words, (x, y), xytext=(7, -15 if below else 5), textcoords="offset points", color=color)
+def intervals(
+    names: Sequence[str], means: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, targets: ArrayLike | None = None,
+    title: str = "", theme: str = "print",
+) -> Figure:  # fmt: skip
+    """Means with their 95 % intervals, one line each, targets as ticks; the axis runs from 0 to 1.
+
+    All arrays have shape (n,); a missing interval or target is left out.
+    """
+    mean, low, high = _floats(means, lows, highs)
+    notes = ["" if np.isnan(value) else f"{value:.2f}" for value in mean]
+    with _row_axes(names, title, theme, each=0.21, right=0.93, notes=notes) as (axes, rows):
+        axes.hlines(rows, low, high, color=BLUE, lw=3, alpha=0.45)
+        axes.plot(mean, rows, "o", color=BLUE, ms=5)
+        if targets is not None:
+            axes.plot(*_floats(targets), rows, "|", color=VERMILLION, ms=11, mew=2)
+        axes.set_xlim(0, 1)
+        return _of(axes)
 
 
-def _kappa(axes: Axes, found: Calibration, curve: Any) -> None:
-    axes.plot(curve["cut"], curve["kappa"], color=VERMILLION, lw=1.6)
-    if found.suggested.value == found.suggested.value:
-        low, high = found.suggested.low, max(found.suggested.high, found.suggested.low + 0.004)
-        axes.axvspan(low, high, color=GREEN, alpha=0.18, lw=0)
-        axes.axvline(found.suggested.value, color=GREEN, lw=1.4, ls="--")
-        axes.annotate(drawable(_t("calibration.axis.suggested", cut=f"{found.suggested.value:.2f}"), 40),
-                      (found.suggested.value, 0), xycoords=("data", "axes fraction"), xytext=(4, 5),
-                      textcoords="offset points", color=GREEN)  # fmt: skip
-    axes.axvline(found.cut, color=BLUE, lw=1.6)
-    # Beyond 0.9 there is no room on the right.
-    at_edge = found.cut > 0.9
-    axes.annotate(f"{found.cut:.2f}", (found.cut, 1), xycoords=("data", "axes fraction"),
-                  xytext=(-3 if at_edge else 3, -9), ha="right" if at_edge else "left",
-                  textcoords="offset points", color=BLUE)  # fmt: skip
-    lowest = curve["kappa"].min()
-    axes.set(xlim=(0, 1), ylim=(min(0.0, lowest if lowest == lowest else 0.0) - 0.02, 1.04))
-    axes.set_xlabel(drawable(_t("calibration.axis.cut"), 60))
-    axes.set_ylabel(drawable(_t("calibration.axis.kappa"), 60))
+def bars(
+    names: Sequence[str], rates: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, notes: Sequence[str] = (),
+    title: str = "", color: str = VERMILLION, base: float = math.nan, theme: str = "print",
+) -> Figure:  # fmt: skip
+    """Horizontal bars of rates in [0, 1] with their intervals, and a note at the right end of each line; ``base``: the
+    rate of all, as a dotted line."""
+    rate, low, high = _floats(rates, lows, highs)
+    wide = math.isnan(base)
+    left, right = (0.27, 0.72) if wide else (0.24, 0.56)
+    with _row_axes(names, title, theme, left=left, right=right, notes=notes) as (axes, rows):
+        axes.barh(rows, np.nan_to_num(rate), 0.62, color=color, alpha=0.8)
+        axes.hlines(rows, low, high, color=_INK[theme], lw=1.6)
+        if not wide:
+            axes.axvline(base, color=BLUE, lw=1.2, ls=":")
+            axes.set_xticks([0, 0.5, 1], [numbers.percent(value) for value in (0.0, 0.5, 1.0)])
+        axes.set_xlim(0, 1)
+        return _of(axes)
 
 
-# ------------------------------------------------------------------------------
-# The picture of panel 07: answer claims by verdict, those without support by severity.
+def rate_bars(
+    names: Sequence[str], rates: ArrayLike, lows: ArrayLike, highs: ArrayLike, base: float, *, notes: Sequence[str],
+    title: str, theme: str = "print",
+) -> Figure:  # fmt: skip
+    """The first :data:`MOST_BARS` failing shares with their intervals, the share of all samples as a dotted line."""
+    most = slice(None, MOST_BARS)
+    shown = [array[most] for array in _floats(rates, lows, highs)]
+    return bars(names[most], *shown, notes=notes[most], title=title, base=base, theme=theme)
 
 
-#: Colour and hatch of each severity; the hatch tells them apart without colour.
-_LOOK = {"high": ("#D55E00", "///"), "medium": ("#E69F00", "\\\\"), "low": ("#F0E442", "")}
+def differences(
+    names: Sequence[str], deltas: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, better: Sequence[bool | None],
+    sure: Sequence[bool], notes: Sequence[str] = (), title: str = "", theme: str = "print",
+) -> Figure:  # fmt: skip
+    """Paired differences with their 95 % intervals around no change, one line each.
+
+    Parameters
+    ----------
+    deltas, lows, highs
+        Shape (n,).
+    better
+        Whether each change is to the better (green) or the worse (vermillion); None is grey.
+    sure
+        Whether it is significant after correction: a filled point, else a hollow one.
+    notes
+        What stands at the right end of each line.
+    """
+    delta, low, high = _floats(deltas, lows, highs)
+    colors = [GREY if good is None else GREEN if good else VERMILLION for good in better]
+    with _row_axes(names, title, theme, each=0.22, right=0.74, notes=notes) as (axes, rows):
+        axes.axvline(0, color=GREY, lw=0.8)
+        axes.hlines(rows, low, high, color=colors or GREY, lw=3, alpha=0.4)
+        for row, color, full in zip(rows, colors, sure, strict=True):
+            axes.plot(delta[row], row, "o", ms=5, color=color, mfc=color if full else "white")
+        return _of(axes)
+
+
+def log_odds(
+    terms: Sequence[str], values: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, notes: Sequence[str] = (),
+    title: str = "", theme: str = "print",
+) -> Figure:  # fmt: skip
+    """Log-odds (n,) of terms with their 95 % intervals, one line each; those whose interval lies above 0 are filled."""
+    value, low, high = _floats(values, lows, highs)
+    sure = low > 0
+    with _row_axes(terms, title, theme, each=0.24, left=0.16, right=0.82, bottom=0.5, limit=22, notes=notes) as (axes, rows):
+        axes.axvline(0, color=GREY, lw=1)
+        axes.hlines(rows, low, high, color=[VERMILLION if flag else GREY for flag in sure], lw=2.5, alpha=0.5)
+        axes.scatter(value[sure], rows[sure], color=VERMILLION, s=30, zorder=3)
+        axes.scatter(value[~sure], rows[~sure], facecolors="white", edgecolors=GREY, s=30, zorder=3)
+        axes.set_xlabel(drawable(_t("vocabulary.plot.log_odds")))
+        return _of(axes)
+
+
+def hub_chart(names: Sequence[str], counts: ArrayLike, expected: ArrayLike, hub: Sequence[bool], *, title: str = "",
+              theme: str = "print") -> Figure:  # fmt: skip
+    """How often documents came: expected ones solid, the rest hatched; hubs carry a mark."""
+    total, wanted = _floats(counts, expected)
+    with _row_axes(names, title, theme, each=0.24, right=0.93, bottom=0.46) as (axes, rows):
+        axes.barh(rows, wanted, 0.7, color=GREEN, label=drawable(_t("missed.hub.expected")))
+        axes.barh(rows, total - wanted, 0.7, left=wanted, color=ORANGE, hatch="////", edgecolor="white", lw=0,
+                  label=drawable(_t("missed.hub.other")))  # fmt: skip
+        for row, value, marked in zip(rows, total, hub, strict=True):
+            _beside(axes, f"{int(value)}{' ⚠' if marked else ''}", (value, row), (4, -3), _INK[theme])
+        _whole_numbers(axes.xaxis)
+        axes.legend(loc="lower right", frameon=False, fontsize=8)
+        axes.set_xlabel(drawable(_t("missed.hub.axis")))
+        return _of(axes)
 
 
 def verdict_bars(counts: pd.DataFrame, title: str, *, theme: str = "print") -> Figure:
     """One bar a verdict, from ``verdict_counts``; claims without support are split by severity."""
-    names = [verdict_title(name) for name in counts.index]
     total = int(counts["n"].sum())
-    with drawing(9.6, 2.3, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.16, right=0.8, top=0.84, bottom=0.14)
+    names = [verdict_title(name) for name in counts.index]
+    with _row_axes(names, title, theme, each=0.38, left=0.16, right=0.8, limit=30) as (axes, _):
         for row, (verdict, values) in enumerate(counts.iterrows()):
             left = 0
-            for level, (color, hatch) in _LOOK.items():
+            # The hatch tells severities apart without colour.
+            for level, (color, hatch) in SEVERITIES.items():
                 axes.barh(row, values[level], 0.62, left=left, color=color, hatch=hatch, edgecolor="#00000055", lw=0.5)
                 left += values[level]
-            rest = values["n"] - left
-            axes.barh(row, rest, 0.62, left=left, color="#009E73" if verdict == "supported" else "#999999")
-            words = f"{values['n']:,.0f} · {rate_text(values['n'] / total) if total else ''}"
-            if left:
-                levels = ", ".join(
-                    f"{_t(f'hallucinations.severity.{level}')} {values[level]:.0f}" for level in _LOOK if values[level]
-                )
-                words += f"  ({levels})"
-            axes.annotate(drawable(words, 70), (values["n"], row), xytext=(6, -3), textcoords="offset points")
-        axes.set_yticks(range(len(names)), [drawable(name, 30) for name in names])
-        axes.set_ylim(len(names) - 0.5, -0.5)
+            axes.barh(row, values["n"] - left, 0.62, left=left, color=GREEN if verdict == "supported" else "#999999")
+            levels = [f"{_t(f'hallucinations.severity.{name}')} {values[name]:.0f}" for name in SEVERITIES if values[name]]
+            words = f"{values['n']:,.0f} · {numbers.percent(values['n'] / total) if total else ''}"
+            words += f"  ({', '.join(levels)})" if levels else ""
+            _beside(axes, words, (values["n"], row), (6, -3), _INK[theme])
         axes.set_xlim(0, max(total, 1))
-        axes.tick_params(axis="y", length=0)
-        axes.set_title(drawable(title, 110))
+        return _of(axes)
+
+
+def _of(axes: Axes) -> Figure:
+    from matplotlib.figure import Figure
+
+    assert isinstance(axes.figure, Figure)
+    return axes.figure
+
+
+# Grids of two dimensions.
+
+
+def rate_grid(
+    rows: Sequence[str], columns: Sequence[str], rates: ArrayLike, n: ArrayLike, failing: ArrayLike, *, title: str,
+    theme: str = "print",
+) -> Figure:  # fmt: skip
+    """Failing shares by two dimensions, each cell with its rate and numbers; darker is worse.
+
+    Parameters
+    ----------
+    rates, n, failing
+        Shape (len(rows), len(columns)); cells without a rate (NaN) stay empty.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    rate, size, bad = (array[:MOST_ROWS, :MOST_COLUMNS] for array in _floats(rates, n, failing))
+    height, width = rate.shape
+    # Paper at 0, a strong vermillion at 1, opaque so that dark ink can be read on any page.
+    colors = LinearSegmentedColormap.from_list("rates", ["#faf3ee", "#de833c"])
+    with drawing(9.6, 0.9 + 0.42 * max(height, 1), theme) as (figure, axes):
+        figure.subplots_adjust(left=0.24, right=0.99, top=1 - 0.62 / figure.get_figheight(), bottom=0.06)
+        if rate.size:
+            axes.imshow(np.ma.masked_invalid(rate), cmap=colors, aspect="auto", vmin=0, vmax=1)
+        for i, j in np.argwhere(np.isfinite(rate)):
+            words = f"{numbers.percent(rate[i, j])}  ({bad[i, j]:.0f} / {size[i, j]:.0f})"
+            axes.text(j, i, words, ha="center", va="center", fontsize=8.5, color="#1b1b1b")
+        axes.set_xlim(-0.5, max(width, 1) - 0.5)
+        axes.set_ylim(max(height, 1) - 0.5, -0.5)
+        axes.set_xticks(range(width), [drawable(name, 16) for name in columns[:width]])
+        axes.set_yticks(range(height), [drawable(name, 30) for name in rows[:height]])
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        figure.suptitle(drawable(title, 110), x=0.01, y=0.99, ha="left", va="top", fontsize=10)
     return figure
 
 
-# ------------------------------------------------------------------------------
-# Pictures of a comparison: where the causes went, how sure each difference is, and a trend over runs.
+def cut_words(shown: int, total: int) -> str:
+    """The sentence that says that not all groups are drawn; empty when they are."""
+    return "" if total <= shown else _t("queries.panel.cut", shown=f"{shown:,}", total=f"{total:,}")
 
+
+def heat_map(terms: Sequence[str], names: Sequence[str], weights: NDArray[np.floating], *, title: str = "",
+             theme: str = "print") -> Figure:  # fmt: skip
+    """Question terms (rows) × documents (columns): darker where a weightier term stands, ``·`` where none does."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    cells = np.asarray(weights, dtype=float).reshape(len(terms), len(names))
+    blues = LinearSegmentedColormap.from_list("coverage", ["#ffffff00", BLUE])
+    with drawing(9.6, 1.3 + 0.26 * max(len(terms), 1), theme) as (figure, axes):
+        height = figure.get_figheight()
+        figure.subplots_adjust(left=0.16, right=0.985, top=1 - 0.36 / height, bottom=0.8 / height)
+        axes.imshow(cells, cmap=blues, aspect="auto", vmin=0, vmax=max(float(cells.max(initial=0)), 1e-9))
+        for row, column in np.ndindex(cells.shape):
+            value = cells[row, column]
+            axes.annotate(f"{value:.1f}" if value else "·", (column, row), ha="center", va="center", fontsize=8,
+                          color="white" if value > 0.6 * cells.max(initial=0) else None)  # fmt: skip
+        axes.set_yticks(range(len(terms)), [drawable(term, 20) for term in terms])
+        axes.set_xticks(range(len(names)), [drawable(name, 24) for name in names], rotation=18, ha="right", fontsize=8)
+        axes.tick_params(length=0)
+        axes.spines[["left", "bottom"]].set_visible(False)
+        axes.set_title(drawable(title, 100), x=-0.16)
+    return figure
+
+
+# The flow of causes between two runs, and trends over runs.
 
 #: Height of the smallest node and of the gaps between nodes, as shares of the picture.
 _LEAST, _GAP = 0.024, 0.016
@@ -424,63 +503,28 @@ def _band(axes: Axes, top: float, height: float, end: float, end_height: float, 
 
 
 def _labels(axes: Axes, side: Mapping[str, tuple[float, float, int]], *, left: bool) -> None:
+    from matplotlib.patches import Rectangle
+
     from workbench.diagnosis.causes import NOT_CHECKED, PASS, rule_of
 
     for name, (top, height, n) in side.items():
+        rule = rule_of(name)
         color = GREEN if name == PASS else GREY if name == NOT_CHECKED else VERMILLION
         x = 0.243 if left else 0.75
-        axes.add_patch(_box(x, top, height, PURPLE if (rule := rule_of(name)) and rule.red_line else color))
+        color = PURPLE if rule and rule.red_line else color
+        axes.add_patch(Rectangle((x, top), 0.007, height, facecolor=color, lw=0))
         words = f"{drawable(cause_title(name), 30)}  {n:,}" if left else f"{n:,}  {drawable(cause_title(name), 30)}"
         axes.text(0.235 if left else 0.765, top + height / 2, words, ha="right" if left else "left", va="center",
                   fontsize=8.5)  # fmt: skip
 
 
-def _box(x: float, top: float, height: float, color: str) -> Rectangle:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((x, top), 0.007, height, facecolor=color, lw=0)
-
-
-# ---------------------------------------------------------------- differences and trends
-
-
-def differences(
-    names: Sequence[str], deltas: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, better: Sequence[bool | None],
-    sure: Sequence[bool], notes: Sequence[str] = (), title: str = "", theme: str = "print",
-) -> Figure:  # fmt: skip
-    """Paired differences with their 95 % intervals around no change, one line each.
-
-    Parameters
-    ----------
-    deltas, lows, highs
-        Shape (n,).
-    better
-        Whether each change is to the better (green) or the worse (vermillion); None is grey.
-    sure
-        Whether it is significant after correction: a filled point, else a hollow one.
-    notes
-        What stands at the right end of each line.
-    """
-    delta, low, high = (np.asarray(array, dtype=float) for array in (deltas, lows, highs))
-    with drawing(9.6, 0.85 + 0.22 * max(len(names), 1), theme) as (figure, axes):
-        height, rows = figure.get_figheight(), np.arange(len(names))
-        figure.subplots_adjust(left=0.27, right=0.74, top=1 - 0.36 / height, bottom=0.34 / height)
-        axes.axvline(0, color=GREY, lw=0.8)
-        for row, color, full in zip(rows, map(_side_color, better), sure, strict=True):
-            axes.hlines(row, low[row], high[row], color=color, lw=3, alpha=0.4)
-            axes.plot(delta[row], row, "o", ms=5, color=color, mfc=color if full else "white")
-        for row, note in zip(rows, notes, strict=False):
-            axes.annotate(drawable(note, 60), (1, row), xytext=(8, -3), textcoords="offset points", fontsize=8.5,
-                          xycoords=("axes fraction", "data"))  # fmt: skip
-        axes.set_yticks(rows, [drawable(name, 34) for name in names])
-        axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
-        axes.tick_params(axis="y", length=0)
-        axes.set_title(drawable(title, 110), x=-0.57)
-    return figure
-
-
-def _side_color(better: bool | None) -> str:
-    return GREY if better is None else GREEN if better else VERMILLION
+def _paint(before: str, after: str) -> tuple[str, float]:
+    """Colour and opacity of a band."""
+    if before == after:
+        return GREY, 0.22
+    if "not_checked" in (before, after):
+        return SKY, 0.4
+    return (GREEN, 0.62) if after == "pass" else (VERMILLION, 0.75) if before == "pass" else (ORANGE, 0.5)
 
 
 def trend(table: pd.DataFrame, titles: Mapping[str, str], *, title: str = "", theme: str = "print") -> Figure:
@@ -508,7 +552,7 @@ def trend(table: pd.DataFrame, titles: Mapping[str, str], *, title: str = "", th
         axes.set_ylim(0, max(1.0, float(np.nanmax(table["mean"], initial=0))) * 1.02)
         axes.set_xticks(range(len(runs)), [drawable(str(run), 24) for run in runs])
         axes.set_title(drawable(title or _t("compare.panel.trend_title"), 110))
-        for y, text, color, at in _apart(ends, axes.get_ylim()[1] * 0.065):
+        for y, text, color, at in _apart(ends, float(axes.get_ylim()[1]) * 0.065):
             axes.annotate(drawable(text, 44), (len(runs) - 1, y), xytext=(1.02, at), textcoords=axes.get_yaxis_transform(),
                           color=color, va="center")  # fmt: skip
     return figure
@@ -524,249 +568,7 @@ def _apart(ends: Sequence[tuple[float, str, str]], least: float) -> list[tuple[f
     return placed
 
 
-# ------------------------------------------------------------------------------
-# Pictures of missed documents and of words that never meet; plain arrays in, ``Figure`` objects out.
-
-
-#: Roles of documents in the neighbourhood map → colour, marker, size.
-ROLES: Mapping[str, tuple[str, str, float]] = {
-    "corpus": (GREY, "o", 14), "rival": (ORANGE, "s", 34), "came": (SKY, "o", 46), "expected": (GREEN, "P", 60),
-    "missed": (VERMILLION, "X", 90), "question": (BLUE, "*", 170),
-}  # fmt: skip
-#: Sub-causes → colour and marker, so that colour never stands alone.
-MARKS: Mapping[str, tuple[str, str]] = {
-    "filtered": (BLUE, "s"), "just_below_k": (GREEN, "^"), "crowded_out": (ORANGE, "D"),
-    "lexical_gap": (VERMILLION, "v"),
-    "semantic_gap": (PURPLE, "o"), "language_gap": (SKY, "P"), "truncated": (GREY, "X"),
-}  # fmt: skip
-
-
-def profile(
-    background: ArrayLike, came: ArrayLike, missed: float, kth: float, *, title: str = "", theme: str = "print"
-) -> Figure:
-    """Similarity profile of one question: the corpus as a histogram, what came as ticks, the missed document as a line.
-
-    Parameters
-    ----------
-    background, came
-        Cosines of all documents (n,) and of the recorded contexts.
-    missed, kth
-        Cosines of the missed document and of the k-th nearest one.
-    """
-    values = np.asarray(background, dtype=float)
-    edges = np.linspace(values.min(), values.max() + 1e-9, 60)
-    with drawing(9.6, 2.6, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.055, right=0.985, top=0.86, bottom=0.2)
-        axes.hist(values, edges.tolist(), color=GREY, alpha=0.45)
-        top = axes.get_ylim()[1]
-        axes.vlines(np.asarray(came, dtype=float), 0, top * 0.35, color=SKY, lw=2.2)
-        axes.axvline(kth, color=BLUE, lw=1.2, ls="--")
-        axes.axvline(missed, color=VERMILLION, lw=2.2)
-        for value, key, color, height in ((missed, "missed", VERMILLION, 0.97), (kth, "kth", BLUE, 0.82)):
-            _label(axes, value, height, _t(f"missed.plot.{key}"), color, (edges[0] + edges[-1]) / 2)
-        if np.size(came):
-            _label(axes, float(np.max(came)), 0.36, _t("missed.plot.came"), SKY, (edges[0] + edges[-1]) / 2)
-        axes.set_xlabel(drawable(_t("missed.plot.similarity")))
-        axes.set_title(drawable(title, 120))
-    return figure
-
-
-def _label(axes: Axes, value: float, height: float, words: str, color: str, middle: float) -> None:
-    """A direct label beside a line, on the side where there is room."""
-    left = value > middle
-    axes.annotate(drawable(words), (value, height), xycoords=("data", "axes fraction"), xytext=(-4 if left else 4, 0),
-                  textcoords="offset points", color=color, ha="right" if left else "left", va="top")  # fmt: skip
-
-
-def neighbourhood(
-    vectors: NDArray[np.float32], roles: Sequence[str], names: Sequence[str], *, title: str = "", theme: str = "print"
-) -> tuple[Figure, str]:
-    """2-D map (PCA) of documents and the question; everything but the corpus background is named.
-
-    Parameters
-    ----------
-    vectors
-        Unit rows (n, d).
-    roles, names
-        Of each row: one of :data:`ROLES`, and its label.
-
-    Returns
-    -------
-    The figure, and the sentence that says what share of the variance it shows and how many points were left out.
-    """
-    kinds = np.array(roles, dtype=object)
-    drawn, notice = sampled(len(kinds), kinds != "corpus", 2000)
-    points, share = project(vectors[drawn])
-    with drawing(9.6, 4.6, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.02, right=0.82, top=0.92, bottom=0.03)
-        for role, (color, marker, size) in ROLES.items():
-            mine = kinds[drawn] == role
-            style: dict[str, Any] = {"alpha": 0.4, "linewidths": 0} if role == "corpus" else {"edgecolors": "white"}
-            across, up = points[mine].T
-            axes.scatter(across, up, c=color, marker=marker, s=size, label=drawable(_t(f"missed.role.{role}")), **style)
-        _name_points(axes, points, [names[at] for at in drawn], kinds[drawn])
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=8)
-        axes.set_xticks([])
-        axes.set_yticks([])
-        axes.set_title(drawable(title, 120))
-    words = _t("missed.plot.map_note", share=f"{share:.0%}".replace("%", " %"))
-    return figure, f"{words} {notice}".strip()
-
-
-def _name_points(axes: Axes, points: NDArray[np.floating], names: Sequence[str], kinds: NDArray[Any]) -> None:
-    """Labels that do not lie on each other: one is left out where another stands already."""
-    scale = np.ptp(points, axis=0) if len(points) else np.ones(2)
-    placed: list[NDArray[np.floating]] = []
-    middle = np.min(points[:, 0], initial=np.inf) + 0.7 * scale[0]
-    for wanted in ("missed", "question", "expected", "came", "rival"):
-        for at in np.flatnonzero(kinds == wanted).tolist():
-            place = points[at] / np.where(scale > 0, scale, 1)
-            if any(abs(place[0] - other[0]) < 0.2 and abs(place[1] - other[1]) < 0.035 for other in placed):
-                continue
-            placed.append(place)
-            left = points[at, 0] > middle
-            axes.annotate(drawable(names[at], 26), points[at], xytext=(-6 if left else 6, 3), fontsize=8,
-                          textcoords="offset points", ha="right" if left else "left")  # fmt: skip
-
-
-def project(vectors: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
-    """The first two principal components (n, 2) of rows, and the share of the variance that they hold."""
-    centred = np.asarray(vectors, dtype=np.float64) - np.mean(vectors, axis=0)
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    kept = min(2, len(sizes))
-    points = np.zeros((len(centred), 2))
-    points[:, :kept] = left[:, :kept] * sizes[:kept]
-    total = float((sizes**2).sum())
-    return points, float((sizes[:2] ** 2).sum() / total) if total else 1.0
-
-
-def quadrant(
-    dense: ArrayLike, bm25: ArrayLike, causes: Sequence[str | None], k: int, n_documents: int, *,
-    current: int | None = None, title: str = "", theme: str = "print",
-) -> Figure:  # fmt: skip
-    """Dense rank against BM25 rank of each missed document, log scales, with what each quadrant means.
-
-    Parameters
-    ----------
-    dense, bm25
-        Ranks (n,); rows with a missing one are left out.
-    current
-        The row to point out.
-    """
-    across, up = np.asarray(dense, dtype=float), np.asarray(bm25, dtype=float)
-    known = np.isfinite(across) & np.isfinite(up)
-    with drawing(9.6, 4.2, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.07, right=0.75, top=0.91, bottom=0.12)
-        limit = max(n_documents, k + 1) * 1.3
-        axes.set(xscale="log", yscale="log", xlim=(0.8, limit), ylim=(0.45, limit * 1.8))  # room for the words
-        axes.axvline(k + 0.5, color=GREY, lw=1)
-        axes.axhline(k + 0.5, color=GREY, lw=1)
-        for cause, (color, marker) in MARKS.items():
-            mine = known & np.array([name == cause for name in causes], dtype=bool)
-            if mine.any():
-                axes.scatter(across[mine], up[mine], c=color, marker=marker, s=48, alpha=0.85, edgecolors="white",
-                             label=drawable(f"{_t(f'causes.sub.{cause}')} {int(mine.sum())}"))  # fmt: skip
-        if current is not None and known[current]:
-            axes.scatter(across[current], up[current], s=210, facecolors="none", edgecolors=BLUE, linewidths=1.8)
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        _quadrant_words(axes)
-        axes.set_xlabel(drawable(_t("missed.plot.dense_rank")))
-        axes.set_ylabel(drawable(_t("missed.plot.bm25_rank")))
-        if known.any():
-            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=8)
-        axes.set_title(drawable(title, 110))
-    return figure
-
-
-def _quadrant_words(axes: Axes) -> None:
-    for x, y, key in (
-        (0.01, 0.01, "both"),
-        (0.99, 0.01, "words_only"),
-        (0.01, 0.99, "meaning_only"),
-        (0.99, 0.99, "none"),
-    ):
-        words = drawable(_t(f"missed.quadrant.{key}")).replace(": ", ":\n").replace("：", "：\n")
-        axes.annotate(words, (x, y), xycoords="axes fraction", fontsize=8, alpha=0.75,
-                      ha="left" if x < 0.5 else "right", va="bottom" if y < 0.5 else "top")  # fmt: skip
-
-
-def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *, title: str = "",
-           theme: str = "print") -> Figure:  # fmt: skip
-    """How many missed documents each ranking would fetch at each depth; ``curves``: name → counts (d,)."""
-    from matplotlib.ticker import MaxNLocator
-
-    styles = {"dense": (BLUE, "-"), "bm25": (ORANGE, "--"), "hybrid": (GREEN, "-.")}
-    x = np.asarray(depths)
-    with drawing(9.6, 2.9, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.06, right=0.86, top=0.87, bottom=0.17)
-        heights = sorted((float(np.asarray(y)[-1]), name) for name, y in curves.items())
-        last = -np.inf
-        for end, name in heights:
-            color, line = styles.get(name, (GREY, "-"))
-            axes.step(x, np.asarray(curves[name]), where="post", color=color, ls=line, lw=2)
-            last = max(end, last + 0.09 * max(n, 1))
-            axes.annotate(drawable(_t(f"missed.curve.{name}")), (x[-1], last), xytext=(5, -3), color=color,
-                          textcoords="offset points", annotation_clip=False)  # fmt: skip
-        axes.axvline(k, color=GREY, lw=1)
-        axes.set(xlim=(1, x[-1]), ylim=(0, max(n, 1) * 1.05))
-        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_xlabel(drawable(_t("missed.plot.depth")))
-        axes.set_title(drawable(title, 110))
-    return figure
-
-
-def hub_chart(names: Sequence[str], counts: ArrayLike, expected: ArrayLike, hub: Sequence[bool], *, title: str = "",
-              theme: str = "print") -> Figure:  # fmt: skip
-    """How often documents came: expected ones solid, the rest hatched; hubs carry a mark."""
-    from matplotlib.ticker import MaxNLocator
-
-    total, wanted = np.asarray(counts, dtype=float), np.asarray(expected, dtype=float)
-    with drawing(9.6, 0.9 + 0.24 * max(len(names), 1), theme) as (figure, axes):
-        height = figure.get_figheight()
-        figure.subplots_adjust(left=0.27, right=0.93, top=1 - 0.36 / height, bottom=0.46 / height)
-        rows = np.arange(len(names))
-        axes.barh(rows, wanted, 0.7, color=GREEN, label=drawable(_t("missed.hub.expected")))
-        axes.barh(rows, total - wanted, 0.7, left=wanted, color=ORANGE, hatch="////", edgecolor="white", lw=0,
-                  label=drawable(_t("missed.hub.other")))  # fmt: skip
-        for row, value, marked in zip(rows, total, hub, strict=True):
-            axes.annotate(
-                f"{int(value)}{' ⚠' if marked else ''}", (value, row), xytext=(4, -3), textcoords="offset points"
-            )
-        axes.set_yticks(rows, [drawable(name, 34) for name in names])
-        axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.legend(loc="lower right", frameon=False, fontsize=8)
-        axes.set_xlabel(drawable(_t("missed.hub.axis")))
-        axes.set_title(drawable(title, 100), x=-0.36)
-    return figure
-
-
-def heat_map(terms: Sequence[str], names: Sequence[str], weights: NDArray[np.floating], *, title: str = "",
-             theme: str = "print") -> Figure:  # fmt: skip
-    """Question terms (rows) × documents (columns): darker where a weightier term stands, ``·`` where none does."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    cells = np.asarray(weights, dtype=float).reshape(len(terms), len(names))
-    blues = LinearSegmentedColormap.from_list("coverage", ["#ffffff00", BLUE])
-    with drawing(9.6, 1.3 + 0.26 * max(len(terms), 1), theme) as (figure, axes):
-        height = figure.get_figheight()
-        figure.subplots_adjust(left=0.16, right=0.985, top=1 - 0.36 / height, bottom=0.8 / height)
-        axes.imshow(cells, cmap=blues, aspect="auto", vmin=0, vmax=max(float(cells.max(initial=0)), 1e-9))
-        for row, column in np.ndindex(cells.shape):
-            value = cells[row, column]
-            axes.annotate(f"{value:.1f}" if value else "·", (column, row), ha="center", va="center", fontsize=8,
-                          color="white" if value > 0.6 * cells.max(initial=0) else None)  # fmt: skip
-        axes.set_yticks(range(len(terms)), [drawable(term, 20) for term in terms])
-        axes.set_xticks(range(len(names)), [drawable(name, 24) for name in names], rotation=18, ha="right", fontsize=8)
-        axes.tick_params(length=0)
-        axes.spines[["left", "bottom"]].set_visible(False)
-        axes.set_title(drawable(title, 100), x=-0.16)
-    return figure
-
-
-# ------------------------------------------------------------------------------
-# The picture of panel 09: one statistic over time, with the baseline's band, the limits and where alerts fired.
+# One statistic over time, with the baseline's band, the limits and where alerts fired.
 
 
 @dataclass(frozen=True)
@@ -838,113 +640,233 @@ def _moments(values: NDArray[np.float64], timed: bool) -> NDArray[Any]:
     return (values * 1e6).astype("datetime64[us]") if timed else values
 
 
-# ------------------------------------------------------------------------------
-# Pictures of panel 05: failing shares by one dimension as bars, by two as a grid.
+# Where missed documents are.
+
+#: Roles of documents in the neighbourhood map → colour, marker, size.
+ROLES: Mapping[str, tuple[str, str, float]] = {
+    "corpus": (GREY, "o", 14), "rival": (ORANGE, "s", 34), "came": (SKY, "o", 46), "expected": (GREEN, "P", 60),
+    "missed": (VERMILLION, "X", 90), "question": (BLUE, "*", 170),
+}  # fmt: skip
+#: Sub-causes → colour and marker, so that colour never stands alone.
+MARKS: Mapping[str, tuple[str, str]] = {
+    "filtered": (BLUE, "s"), "just_below_k": (GREEN, "^"), "crowded_out": (ORANGE, "D"),
+    "lexical_gap": (VERMILLION, "v"),
+    "semantic_gap": (PURPLE, "o"), "language_gap": (SKY, "P"), "truncated": (GREY, "X"),
+}  # fmt: skip
 
 
-#: Bars, and rows and columns of a grid, that are drawn at most.
-MOST_BARS, MOST_ROWS, MOST_COLUMNS = 25, 20, 9
-
-
-def rate_bars(
-    names: Sequence[str], rates: ArrayLike, lows: ArrayLike, highs: ArrayLike, base: float, *, notes: Sequence[str],
-    title: str, theme: str = "print",
-) -> Figure:  # fmt: skip
-    """Failing shares in [0, 1] with their intervals, the share of all samples as a dotted line; first rows on top."""
-    most = slice(None, MOST_BARS)
-    rate, low, high = (np.asarray(array, dtype=float)[most] for array in (rates, lows, highs))
-    with drawing(9.6, 0.85 + 0.3 * max(len(rate), 1), theme) as (figure, axes):
-        height = figure.get_figheight()
-        figure.subplots_adjust(left=0.24, right=0.56, top=1 - 0.42 / height, bottom=0.32 / height)
-        places = np.arange(len(rate))
-        axes.barh(places, np.nan_to_num(rate), 0.62, color=VERMILLION, alpha=0.75)
-        axes.hlines(places, low, high, color=axes.xaxis.label.get_color(), lw=1.6)
-        if base == base:
-            axes.axvline(base, color=BLUE, lw=1.2, ls=":")
-        for place, note in zip(places, notes[most], strict=True):
-            axes.annotate(drawable(note, 66), (1, place), xytext=(10, -3), textcoords="offset points",
-                          xycoords=("axes fraction", "data"))  # fmt: skip
-        axes.set_xlim(0, 1)
-        axes.set_xticks([0, 0.5, 1], [rate_text(value) for value in (0.0, 0.5, 1.0)])
-        axes.set_ylim(max(len(rate), 1) - 0.5, -0.5)
-        axes.set_yticks(places, [drawable(name, 30) for name in names[most]])
-        axes.tick_params(axis="y", length=0)
-        figure.suptitle(drawable(title, 110), x=0.01, y=1 - 0.06 / height, ha="left", va="top", fontsize=10)
-    return figure
-
-
-def rate_grid(
-    rows: Sequence[str], columns: Sequence[str], rates: ArrayLike, n: ArrayLike, failing: ArrayLike, *, title: str,
-    theme: str = "print",
-) -> Figure:  # fmt: skip
-    """Failing shares by two dimensions, each cell with its rate and numbers; darker is worse.
+def profile(
+    background: ArrayLike, came: ArrayLike, missed: float, kth: float, *, title: str = "", theme: str = "print"
+) -> Figure:
+    """Similarity profile of one question: the corpus as a histogram, what came as ticks, the missed document as a line.
 
     Parameters
     ----------
-    rates, n, failing
-        Shape (len(rows), len(columns)); cells without a rate (NaN) stay empty.
+    background, came
+        Cosines of all documents (n,) and of the recorded contexts.
+    missed, kth
+        Cosines of the missed document and of the k-th nearest one.
     """
-    rate, size, bad = (np.asarray(a, dtype=float)[:MOST_ROWS, :MOST_COLUMNS] for a in (rates, n, failing))
-    height, width = rate.shape
-    with drawing(9.6, 0.9 + 0.42 * max(height, 1), theme) as (figure, axes):
-        figure.subplots_adjust(left=0.24, right=0.99, top=1 - 0.62 / figure.get_figheight(), bottom=0.06)
-        for i in range(height):
-            for j in range(width):
-                if rate[i, j] == rate[i, j]:
-                    axes.add_patch(_cell(i, j, rate[i, j]))
-                    words = f"{rate_text(rate[i, j])}  ({bad[i, j]:.0f} / {size[i, j]:.0f})"
-                    axes.text(j, i, words, ha="center", va="center", fontsize=8.5, color="#1b1b1b")
-        axes.set_xlim(-0.5, max(width, 1) - 0.5)
-        axes.set_ylim(max(height, 1) - 0.5, -0.5)
-        axes.set_xticks(range(width), [drawable(name, 16) for name in columns[:width]])
-        axes.set_yticks(range(height), [drawable(name, 30) for name in rows[:height]])
-        axes.xaxis.tick_top()
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        figure.suptitle(drawable(title, 110), x=0.01, y=0.99, ha="left", va="top", fontsize=10)
+    values = np.asarray(background, dtype=float)
+    edges = np.linspace(values.min(), values.max() + 1e-9, 60)
+    with drawing(9.6, 2.6, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.055, right=0.985, top=0.86, bottom=0.2)
+        axes.hist(values, edges.tolist(), color=GREY, alpha=0.45)
+        top = axes.get_ylim()[1]
+        axes.vlines(np.asarray(came, dtype=float), 0, top * 0.35, color=SKY, lw=2.2)
+        axes.axvline(kth, color=BLUE, lw=1.2, ls="--")
+        axes.axvline(missed, color=VERMILLION, lw=2.2)
+        labels = [(missed, "missed", VERMILLION, 0.97), (kth, "kth", BLUE, 0.82)]
+        labels += [(float(np.max(came)), "came", SKY, 0.36)] if np.size(came) else []
+        for value, key, color, height in labels:
+            # On the side where there is room.
+            left = value > (edges[0] + edges[-1]) / 2
+            _beside(axes, _t(f"missed.plot.{key}"), (value, height), (-4 if left else 4, 0), color,
+                    xycoords=("data", "axes fraction"), ha="right" if left else "left", va="top")  # fmt: skip
+        axes.set_xlabel(drawable(_t("missed.plot.similarity")))
+        axes.set_title(drawable(title, 120))
     return figure
 
 
-def _cell(row: int, column: int, rate: float) -> Any:
-    """One cell: paper at 0, a strong vermillion at 1, opaque so that dark ink can be read on any page."""
-    from matplotlib.colors import to_rgb
-    from matplotlib.patches import Rectangle
+def neighbourhood(
+    vectors: NDArray[np.float32], roles: Sequence[str], names: Sequence[str], *, title: str = "", theme: str = "print"
+) -> tuple[Figure, str]:
+    """2-D map (PCA) of documents and the question; everything but the corpus background is named.
 
-    paper, full = np.array(to_rgb("#faf3ee")), np.array(to_rgb(VERMILLION))
-    color = tuple(paper + (full - paper) * 0.75 * rate)
-    return Rectangle((column - 0.48, row - 0.44), 0.96, 0.88, facecolor=color, lw=0)
+    Parameters
+    ----------
+    vectors
+        Unit rows (n, d).
+    roles, names
+        Of each row: one of :data:`ROLES`, and its label.
+
+    Returns
+    -------
+    The figure, and the sentence that says what share of the variance it shows and how many points were left out.
+    """
+    kinds = np.array(roles, dtype=object)
+    drawn, notice = sampled(len(kinds), kinds != "corpus", 2000)
+    points, share = project(vectors[drawn])
+    with drawing(9.6, 4.6, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.02, right=0.82, top=0.92, bottom=0.03)
+        for role, (color, marker, size) in ROLES.items():
+            mine = kinds[drawn] == role
+            style: dict[str, Any] = {"alpha": 0.4, "linewidths": 0} if role == "corpus" else {"edgecolors": "white"}
+            across, up = points[mine].T
+            axes.scatter(across, up, c=color, marker=marker, s=size, label=drawable(_t(f"missed.role.{role}")), **style)
+        _name_points(axes, points, [names[at] for at in drawn], kinds[drawn])
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=8)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.set_title(drawable(title, 120))
+    return figure, f"{_t('missed.plot.map_note', share=numbers.percent(share))} {notice}".strip()
 
 
-def cut_words(shown: int, total: int) -> str:
-    """The sentence that says that not all groups are drawn; empty when they are."""
-    return "" if total <= shown else _t("queries.panel.cut", shown=f"{shown:,}", total=f"{total:,}")
+def _name_points(axes: Axes, points: NDArray[np.floating], names: Sequence[str], kinds: NDArray[Any]) -> None:
+    """Labels that do not lie on each other: one is left out where another stands already."""
+    scale = np.ptp(points, axis=0) if len(points) else np.ones(2)
+    placed: list[NDArray[np.floating]] = []
+    middle = np.min(points[:, 0], initial=np.inf) + 0.7 * scale[0]
+    for wanted in ("missed", "question", "expected", "came", "rival"):
+        for at in np.flatnonzero(kinds == wanted).tolist():
+            place = points[at] / np.where(scale > 0, scale, 1)
+            if any(abs(place[0] - other[0]) < 0.2 and abs(place[1] - other[1]) < 0.035 for other in placed):
+                continue
+            placed.append(place)
+            left = points[at, 0] > middle
+            axes.annotate(drawable(names[at], 26), points[at], xytext=(-6 if left else 6, 3), fontsize=8,
+                          textcoords="offset points", ha="right" if left else "left")  # fmt: skip
 
 
-# ------------------------------------------------------------------------------
-# Terms tied to failing questions, as a picture.
+def project(vectors: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
+    """The first two principal components (n, 2) of rows, and the share of the variance that they hold."""
+    from sklearn.decomposition import PCA
+
+    points = np.zeros((len(vectors), 2))
+    if not np.ptp(vectors, axis=0).any():
+        return points, 1.0
+    model = PCA(min(2, *np.shape(vectors)), svd_solver="full")
+    found = model.fit_transform(np.asarray(vectors, dtype=np.float64))
+    points[:, : found.shape[1]] = found
+    return points, float(model.explained_variance_ratio_.sum())
 
 
-def log_odds(
-    terms: Sequence[str], values: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, notes: Sequence[str] = (),
-    title: str = "", theme: str = "print",
+def quadrant(
+    dense: ArrayLike, bm25: ArrayLike, causes: Sequence[str | None], k: int, n_documents: int, *,
+    current: int | None = None, title: str = "", theme: str = "print",
 ) -> Figure:  # fmt: skip
-    """Log-odds (n,) of terms with their 95 % intervals, one line each; those whose interval lies above 0 are filled."""
-    value, low, high = (np.asarray(array, dtype=float) for array in (values, lows, highs))
-    with drawing(9.6, 0.95 + 0.24 * max(len(terms), 1), theme) as (figure, axes):
-        height = figure.get_figheight()
-        figure.subplots_adjust(left=0.16, right=0.82, top=1 - 0.36 / height, bottom=0.5 / height)
-        rows = np.arange(len(terms))
-        sure = low > 0
-        axes.axvline(0, color=GREY, lw=1)
-        axes.hlines(rows, low, high, color=[VERMILLION if flag else GREY for flag in sure], lw=2.5, alpha=0.5)
-        axes.scatter(value[sure], rows[sure], color=VERMILLION, s=30, zorder=3)
-        axes.scatter(value[~sure], rows[~sure], facecolors="white", edgecolors=GREY, s=30, zorder=3)
-        for row, note in zip(rows, notes, strict=False):
-            axes.annotate(drawable(note, 40), (1, row), xytext=(8, -3), textcoords="offset points",
-                          xycoords=("axes fraction", "data"))  # fmt: skip
-        axes.set_yticks(rows, [drawable(term, 22) for term in terms])
-        axes.set_ylim(max(len(terms), 1) - 0.5, -0.5)
-        axes.tick_params(axis="y", length=0)
-        axes.set_xlabel(drawable(_t("vocabulary.plot.log_odds")))
-        axes.set_title(drawable(title, 100), x=-0.19)
+    """Dense rank against BM25 rank of each missed document, log scales, with what each quadrant means.
+
+    Parameters
+    ----------
+    dense, bm25
+        Ranks (n,); rows with a missing one are left out.
+    current
+        The row to point out.
+    """
+    across, up = np.asarray(dense, dtype=float), np.asarray(bm25, dtype=float)
+    known = np.isfinite(across) & np.isfinite(up)
+    with drawing(9.6, 4.2, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.07, right=0.75, top=0.91, bottom=0.12)
+        limit = max(n_documents, k + 1) * 1.3
+        axes.set(xscale="log", yscale="log", xlim=(0.8, limit), ylim=(0.45, limit * 1.8))  # room for the words
+        axes.axvline(k + 0.5, color=GREY, lw=1)
+        axes.axhline(k + 0.5, color=GREY, lw=1)
+        for cause, (color, marker) in MARKS.items():
+            mine = known & np.array([name == cause for name in causes], dtype=bool)
+            if mine.any():
+                axes.scatter(across[mine], up[mine], c=color, marker=marker, s=48, alpha=0.85, edgecolors="white",
+                             label=drawable(f"{_t(f'causes.sub.{cause}')} {int(mine.sum())}"))  # fmt: skip
+        if current is not None and known[current]:
+            axes.scatter(across[current], up[current], s=210, facecolors="none", edgecolors=BLUE, linewidths=1.8)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        colon = str(language_of().facts["colon"])
+        for x, y, key in ((0, 0, "both"), (1, 0, "words_only"), (0, 1, "meaning_only"), (1, 1, "none")):
+            words = drawable(_t(f"missed.quadrant.{key}")).replace(colon, f"{colon.strip()}\n")
+            axes.annotate(words, (0.01 + 0.98 * x, 0.01 + 0.98 * y), xycoords="axes fraction", fontsize=8, alpha=0.75,
+                          ha="right" if x else "left", va="top" if y else "bottom")  # fmt: skip
+        axes.set_xlabel(drawable(_t("missed.plot.dense_rank")))
+        axes.set_ylabel(drawable(_t("missed.plot.bm25_rank")))
+        if known.any():
+            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=8)
+        axes.set_title(drawable(title, 110))
     return figure
+
+
+def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *, title: str = "",
+           theme: str = "print") -> Figure:  # fmt: skip
+    """How many missed documents each ranking would fetch at each depth; ``curves``: name → counts (d,)."""
+    styles = {"dense": (BLUE, "-"), "bm25": (ORANGE, "--"), "hybrid": (GREEN, "-.")}
+    x = np.asarray(depths)
+    with drawing(9.6, 2.9, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.06, right=0.86, top=0.87, bottom=0.17)
+        ends = [(float(np.asarray(heights)[-1]), name, styles[name][0]) for name, heights in curves.items()]
+        for _, name, color, at in _apart(ends, 0.09 * max(n, 1)):
+            axes.step(x, np.asarray(curves[name]), where="post", color=color, ls=styles[name][1], lw=2)
+            _beside(axes, _t(f"missed.curve.{name}"), (x[-1], at), (5, -3), color, annotation_clip=False)
+        axes.axvline(k, color=GREY, lw=1)
+        axes.set(xlim=(1, x[-1]), ylim=(0, max(n, 1) * 1.05))
+        _whole_numbers(axes.yaxis)
+        axes.set_xlabel(drawable(_t("missed.plot.depth")))
+        axes.set_title(drawable(title, 110))
+    return figure
+
+
+# The ROC curve with the cut on it, and agreement over all cuts.
+
+
+def calibration_figure(found: Calibration, title: str, *, theme: str = "print") -> Figure:
+    """Left: share of wrong answers found against share of right ones blamed, one point a cut. Right: kappa over cuts.
+
+    The cut in force is a blue dot, the suggested one a green diamond, its 95 % interval a green band.
+    """
+    with drawing(9.6, 3.1, theme) as (figure, axes):
+        axes.remove()
+        left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": (1, 1.9)})
+        figure.subplots_adjust(left=0.065, right=0.985, top=0.88, bottom=0.17, wspace=0.2)
+        for panel in (left, right):
+            panel.spines[["top", "right"]].set_visible(False)
+        curve = found.roc()
+        _roc(left, found, curve)
+        _kappa(right, found, curve)
+        left.set_title(drawable(title, 120))
+    return figure
+
+
+def _roc(axes: Axes, found: Calibration, curve: Any) -> None:
+    from workbench.diagnosis.statistics import rates
+
+    points = curve[["false_alarm", "found"]].dropna().sort_values(["false_alarm", "found"])
+    axes.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":")
+    axes.plot(points["false_alarm"], points["found"], color=VERMILLION, lw=1.6, marker=".", ms=4)
+    alarm, hit = rates(found.right, found.judged[:, None])
+    _mark(axes, float(alarm[0]), float(hit[0]), f"{found.cut:.2f}", BLUE, "o")
+    if found.suggested.value == found.suggested.value:
+        row = curve.iloc[int(np.argmin(np.abs(curve["cut"] - found.suggested.value)))]
+        _mark(axes, row["false_alarm"], row["found"], f"{found.suggested.value:.2f}", GREEN, "D", below=True)
+    axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.14))
+    axes.set_xlabel(drawable(_t("calibration.axis.blamed"), 60))
+    axes.set_ylabel(drawable(_t("calibration.axis.found"), 60))
+
+
+def _mark(axes: Axes, x: float, y: float, words: str, color: str, marker: str, below: bool = False) -> None:
+    if not math.isnan(x + y):
+        size, face = (8, color) if marker == "o" else (6, "none")
+        axes.plot([x], [y], marker, color=color, ms=size, mfc=face, mew=1.8)
+        _beside(axes, words, (x, y), (7, -15 if below else 5), color)
+
+
+def _kappa(axes: Axes, found: Calibration, curve: Any) -> None:
+    axes.plot(curve["cut"], curve["kappa"], color=VERMILLION, lw=1.6)
+    if found.suggested.value == found.suggested.value:
+        low, high = found.suggested.low, max(found.suggested.high, found.suggested.low + 0.004)
+        axes.axvspan(low, high, color=GREEN, alpha=0.18, lw=0)
+        axes.axvline(found.suggested.value, color=GREEN, lw=1.4, ls="--")
+        words = _t("calibration.axis.suggested", cut=f"{found.suggested.value:.2f}")
+        _beside(axes, words, (found.suggested.value, 0), (4, 5), GREEN, xycoords=("data", "axes fraction"))
+    _cut_line(axes, found.cut)
+    lowest = curve["kappa"].min()
+    axes.set(xlim=(0, 1), ylim=(min(0.0, lowest if lowest == lowest else 0.0) - 0.02, 1.04))
+    axes.set_xlabel(drawable(_t("calibration.axis.cut"), 60))
+    axes.set_ylabel(drawable(_t("calibration.axis.kappa"), 60))

@@ -6,12 +6,9 @@ another notebook opens the evaluation; the evaluation itself is never changed. P
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
-import json
 import logging
-import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.files import write_bytes
+from workbench.data.files import JsonLines, write_bytes
 from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
 from workbench.language import main_language, suggest_language
@@ -32,9 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# ------------------------------------------------------------------------------
 # A finding: what a user pinned, with everything that is needed to show it elsewhere and to find it again.
-
 
 #: Rows of a table that a finding keeps; ``n`` says how many there were.
 TABLE_ROWS = 200
@@ -138,9 +133,7 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
 
 
-# ------------------------------------------------------------------------------
 # What a session remembers, and how it is written down and read again, change by change.
-
 
 @dataclass(frozen=True)
 class Annotation:
@@ -171,10 +164,10 @@ def difference(before: State, after: State) -> dict[str, Any]:
         entry["selection"] = after.selection
     if after.thresholds != before.thresholds:
         entry["thresholds"] = None if after.thresholds is None else after.thresholds.to_dict()
-    changed = {key for key in before.annotations.keys() | after.annotations.keys()
-               if before.annotations.get(key) != after.annotations.get(key)}  # fmt: skip
-    if changed:
-        entry["annotations"] = {key: _state_plain(after.annotations.get(key)) for key in sorted(changed)}
+    annotated = {key: after.annotations.get(key) for key in sorted(before.annotations.keys() | after.annotations.keys())
+                 if before.annotations.get(key) != after.annotations.get(key)}  # fmt: skip
+    if annotated:
+        entry["annotations"] = {key: own and dataclasses.asdict(own) for key, own in annotated.items()}
     if after.findings != before.findings:
         known = {item.finding_id: item for item in before.findings}
         entry["findings"] = [item.to_dict() for item in after.findings if known.get(item.finding_id) != item]
@@ -199,109 +192,21 @@ def replay(state: State, entry: Mapping[str, Any], figures: Path | None) -> Stat
         kept = {key: value for key, value in state.annotations.items() if key not in entry["annotations"]}
         values["annotations"] = {**kept, **new}
     if "order" in entry:
-        values["findings"] = _replayed_findings(state.findings, entry, figures)
+        items = {item.finding_id: item for item in state.findings}
+        found = [Finding.from_dict(plain, figures) for plain in entry.get("findings", ())]
+        items |= {item.finding_id: item for item in found}
+        for finding_id in entry.get("removed", ()):
+            items.pop(finding_id, None)
+        # A pin that this entry does not know was made by another kernel meanwhile: it stays, at the end.
+        places = {finding_id: place for place, finding_id in enumerate(entry["order"])}
+        values["findings"] = tuple(sorted(items.values(), key=lambda item: places.get(item.finding_id, len(places))))
     return dataclasses.replace(state, **values)
 
 
-def _replayed_findings(known: Sequence[Finding], entry: Mapping[str, Any], figures: Path | None) -> tuple[Finding, ...]:
-    items = {item.finding_id: item for item in known}
-    for plain in entry.get("findings", ()):
-        finding = Finding.from_dict(plain, figures)
-        items[finding.finding_id] = finding
-    for finding_id in entry.get("removed", ()):
-        items.pop(finding_id, None)
-    # A pin that this entry does not know was made by another kernel meanwhile: it stays, at the end.
-    places = {finding_id: place for place, finding_id in enumerate(entry["order"])}
-    return tuple(sorted(items.values(), key=lambda item: places.get(item.finding_id, len(places))))
+# The session.
 
-
-def _state_plain(annotation: Annotation | None) -> dict[str, Any] | None:
-    return None if annotation is None else dataclasses.asdict(annotation)
-
-
-# ------------------------------------------------------------------------------
-# The journal of a session: append-only JSON lines, safe when two kernels write, read in pieces.
-#
-# Each entry is one line, written by one ``write`` to a file opened for appending, under a lock. A line that was torn by
-# a killed process is skipped when read and never glued to the next one.
-
-
+#: The journal: entries of any kernel, in the order in which they were written.
 JOURNAL = "session.jsonl"
-
-
-class Journal:
-    """Entries in ``<folder>/session.jsonl``.
-
-    Attributes
-    ----------
-    folder
-        Where the journal and its pictures are; made at the first write.
-    unreadable
-        Lines met so far that are no JSON object (torn or foreign).
-    """
-
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
-        self.path = self.folder / JOURNAL
-        self.unreadable = 0
-        self._offset = 0
-
-    def append(self, entry: Mapping[str, Any]) -> None:
-        """Write one entry and force it to disk. Raises ``OSError`` when the place cannot be written."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        line = json.dumps(entry, ensure_ascii=True, default=str, separators=(",", ":")).encode("ascii") + b"\n"
-        handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            with _locked(handle):
-                size = os.fstat(handle).st_size
-                torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-                os.write(handle, b"\n" + line if torn else line)
-                os.fsync(handle)
-        finally:
-            os.close(handle)
-
-    def read_new(self) -> list[dict[str, Any]]:
-        """Entries written since the last call, by any process; an unfinished last line waits for its end."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self._offset)
-                content = file.read()
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        complete = content.rfind(b"\n") + 1
-        self._offset += complete
-        entries = [self._parsed(line) for line in content[:complete].splitlines() if line.strip()]
-        return [entry for entry in entries if entry is not None]
-
-    def _parsed(self, line: bytes) -> dict[str, Any] | None:
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            entry = None
-        if isinstance(entry, dict):
-            return entry
-        self.unreadable += 1
-        return None
-
-
-@contextlib.contextmanager
-def _locked(handle: int) -> Iterator[None]:
-    """Hold an advisory lock where the system has one; a single appending write is the fallback."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(handle, fcntl.LOCK_UN)
-
-
-# ------------------------------------------------------------------------------
-
-
 VERDICTS = ("right", "wrong", "unsure")
 #: Names of what an observer is told about.
 CHANGES = ("filter", "selection", "thresholds", "annotations", "findings")
@@ -344,7 +249,7 @@ class Session:
         self.evaluation = evaluation
         own = getattr(evaluation, "path", None)
         folder = Path(path) if path is not None else Path(own) / "session" if own is not None else None
-        self._journal = Journal(folder) if folder is not None else None
+        self._journal = JsonLines(folder / JOURNAL) if folder is not None else None
         suggest_language(main_language(self.samples["question"]))
         self._restore()
 
@@ -383,7 +288,7 @@ class Session:
     @property
     def folder(self) -> Path | None:
         """Where the journal is; None when everything stays in memory."""
-        return self._journal.folder if self._journal is not None else None
+        return self._journal.path.parent if self._journal is not None else None
 
     @cached_property
     def facets(self) -> pd.DataFrame:
@@ -403,15 +308,13 @@ class Session:
     @cached_property
     def scores(self) -> pd.DataFrame:
         """``Evaluation.scores`` under the thresholds in force."""
-        scores: pd.DataFrame = self.evaluation.scores()
-        return scores
+        return self.evaluation.scores()
 
     @cached_property
     def states(self) -> pd.DataFrame:
         """``Evaluation.states`` under the thresholds in force. Costly for many samples: a score is missing if and only
         if its state is not ok, so most questions are answered by :attr:`scores`."""
-        states: pd.DataFrame = self.evaluation.states()
-        return states
+        return self.evaluation.states()
 
     @cached_property
     def causes(self) -> CauseTable:
@@ -432,20 +335,16 @@ class Session:
     def _texts(self) -> list[str]:
         return search_texts(self.samples)
 
-    def _derive(self, evaluation: Any) -> None:
-        """Look at other thresholds: forget what follows from them, keep scores that do not."""
-        kept = _scoring(evaluation.thresholds) == _scoring(self.evaluation.thresholds)
+    def _look_at(self, evaluation: Any, *changed: str) -> None:
+        """Look at ``evaluation``: forget what follows from what ``changed``."""
         self.evaluation = evaluation
-        self._forget("causes", "slices", *(() if kept else ("scores", "states")))
-
-    def _forget(self, *names: str) -> None:
-        for name in names:
+        for name in ("causes", "slices", *changed):
             self.__dict__.pop(name, None)
 
     # ------------------------------------------------------------ changes
 
     def set_filter(self, **changes: Any) -> None:
-        """Change parts of the filter, e.g. ``set_filter(cause="omission", language="zh")``; None = any."""
+        """Change parts of the filter, e.g. ``set_filter(cause="omission", type="fact")``; None = any."""
         self._change({"filter"}, filter=self.filter.replace(**changes))
 
     def show(self, sample_ids: Sequence[str], label: str) -> None:
@@ -533,7 +432,7 @@ class Session:
     def use(self, evaluation: Any) -> None:
         """Look at another evaluation from now on, with its own journal; observers are told that everything changed."""
         observers = self._observers
-        self._forget("facets", "samples", "scores", "states", "causes", "slices", "_texts")
+        self._look_at(evaluation, "facets", "samples", "scores", "states", "_texts")
         Session.__init__(self, evaluation)
         self._observers = observers
         self._tell(set(CHANGES))
@@ -602,7 +501,10 @@ class Session:
         before = self._state
         changed = {name for name in names if getattr(before, name) != getattr(after, name)}
         if "thresholds" in changed:
-            self._derive(self._opened if after.thresholds is None else self.evaluation.with_thresholds(after.thresholds))
+            new = self._opened if after.thresholds is None else self.evaluation.with_thresholds(after.thresholds)
+            # No score depends on low scores and targets.
+            old, now = (one.thresholds.replace(low_score=0.5, low_scores={}, targets={}) for one in (self.evaluation, new))
+            self._look_at(new, *(() if old == now else ("scores", "states")))
         if record:
             self._history = [*self._history[1 - HISTORY :], before]
         self._state = after
@@ -616,18 +518,15 @@ class Session:
         try:
             self._journal.append({"at": _now(), **difference})
         except OSError as error:
-            self._keep_in_memory(error)
-
-    def _keep_in_memory(self, error: OSError) -> None:
-        _log.warning("session is kept in memory only: %s", error)
-        self._journal = None
-        self.notes.append(_t("panels.session.not_saved", reason=error.strerror or type(error).__name__))
+            _log.warning("session is kept in memory only: %s", error)
+            self._journal = None
+            self.notes.append(_t("panels.session.not_saved", reason=error.strerror or type(error).__name__))
 
     def _with_figure(self, finding: Finding, figure: bytes | None) -> Finding:
         if figure is None or self._journal is None:
             return finding.replace(figure_bytes=figure)
         try:
-            path = write_bytes(self._journal.folder / "figures" / f"{finding.finding_id}.png", figure)
+            path = write_bytes(self._journal.path.parent / "figures" / f"{finding.finding_id}.png", figure)
         except InputError:
             return finding.replace(figure_bytes=figure)
         return finding.replace(figure=path)
@@ -647,7 +546,7 @@ class Session:
 
     def _replayed(self, entries: Sequence[Mapping[str, Any]]) -> State:
         state = self._state
-        figures = self._journal.folder / "figures" if self._journal is not None else None
+        figures = self._journal.path.parent / "figures" if self._journal is not None else None
         for entry in entries:
             try:
                 state = replay(state, entry, figures)
@@ -656,11 +555,6 @@ class Session:
                     self._journal.unreadable += 1
         selection = state.selection if state.selection in self.samples.index else None
         return dataclasses.replace(state, selection=selection)
-
-
-def _scoring(thresholds: Thresholds) -> Thresholds:
-    """The thresholds without those that no score depends on: low scores and targets."""
-    return thresholds.replace(low_score=0.5, low_scores={}, targets={})
 
 
 def _now() -> str:

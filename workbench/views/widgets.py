@@ -12,7 +12,8 @@ import os
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ import ipywidgets as W
 from markupsafe import Markup
 
 from workbench.data.files import write_bytes, write_csv, write_text
+from workbench.errors import CancelledError, WorkbenchError
 from workbench.language import get_language
 from workbench.language import text as _t
 from workbench.views import html as ht
@@ -33,9 +35,7 @@ if TYPE_CHECKING:
     from workbench.views.session import Session
 
 
-# ------------------------------------------------------------------------------
 # Long work beside a live notebook: one thread, told progress, asked to stop. The function that works stays plain.
-
 
 #: Least seconds between two reports of progress.
 PACE = 0.2
@@ -115,75 +115,20 @@ class Work:
         self._on_progress(Progress(done, total, cached, now - self._started))
 
 
-class Newest:
-    """The newest of several pieces of work: beginning one stops the one before, whose end is then told to nobody.
-
-    Parameters
-    ----------
-    on_start
-        Called before the thread begins, when no older work can report any more.
-    on_progress, on_end
-        As for :class:`Work`.
-    """
-
-    def __init__(self, on_start: Callable[[], None], on_progress: Callable[[Progress], None],
-                 on_end: Callable[[Any, BaseException | None], None]) -> None:  # fmt: skip
-        self._on_start, self._on_progress, self._on_end = on_start, on_progress, on_end
-        self._work: Work | None = None
-
-    def start(self, function: Callable[..., Any], patience: float = 0.0) -> None:
-        """Begin ``function``; wait ``patience`` seconds for its end, then leave it to its thread."""
-        self.cancel()
-        work = Work(function, self._on_progress, lambda result, error: self._ended(work, result, error))
-        self._work = work
-        self._on_start()
-        work.start()
-        work.join(patience)
-
-    def _ended(self, work: Work, result: Any, error: BaseException | None) -> None:
-        if work is self._work:
-            self._on_end(result, error)
-
-    @property
-    def running(self) -> bool:
-        """Whether work goes on."""
-        return self._work is not None and self._work.running
-
-    def cancel(self) -> None:
-        """Ask the work to stop after what it is at."""
-        if self._work is not None:
-            self._work.cancel()
-
-    def join(self, timeout: float | None = None) -> None:
-        """Wait for the end of the work, if there is any; interrupting the wait cancels the work too."""
-        try:
-            if self._work is not None:
-                self._work.join(timeout)
-        except KeyboardInterrupt:
-            self.cancel()
-            raise
-
-
-# ------------------------------------------------------------------------------
-
+# Single widgets.
 
 _log = logging.getLogger(__name__)
 
-#: Rows on one page of a table.
-PAGE = 20
+#: A label as wide as its words.
+LABEL = {"description_width": "initial"}
 
 
 def strict() -> bool:
     """Whether a failing handler raises: ``WORKBENCH_STRICT`` decides, else only a running kernel shows it instead."""
-    chosen = os.environ.get("WORKBENCH_STRICT", "")
-    return chosen != "0" if chosen else not _in_kernel()
-
-
-def _in_kernel() -> bool:
     from IPython import get_ipython
 
-    shell = get_ipython()
-    return shell is not None and hasattr(shell, "kernel")
+    chosen = os.environ.get("WORKBENCH_STRICT", "")
+    return chosen != "0" if chosen else not hasattr(get_ipython(), "kernel")
 
 
 def markup(content: Markup | None = None, *classes: str, **layout: Any) -> W.HTML:
@@ -215,8 +160,17 @@ def dropdown(label: str, options: Sequence[tuple[str, Any]], value: Any, width: 
     """A drop-down list of ``(text, value)`` pairs with a short label."""
     values = [item for _, item in options]
     chosen = value if value in values else (values[0] if values else None)
-    style = {"description_width": "initial"}
-    return W.Dropdown(description=label, options=list(options), value=chosen, layout=W.Layout(width=width), style=style)
+    return W.Dropdown(description=label, options=list(options), value=chosen, layout=W.Layout(width=width), style=LABEL)
+
+
+def named(area: str, names: Iterable[str]) -> list[tuple[str, str]]:
+    """Choices whose words are the texts ``<area><name>``."""
+    return [(_t(f"{area}{name}"), name) for name in names]
+
+
+def text_box(label: str, value: str = "", width: str = "330px", **options: Any) -> W.Text:
+    """A line to write in, with a short label."""
+    return W.Text(description=label, value=value, layout=W.Layout(width=width), style=LABEL, **options)
 
 
 def row(*children: W.Widget) -> W.HBox:
@@ -242,6 +196,7 @@ class Panel(W.VBox):
     def __init__(self, session: Session | None) -> None:
         self.session = session
         self._broken: dict[str, str] = {}
+        self._quiet = False
         self.error = markup(None, "wb-error")
         display(self.error, False)
         super().__init__(layout=W.Layout(width="100%", max_width="1100px"))
@@ -249,20 +204,20 @@ class Panel(W.VBox):
 
     def compose(self, *children: W.Widget) -> None:
         """Put the widgets below the style sheet, the red line and the notes."""
-        notes = getattr(self.session, "notes", [])
+        notes, restored = getattr(self.session, "notes", []), _t("panels.session.restored")
         note = markup(ht.join(ht.h("p", line, cls="wb-note") for line in notes))
-        back = button(_t("panels.filters.reset"), self.guarded(lambda: self._start_over(note, back), "reset"), "wb-reset")
-        display(note, bool(notes))
-        display(back, _t("panels.session.restored") in notes)
-        self.children = (markup(ht.style()), self.error, row(note, back), *children)
 
-    def _start_over(self, note: W.HTML, back: W.Button) -> None:
-        """Take back the filter and thresholds of the last visit, and the note that says they are in force."""
-        assert self.session is not None
-        self.session.reset()
-        left = [line for line in self.session.notes if line != _t("panels.session.restored")]
-        show(note, ht.join(ht.h("p", line, cls="wb-note") for line in left))
-        display(back, False)
+        def start_over() -> None:
+            """Take back the filter and thresholds of the last visit, and the note that says they are in force."""
+            assert self.session is not None
+            self.session.reset()
+            show(note, ht.join(ht.h("p", line, cls="wb-note") for line in notes if line != restored))
+            display(back, False)
+
+        back = button(_t("panels.filters.reset"), self.guarded(start_over, "reset"), "wb-reset")
+        display(note, bool(notes))
+        display(back, restored in notes)
+        self.children = (markup(ht.style()), self.error, row(note, back), *children)
 
     def guarded(self, action: Callable[..., Any], name: str = "") -> Callable[..., None]:
         """``action`` as a handler that shows what it raises as the red line, until it works again."""
@@ -293,8 +248,23 @@ class Panel(W.VBox):
         display(self.error, bool(lines))
 
     def on(self, widget: W.Widget, action: Callable[[Any], Any]) -> None:
-        """Call ``action(new value)`` when the value of ``widget`` changes."""
-        widget.observe(self.guarded(lambda change: action(change["new"]), f"{id(widget)}"), names="value")
+        """Call ``action(new value)`` when the value of ``widget`` changes, but not within :meth:`quietly`."""
+
+        def changed(change: Any) -> None:
+            """Tell, unless the panel itself is at work."""
+            if not self._quiet:
+                action(change["new"])
+
+        widget.observe(self.guarded(changed, f"{id(widget)}"), names="value")
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """Put values into widgets inside the block without calling what :meth:`on` was told to call."""
+        before, self._quiet = self._quiet, True
+        try:
+            yield
+        finally:
+            self._quiet = before
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write what is shown to ``folder``: ``<panel>.html`` (one file), ``.csv`` and, with a picture, ``.png``.
@@ -342,13 +312,18 @@ class Picture(W.VBox):
         show(self.caption, ht.h("p", caption, cls="wb-quiet"))
 
 
+def still(figure: Figure, caption: str) -> Markup:
+    """A figure inside static HTML."""
+    return ht.picture(plots.figure_png(figure), caption)
+
+
 class PagedTable(W.VBox):
     """A frame, one page at a time, with "1–20 of 6,337" and buttons to turn pages.
 
     ``options`` go to :func:`workbench.views.html.table`.
     """
 
-    def __init__(self, panel: Panel, page: int = PAGE) -> None:
+    def __init__(self, panel: Panel, page: int = 10) -> None:
         self._size, self._at = page, 0
         self._frame: pd.DataFrame | None = None
         self._options: dict[str, Any] = {}
@@ -389,67 +364,149 @@ class PagedTable(W.VBox):
         if n or not self._empty:
             show(self._body, ht.table(self._frame.iloc[self._at : until], **self._options))
         else:
-            show(self._body, ht.h("div", self._empty, cls="wb-empty"))
+            show(self._body, ht.empty(self._empty))
         label = _t("panels.common.page", first=f"{min(self._at + 1, n):,}", last=f"{until:,}", total=f"{n:,}")
-        show(self._count, ht.h("span", label, cls="wb-quiet"))
+        show(self._count, ht.quiet(label))
         self._back.disabled, self._forward.disabled = self._at == 0, until >= n
         display(self._bar, n > self._size)
 
 
-class CellWaits(W.HTML):
-    """Says, while a cell waits for long work, how to cancel: no button acts before that cell has ended."""
+class Background(W.HBox):
+    """Long work of a panel in a thread of its own: a bar, words, and a button that cancels.
 
-    def __init__(self) -> None:
-        super().__init__(layout=W.Layout(display="none"))
-        self.add_class("wb")
-        show(self, ht.h("span", _t("panels.common.cell_waits"), cls="wb-quiet"))
+    Beginning new work stops the work before, whose end is then told to nobody.
 
-    def join(self, work: Newest, timeout: float | None = None) -> None:
-        """Wait for ``work`` with the words in sight."""
-        display(self, work.running)
+    Parameters
+    ----------
+    words
+        What stands beside the bar, for a :class:`Progress`.
+    cancel
+        The words of the button.
+    on_busy, on_cancel
+        Called with True before work begins and False when it has ended; called when the button was pressed.
+    """
+
+    def __init__(
+        self, panel: Panel, words: Callable[[Progress], str], cancel: str, *,
+        on_busy: Callable[[bool], None] = lambda busy: None, on_cancel: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        self._panel, self._words, self._on_busy, self._on_cancel = panel, words, on_busy, on_cancel
+        self._work: Work | None = None
+        self.bar = W.IntProgress(min=0, max=1, layout=W.Layout(width="180px"))
+        self.message = markup()
+        self.cancel_button = button(cancel, panel.guarded(self.cancel, "cancel"), "wb-cancel")
+        # No button acts before a cell that waits has ended.
+        self.waits = markup(ht.quiet(_t("panels.common.cell_waits")))
+        display(self.waits, False)
+        super().__init__([self.bar, self.message, self.cancel_button, self.waits],
+                         layout=W.Layout(flex_flow="row wrap", align_items="center", grid_gap="2px 10px"))  # fmt: skip
+        self._set_busy(False)
+
+    def start(self, function: Callable[..., Any], on_end: Callable[[Any, BaseException | None], None], *,
+              words: str = "", patience: float = 0.0, stoppable: bool = True) -> None:  # fmt: skip
+        """Begin ``function(progress=…, cancelled=…)``; wait ``patience`` seconds, then leave it to its thread.
+
+        ``on_end`` is called in that thread with ``(result, None)`` or ``(None, error)``; what it raises is the red line.
+        """
+        if self._work is not None:
+            self._work.cancel()
+
+        def ended(result: Any, error: BaseException | None) -> None:
+            """Tell the end, unless newer work has begun."""
+            if work is self._work:
+                self._set_busy(False)
+                self.say("")
+                on_end(result, error)
+
+        work = self._work = Work(function, self._told, self._panel.guarded(ended, "end"))
+        self._set_busy(True, stoppable)
+        self.say(words)
+        work.start()
+        work.join(patience)
+
+    def say(self, words: str) -> None:
+        """Put words beside the bar."""
+        show(self.message, ht.quiet(words))
+
+    def say_failure(self, area: str, error: BaseException) -> None:
+        """Say why work ended early, in the texts ``<area>.cancelled`` and ``.failed``; a fault of ours is raised as well."""
+        if isinstance(error, CancelledError):
+            self.say(_t(f"{area}.cancelled"))
+            return
+        known = isinstance(error, WorkbenchError)
+        self.say(_t(f"{area}.failed", reason=error if known else type(error).__name__))
+        if not known:
+            raise error
+
+    @property
+    def running(self) -> bool:
+        """Whether work goes on."""
+        return self._work is not None and self._work.running
+
+    def cancel(self) -> None:
+        """Ask the work to stop after what it is at; what it has kept stays."""
+        if self._work is not None:
+            self._work.cancel()
+            self._on_cancel()
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait for the end, if there is work, with words in sight; interrupting the wait cancels the work too."""
+        display(self.waits, self.running)
         try:
-            work.join(timeout)
+            if self._work is not None:
+                self._work.join(timeout)
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
         finally:
-            display(self, False)
+            display(self.waits, False)
+
+    def _told(self, progress: Progress) -> None:
+        self.bar.max, self.bar.value = max(progress.total, 1), progress.done
+        self.say(self._words(progress))
+
+    def _set_busy(self, busy: bool, stoppable: bool = True) -> None:
+        self.busy = busy
+        self.bar.value, self.bar.max = 0, 1
+        display(self.bar, busy)
+        display(self.cancel_button, busy and stoppable)
+        self.cancel_button.disabled = not (busy and stoppable)
+        self._on_busy(busy)
 
 
-def cut_slider(description: str, value: float, width: str = "330px") -> W.FloatSlider:
-    """A slider for a cut in [0, 1], which tells its value when it is let go."""
-    slider = W.FloatSlider(min=0, max=1, step=0.01, value=value, continuous_update=False, readout_format=".2f",
-                           description=description, style={"description_width": "initial"},
-                           layout=W.Layout(width=width))  # fmt: skip
-    slider.add_class("wb-threshold")
-    return slider
+def slider(kind: type[W.Widget], label: str, width: str = "300px", **options: Any) -> W.Widget:
+    """A slider of that kind which tells its value when it is let go."""
+    return kind(description=label, continuous_update=False, style=LABEL, layout=W.Layout(width=width), **options)
+
+
+def cut_slider(label: str, value: float, width: str = "330px") -> W.FloatSlider:
+    """A slider for a cut in [0, 1]."""
+    made = slider(W.FloatSlider, label, width, min=0, max=1, step=0.01, value=value, readout_format=".2f")
+    made.add_class("wb-threshold")
+    return made
 
 
 class Stepper(W.HBox):
     """Previous and next with the position, as buttons and as a slider (lists would lose their keys to JupyterLab)."""
 
     def __init__(self, panel: Panel, chosen: Callable[[int], None]) -> None:
-        self._chosen = chosen
-        self._quiet = False
+        self._panel = panel
         self.previous = button(f"◀ {_t('panels.common.previous')}", panel.guarded(lambda: self._step(-1), "previous"),
                                "wb-previous")  # fmt: skip
         self.next = button(f"{_t('panels.common.next')} ▶", panel.guarded(lambda: self._step(1), "next"), "wb-next")
         self.position = markup()
         self.slider = W.IntSlider(min=1, max=1, readout=False, continuous_update=False, layout=W.Layout(width="240px"))
-        panel.on(self.slider, self._slid)
-        super().__init__([self.previous, self.position, self.next, self.slider])
-        self.layout.align_items = "center"
+        panel.on(self.slider, lambda place: chosen(place - 1))
+        super().__init__([self.previous, self.position, self.next, self.slider], layout=W.Layout(align_items="center"))
 
     def set(self, at: int, n: int, label: str) -> None:
         """Show position ``at`` (from 0) of ``n`` without telling anyone."""
-        self._quiet = True
-        self.slider.max = max(n, 1)
-        self.slider.value = at + 1
-        self._quiet = False
+        with self._panel.quietly():
+            self.slider.max = max(n, 1)
+            self.slider.value = at + 1
         show(self.position, ht.h("span", label))
         self.previous.disabled, self.next.disabled = at <= 0, at >= n - 1
         self.slider.disabled = n < 2
 
     def _step(self, step: int) -> None:
         self.slider.value = min(max(self.slider.value + step, 1), self.slider.max)
-
-    def _slid(self, value: int) -> None:
-        if not self._quiet:
-            self._chosen(value - 1)

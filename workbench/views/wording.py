@@ -74,12 +74,3 @@ def named(area: str, name: Any) -> str:
     """``<area>.<name>.name`` in the language in force, or the name itself where there is no text for it."""
     key = f"{area}.{name}.name"
     return _t(key) if has_text(key) else str(name)
-
-
-# ------------------------------------------------------------------------------
-# Numbers as a panel shows them.
-
-
-score_text = score
-rate_text = numbers.percent
-interval_text = numbers.interval

@@ -100,8 +100,6 @@ STATEMENT, PARTS = 6, 3
 #: Rarity from which a word is telling: another one in its place says something else. Chinese words have too many others
 #: for that, Latin ones among them do not.
 TELLING = 0.6
-#: A number counts as near within this share of its value.
-NEAR = 0.05
 
 Floats = NDArray[np.float64]
 
@@ -368,7 +366,8 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
         _in_place_of_missing(asked, said, wanted, missing, put)
     put("rarest_missing", 0.0 if squashed else max((wanted.weights[i] for i in missing), default=0.0))
     told_at_length = len(new) + len(numbers) >= STATEMENT or (len(wanted.statements) > 1 and wanted.length > STATEMENT)
-    put("statement", told_at_length or _items(wanted.text) >= PARTS)
+    clauses = len(cut_clauses(wanted.folded)) if wanted.han else 1
+    put("statement", told_at_length or clauses > 1 or _items(wanted.text) >= PARTS)
     for name, special in (("code_missing", wanted.code), ("names_missing", wanted.foreign if wanted.han else wanted.capital)):
         of = [i for i in new if special[i]]
         put(name, sum(i in missing for i in of) / len(of) if of else 0.0)
@@ -479,7 +478,16 @@ def _near(wanted: Quantity, found: Quantity) -> bool:
         return wanted.low <= found.value <= wanted.high
     if found.value is None or wanted.value is None:
         return found.value is None and wanted.value is not None and found.low <= wanted.value <= found.high
-    return abs(wanted.value - found.value) <= NEAR * abs(wanted.value) and abs(wanted.value) >= 20
+    return _rounds_to(wanted.value, found.value) or _rounds_to(found.value, wanted.value)
+
+
+def _rounds_to(exact: float, rounded: float) -> bool:
+    """Whether ``rounded``, of at least 100 and with zeros at its end, is ``exact`` in fewer digits."""
+    if not 100 <= abs(rounded) < 1e15 or rounded != int(rounded):
+        return False
+    digits = str(abs(int(rounded)))
+    zeros = len(digits) - len(digits.rstrip("0"))
+    return zeros > 0 and exact != rounded and round(exact, -zeros) == rounded
 
 
 def _parts_of_any(quantity: Quantity) -> dict[str, int]:

@@ -41,6 +41,8 @@ METRICS = (
             higher_is_better=None, source="RAGChecker (Ru et al. 2024)", default=False),
     _metric("answer_relevancy", "mean similarity of questions made from the answer alone to the question", ("answer",),
             "no answer, or a refusal", source="RAGAS (Es et al. 2024)", target=0.8, low_fails=True, in_report=10),
+    _metric("answer_right", "probability that the answer makes the point of its reference, of the alternative that fits best",
+            _COMPARED, "no answer", source="EVOUNA (Wang et al. 2023), see README", read_from="texts", in_report=2),
     _metric("answer_correctness", "F1 of P = Σ R / n and Q = Σ A / m", _COMPARED, "no answer or no claims",
             source="RAGAS; RAGChecker overall F1", in_overview=True, begin_with=2),
     _metric("answer_correctness_precision", "Σ R / n", _COMPARED, "no answer or no claims", default=False),
@@ -134,7 +136,9 @@ def correctness(view: View) -> dict[str, Scored]:
     total = precision + recall
     f1 = np.where(total > 0, ratio(2 * precision * recall, total), np.where(total == 0, 0.0, np.nan))
     similarity = facts.evidence.number("judge_answer_similarity")
+    right = (*conditions[:2], (facts.expect_refusal == 1, NOT_APPLICABLE), *conditions[2:])
     return {
+        "answer_right": with_states(facts.right, *right),
         "answer_correctness": with_states(f1, *conditions, *judged),
         "answer_correctness_precision": with_states(precision, *conditions, *judged),
         "answer_correctness_recall": with_states(recall, *conditions, *judged),

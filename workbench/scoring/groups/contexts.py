@@ -30,7 +30,7 @@ METRICS = (
             source=_RAGAS, on_relevance=True),
     _metric("context_relevant_share", "Σ v_t / T", ("contexts",), "no contexts", default=False, on_relevance=True),
     _metric("context_relevance", "mean relevance of the contexts", ("contexts",), "no contexts", source="TruLens RAG triad",
-            on_relevance=True, target=0.7, in_report=6, in_overview=True),
+            on_relevance=True, in_report=6, in_overview=True),
     _metric("context_sentence_relevance", "relevant sentences / sentences", ("contexts",), "no sentences",
             source="RAGAS context relevancy (Es et al. 2024)", default=False, on_relevance=True),
     _metric("context_recall", "Σ X / m; 0 with a reference and no contexts", ("reference", "contexts"),

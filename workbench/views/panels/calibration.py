@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +26,14 @@ from workbench.diagnosis.calibration import (
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.errors import InputError
 from workbench.evaluation import load_evaluation
-from workbench.language import has_text
+from workbench.language import has_text, numbers
 from workbench.language import text as _t
-from workbench.views import plots
-from workbench.views.card import Card, ListPanel, card_html
-from workbench.views.html import Fragment, Markup, fragment, h, join, picture, table
+from workbench.views.card import ListPanel
+from workbench.views.html import Fragment, Markup, empty, fragment, h, join, quiet, table
 from workbench.views.panels.compare import found_runs
 from workbench.views.plots import calibration_figure
-from workbench.views.widgets import Picture, Stepper, button, cut_slider, display, dropdown, markup, row, show
-from workbench.views.wording import interval_text, metric_title, rate_text, score_text, verdict_title
+from workbench.views.widgets import button, cut_slider, display, dropdown, markup, named, row, show, still, text_box
+from workbench.views.wording import metric_title, verdict_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,9 +43,7 @@ if TYPE_CHECKING:
     from workbench.views.session import Session
 
 
-# ------------------------------------------------------------------------------
-# What panel 08 says in words and tables. Plain functions of a calibration.
-
+# What is said in words and tables: plain functions of a calibration.
 
 #: Evaluations beside the session's that are looked at for the same texts.
 MOST_REPEATS = 10
@@ -57,14 +54,8 @@ def score_title(score: str, threshold: str) -> str:
     return _t(f"calibration.moves.{threshold}") if score == PASSED else metric_title(score)
 
 
-def offered(names: list[str]) -> list[tuple[str, tuple[str, str]]]:
-    """What can be chosen: ``passed`` by each threshold, then metrics."""
-    chosen = [(PASSED, threshold) for threshold in MOVES] + [(name, "support") for name in names if name != PASSED]
-    return [(score_title(*item), item) for item in chosen]
-
-
 def _bracketed(low: Any, high: Any, *, rate: bool = False) -> str:
-    words = interval_text(low, high, rate=rate)
+    words = numbers.interval(low, high, rate=rate)
     return f" ({words})" if words else ""
 
 
@@ -75,41 +66,34 @@ def count_words(found: Calibration) -> str:
     agree = int(table.loc["right", "right"] + table.loc["wrong", "wrong"])
     if not right + wrong:
         return _t("calibration.counts_none", cut=f"{found.cut:.2f}")
+    interval = numbers.interval(kappa["kappa_low"], kappa["kappa_high"])
     words = _t("calibration.counts", cut=f"{found.cut:.2f}", agree=agree, n=right + wrong, right=right, wrong=wrong,
-               kappa=score_text(kappa["kappa"]), interval=_comma(kappa["kappa_low"], kappa["kappa_high"]),
+               kappa=numbers.score(kappa["kappa"]), interval=f", {interval}" if interval else "",
                found=int(table.loc["wrong", "wrong"]), blamed=int(table.loc["right", "wrong"]))  # fmt: skip
     none = int(table["none"].sum())
     return words + (_t("calibration.without", n=none) if none else "")
 
 
-def _comma(low: Any, high: Any) -> str:
-    words = interval_text(low, high)
-    return f", {words}" if words else ""
-
-
 def advice_words(found: Calibration) -> str:
     """Where the cut should be, or how many labels are missing."""
     if not found.enough:
-        counts, lacking = found.counts, found.lacking
-        parts = [_t(f"calibration.lack_{name}", n=n) for name, n in lacking.items() if n]
-        lacking_words = _t("calibration.joiner").join(parts)
-        return _t(
-            "calibration.few", n=counts["n"], right=counts["right"], wrong=counts["wrong"], needed=NEEDED, each=EACH,
-            lacking=lacking_words,
-        )  # fmt: skip
+        lacking = [_t(f"calibration.lack_{name}", n=n) for name, n in found.lacking.items() if n]
+        counts = {name: found.counts[name] for name in ("n", "right", "wrong")}
+        words = _t("calibration.joiner").join(lacking)
+        return _t("calibration.few", **counts, needed=NEEDED, each=EACH, lacking=words)
     cut, (area, interval) = found.suggested, found.area
-    scale = _t("calibration.area", area=score_text(area), interval=_bracketed(interval.low, interval.high))
+    scale = _t("calibration.area", area=numbers.score(area), interval=_bracketed(interval.low, interval.high))
     if np.isnan(cut.value):
         return _t("calibration.no_cut") + scale
     words = _t("calibration.suggested", cut=f"{cut.value:.2f}", low=f"{cut.low:.2f}", high=f"{cut.high:.2f}",
-               kappa=score_text(cut.kappa))  # fmt: skip
+               kappa=numbers.score(cut.kappa))  # fmt: skip
     words += _t(f"calibration.{'keep' if cut.low - 1e-9 <= found.cut <= cut.high + 1e-9 else 'change'}")
     return words + scale + (_t("calibration.chance") if interval.low <= 0.5 else "")
 
 
 def title_words(found: Calibration) -> str:
     """The title of the picture."""
-    return _t("calibration.title", score=score_title(found.score, found.threshold), area=score_text(found.area[0]),
+    return _t("calibration.title", score=score_title(found.score, found.threshold), area=numbers.score(found.area[0]),
               n=found.counts["n"])  # fmt: skip
 
 
@@ -118,8 +102,8 @@ def finding_words(found: Calibration) -> str:
     kappa, rates = found.agreement(), found.corrected()
     fixed = rates.loc["corrected"]
     return _t("calibration.words", score=score_title(found.score, found.threshold), cut=f"{found.cut:.2f}",
-              kappa=score_text(kappa["kappa"]), interval=_bracketed(kappa["kappa_low"], kappa["kappa_high"]),
-              n=found.counts["n"], share=rate_text(fixed["share"]), naive=rate_text(rates.loc["judge", "share"]),
+              kappa=numbers.score(kappa["kappa"]), interval=_bracketed(kappa["kappa_low"], kappa["kappa_high"]),
+              n=found.counts["n"], share=numbers.percent(fixed["share"]), naive=numbers.percent(rates.loc["judge", "share"]),
               share_interval=_bracketed(fixed["low"], fixed["high"], rate=True))  # fmt: skip
 
 
@@ -136,13 +120,8 @@ def label_notes(found: Calibration, other_runs: list[str]) -> list[str]:
     return notes
 
 
-def headings(frame: pd.DataFrame) -> dict[str, str]:
-    """Readable column names."""
-    return {str(name): _t(f"calibration.columns.{name}") for name in frame if has_text(f"calibration.columns.{name}")}
-
-
 def _shown(frame: pd.DataFrame) -> Markup:
-    return table(frame, headings=headings(frame))
+    return table(frame, headings="calibration.columns")
 
 
 def _with_intervals(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
@@ -150,7 +129,7 @@ def _with_intervals(frame: pd.DataFrame, *names: str) -> pd.DataFrame:
     shown = frame.copy()
     for name in names:
         ends = zip(frame[name], frame[f"{name}_low"], frame[f"{name}_high"], strict=True)
-        shown[name] = [score_text(value) + _bracketed(low, high) for value, low, high in ends]
+        shown[name] = [numbers.score(value) + _bracketed(low, high) for value, low, high in ends]
         shown = shown.drop(columns=[f"{name}_low", f"{name}_high"])
     return shown
 
@@ -167,8 +146,8 @@ def languages_part(found: Calibration) -> Markup:
     frame = _with_intervals(found.by_language(), "kappa", "auroc", "cut").reset_index()
     named = [_t(f"calibration.languages.{own}") if has_text(f"calibration.languages.{own}") else own
              for own in frame["language"]]  # fmt: skip
-    frame = frame.assign(language=named, accuracy=frame["accuracy"].map(rate_text))
-    note = h("p", _t("calibration.per_language", needed=NEEDED, each=EACH), cls="wb-quiet")
+    frame = frame.assign(language=named, accuracy=frame["accuracy"].map(numbers.percent))
+    note = quiet(_t("calibration.per_language", needed=NEEDED, each=EACH), tag="p")
     return join([_shown(frame.rename(columns={"cut": "suggested"})), note])
 
 
@@ -177,30 +156,30 @@ def rate_part(found: Calibration) -> Markup:
     frame = found.corrected()
     shown = frame.reset_index(names="way")
     shown["way"] = [_t(f"calibration.ways.{name}") for name in shown["way"]]
-    shown["share"] = shown["share"].map(rate_text)
+    shown["share"] = shown["share"].map(numbers.percent)
     ends = zip(frame["low"], frame["high"], strict=True)
-    shown["interval"] = [interval_text(low, high, rate=True) or "–" for low, high in ends]
+    shown["interval"] = [numbers.interval(low, high, rate=True) or "–" for low, high in ends]
     shown = shown[["way", "share", "interval", "n"]].rename(columns={"n": "samples"})
     words = _t("calibration.random")
     n = int((~np.isnan(found.judged)).sum())
     if n and found.confusion().loc["right", "wrong"] + found.confusion().loc["wrong", "right"] == 0:
         # None wrong among n: 95 % sure of at most 1 − 0.05^(1/n).
-        words += _t("calibration.perfect", n=n, bound=rate_text(1 - 0.05 ** (1 / n)))
-    return join([_shown(shown), h("p", words, cls="wb-quiet")])
+        words += _t("calibration.perfect", n=n, bound=numbers.percent(1 - 0.05 ** (1 / n)))
+    return join([_shown(shown), quiet(words, tag="p")])
 
 
 def annotators_part(verdicts: pd.DataFrame) -> Markup:
     """How far people agree with each other."""
     found = annotator_agreement(verdicts)
     if not found["n"]:
-        return h("div", _t("calibration.alone"), cls="wb-empty")
+        return empty(_t("calibration.alone"))
     words = _t(
-        "calibration.alpha", alpha=score_text(found["alpha"]), n=int(found["n"]), people=int(found["n_annotators"]),
-        interval=_bracketed(found["alpha_low"], found["alpha_high"]), agreement=rate_text(found["agreement"]),
+        "calibration.alpha", alpha=numbers.score(found["alpha"]), n=int(found["n"]), people=int(found["n_annotators"]),
+        interval=_bracketed(found["alpha_low"], found["alpha_high"]), agreement=numbers.percent(found["agreement"]),
     )  # fmt: skip
     pairs = annotator_pairs(verdicts)
     pairs = _with_intervals(pairs[pairs["n"] > 0].astype({"n": int}), "kappa")
-    pairs["accuracy"] = pairs["accuracy"].map(rate_text)
+    pairs["accuracy"] = pairs["accuracy"].map(numbers.percent)
     return join([h("p", words), _shown(pairs)])
 
 
@@ -224,14 +203,14 @@ def noise_part(session: Session, found: Calibration) -> Markup:
             continue
         noise = repeat_noise([found.evaluation, other], found.score)
         if noise["n"]:
-            rate = rate_text(noise["rate"]) + _bracketed(noise["low"], noise["high"], rate=True)
+            rate = numbers.percent(noise["rate"]) + _bracketed(noise["low"], noise["high"], rate=True)
             judge = str(other.manifest.get("judge", "–"))
             rows.append([name, judge, int(noise["n"]), int(noise["n_flips"]), rate, noise["sd"]])
     said = _t("calibration.unreadable", names=", ".join(unreadable)) if unreadable else ""
     if not rows:
-        return h("div", _t("calibration.no_noise") + said, cls="wb-empty")
+        return empty(_t("calibration.no_noise") + said)
     frame = pd.DataFrame(rows, columns=["run", "judge", "same", "flips", "rate", "sd"])
-    return join([_shown(frame), h("p", _t("calibration.noise") + said, cls="wb-quiet")])
+    return join([_shown(frame), quiet(_t("calibration.noise") + said, tag="p")])
 
 
 def people_words(found: Calibration, verdicts: pd.DataFrame, sample_id: str) -> str:
@@ -245,8 +224,7 @@ def people_words(found: Calibration, verdicts: pd.DataFrame, sample_id: str) -> 
     return _t("calibration.said", people="; ".join(said) or _t("calibration.nobody"), judge=judge)
 
 
-# ------------------------------------------------------------------------------
-
+# The panel.
 
 LISTS = ("disagreements", "labelled", "split", "unlabelled")
 TABS = ("confusion", "languages", "rate", "annotators", "noise", "scores")
@@ -277,60 +255,40 @@ class CalibrationPanel(ListPanel):
         super().__init__(session)
         self._freezer = freeze
         self._ids: list[str] = []
-        self._given = self._read(labels)
+        self._given = own_verdicts({}) if labels is None else load_verdicts(labels, session.evaluation.name)
         self._sweeps: dict[Any, Calibration] = {}
         names = calibratable(session.evaluation)
         self.found = Calibration(session.evaluation, self._human(EVERYBODY), PASSED)
         self._nothing = len(names) == 1 and not np.isfinite(self.found.judged_all).any()
         if self._nothing:
-            self.compose(markup(h("div", _t("calibration.no_scores"), cls="wb-empty")))
+            self.compose(markup(empty(_t("calibration.no_scores"))))
             return
-        self._build(names)
-        session.observe(self.guarded(self._follow, "session"))
-        self._refresh()
-        self._list()
-
-    def _read(self, labels: Any) -> pd.DataFrame:
-        if labels is None:
-            return own_verdicts({})
-        return load_verdicts(labels, self.session.evaluation.name)
-
-    def _build(self, names: list[str]) -> None:
-        self.score = dropdown(_t("calibration.score"), offered(names), (PASSED, "support"))
+        scores = [*((PASSED, threshold) for threshold in MOVES), *((name, "support") for name in names if name != PASSED)]
+        options = [(score_title(*item), item) for item in scores]
+        self.score = dropdown(_t("calibration.score"), options, (PASSED, "support"))
         self.labels = dropdown(_t("calibration.labels"), self._choices(), EVERYBODY)
         self.cut = cut_slider("", 0.5, "360px")
         self.use = button(_t("calibration.use"), self.guarded(self._use, "use"), "wb-use")
-        self.count, self.advice, self.labelling = markup(None, "wb-count"), markup(None, "wb-advice"), markup()
-        self.picture = Picture("wb-figure")
+        self.advice, self.labelling, self.people = markup(None, "wb-advice"), markup(), markup(None, "wb-people")
         self.pages = {name: markup() for name in TABS}
         self.tabs = W.Tab(list(self.pages.values()))
         self.tabs.titles = tuple(_t(f"calibration.tabs.{name}") for name in TABS)
-        self.shown = dropdown(_t("calibration.shown"), [(_t(f"calibration.lists.{n}"), n) for n in LISTS], LISTS[0])
-        self.stepper = Stepper(self, self.go)
-        self.people = markup(None, "wb-people")
-        self.card = Card(self, self._pin, self.ids)
-        self._watch()
-        gate = self._gate_row()
-        self.compose(row(self.score, self.labels), row(self.cut, self.use), self.count, self.advice, self.labelling,
-                     self.picture, self.tabs, gate, row(self.shown, self.stepper), self.people, self.card)  # fmt: skip
-
-    def _watch(self) -> None:
-        self.on(self.cut, self._cut_moved)
-        self.on(self.score, lambda _: self._again())
-        self.on(self.labels, lambda _: self._again())
-        self.on(self.shown, lambda _: self._list())
-        self.tabs.observe(self.guarded(lambda _: self._fill_tab(), "tab"), names="selected_index")
-
-    def _gate_row(self) -> W.Widget:
-        self.rules = W.Text(value="gate.toml", description=_t("calibration.file"), layout=W.Layout(width="330px"),
-                            style={"description_width": "initial"})  # fmt: skip
+        self.shown = dropdown(_t("calibration.shown"), named("calibration.lists.", LISTS), LISTS[0])
+        self.rules = text_box(_t("calibration.file"), "gate.toml")
         self.freeze = button(_t("calibration.freeze"), self.guarded(self._freeze, "freeze"), "wb-freeze")
         self.frozen = markup(None, "wb-gate-result")
-        box = row(self.rules, self.freeze, self.frozen)
-        display(box, self._freezer is not None)
-        return box
+        gate = row(self.rules, self.freeze, self.frozen)
+        display(gate, freeze is not None)
+        self.on(self.cut, self._cut_moved)
+        for widget in (self.score, self.labels):
+            self.on(widget, lambda _: self._refresh())
+        self.on(self.shown, lambda _: self._list())
+        self.tabs.observe(self.guarded(lambda _: self._fill_tab(), "tab"), names="selected_index")
+        self.compose(row(self.score, self.labels), row(self.cut, self.use), self.count, self.advice, self.labelling,
+                     self.picture, self.tabs, gate, row(self.shown, self.stepper), self.people, self.card)  # fmt: skip
+        self.begin()
 
-    # -- labels -----------------------------------------------------------------------------------------------------
+    # Labels.
 
     def verdicts(self, who: Any = EVERYBODY) -> pd.DataFrame:
         """The verdicts of everybody, of the user, or of one annotator by name."""
@@ -353,11 +311,9 @@ class CalibrationPanel(ListPanel):
         return [(_t("calibration.labels_all", n=f"{n_all:,}"), EVERYBODY), *people,
                 (_t("calibration.labels_own", n=f"{n_own:,}"), OWN)]  # fmt: skip
 
-    # -- following --------------------------------------------------------------------------------------------------
+    # Following the session.
 
     def _cut_moved(self, value: float) -> None:
-        if self._quiet:
-            return
         score, threshold = self.score.value
         if score == PASSED:
             change: dict[str, Any] = {threshold: round(float(value), 6)}
@@ -367,27 +323,18 @@ class CalibrationPanel(ListPanel):
 
     def _follow(self, names: frozenset[str]) -> None:
         if "annotations" in names:
+            # The numbers of verdicts in the choice of labels, without choosing anew.
             self._sweeps.clear()
-            self._relabel()
-        if names & {"annotations", "thresholds"}:
-            self._refresh()
+            with self.quietly():
+                chosen = self.labels.value
+                self.labels.options = self._choices()
+                self.labels.value = chosen
         if "thresholds" in names:
-            self._list()
-        elif names & {"selection", "annotations"}:
-            self.draw_card()
-
-    def _relabel(self) -> None:
-        """The numbers of verdicts in the choice of labels, without choosing anew."""
-        self._quiet = True
-        chosen = self.labels.value
-        self.labels.options = self._choices()
-        self.labels.value = chosen
-        self._quiet = False
-
-    def _again(self) -> None:
-        if not self._quiet:
             self._refresh()
-            self._list()
+        elif "annotations" in names:
+            self._measure()
+        if "thresholds" not in names and names & {"selection", "annotations"}:
+            self.draw_card()
 
     def _calibration(self) -> Calibration:
         """The calibration in force; what holds for all cuts is kept while nothing else changes."""
@@ -404,17 +351,19 @@ class CalibrationPanel(ListPanel):
         return kept.at(cut, evaluation)
 
     def _refresh(self) -> None:
+        self._measure()
+        self._list()
+
+    def _measure(self) -> None:
         self.found = found = self._calibration()
-        self._quiet = True
-        self.cut.value = found.cut
-        self.cut.description = _t(f"calibration.{'cut' if found.low_is_bad else 'cut_above'}")
-        self._quiet = False
+        with self.quietly():
+            self.cut.value = found.cut
+            self.cut.description = _t(f"calibration.{'cut' if found.low_is_bad else 'cut_above'}")
         self.use.disabled = not abs(found.suggested.value - found.cut) > 1e-9
         show(self.count, h("span", count_words(found)))
         show(self.advice, h("p", advice_words(found), cls="wb-note"))
-        notes = label_notes(found, self._other_runs())
-        show(self.labelling, join(h("p", line, cls="wb-quiet") for line in notes))
-        self.picture.draw(self._figure("screen"), _t("calibration.caption"))
+        show(self.labelling, join(quiet(line, tag="p") for line in label_notes(found, self._other_runs())))
+        self.picture.draw(self.figure("screen"), _t("calibration.caption"))
         self._fill_tab()
 
     def _other_runs(self) -> list[str]:
@@ -426,16 +375,15 @@ class CalibrationPanel(ListPanel):
         show(self.pages[name], self._tab(name))
 
     def _tab(self, name: str) -> Markup:
-        if name == "scores":
-            return scores_part(calibration_table(self.session.evaluation, self._human(self.labels.value)))
-        if name == "noise":
-            return noise_part(self.session, self.found)
-        if name == "annotators":
-            return annotators_part(self.verdicts())
-        make = {"confusion": confusion_part, "languages": languages_part, "rate": rate_part}[name]
-        return make(self.found)
+        make: dict[str, Callable[[], Markup]] = {
+            "confusion": lambda: confusion_part(self.found), "languages": lambda: languages_part(self.found),
+            "rate": lambda: rate_part(self.found), "annotators": lambda: annotators_part(self.verdicts()),
+            "noise": lambda: noise_part(self.session, self.found),
+            "scores": lambda: scores_part(calibration_table(self.session.evaluation, self._human(self.labels.value))),
+        }  # fmt: skip
+        return make[name]()
 
-    # -- samples ----------------------------------------------------------------------------------------------------
+    # Samples.
 
     def listed(self, name: str) -> list[str]:
         """Ids of one of :data:`LISTS`, in the order shown."""
@@ -464,10 +412,6 @@ class CalibrationPanel(ListPanel):
         """Ids of the chosen one of :data:`LISTS`."""
         return self._ids
 
-    def position(self, at: int, ids: Sequence[str]) -> str:
-        """ "3 of 41" and the id."""
-        return f"{_t('calibration.position', at=at + 1, n=len(ids))} — {ids[at][:60]}" if ids else _t("calibration.none")
-
     def empty_words(self) -> str:
         """Why the chosen list is empty."""
         return _t(f"calibration.empty.{self.shown.value}")
@@ -475,12 +419,11 @@ class CalibrationPanel(ListPanel):
     def draw_card(self) -> None:
         """Show the selected sample, its place, and what people said of it."""
         super().draw_card()
-        ids, selected = self._ids, self.session.selection
-        shown = selected if selected in ids else next(iter(ids), None)
+        shown = self.shown_id
         words = "" if shown is None else people_words(self.found, self.verdicts(), shown)
         show(self.people, h("p", words, cls="wb-note") if words else Markup())
 
-    # -- handing over -----------------------------------------------------------------------------------------------
+    # Handing over.
 
     def _use(self) -> None:
         self.cut.value = self.found.suggested.value
@@ -494,30 +437,25 @@ class CalibrationPanel(ListPanel):
         words = _t("calibration.frozen", path=path, name=name, cut=f"{self.found.cut:g}")
         show(self.frozen, h("p", words, cls="wb-note"))
 
-    def _pin(self) -> None:
-        fixed = self.found.corrected().loc["corrected"]
-        known = fixed["share"] == fixed["share"]
-        self.session.pin(
-            finding_words(self.found), panel="calibration", figure=plots.figure_png(self.figure()),
-            table=self.table(), sample_ids=[str(item) for item in self.found.disagreements().index],
-            n_total=self.found.counts["n"], value=float(fixed["share"]) if known else None,
-            interval=(float(fixed["low"]), float(fixed["high"])) if known else None, snippet=self._snippet(),
+    def pin(self) -> None:
+        """Keep the corrected pass rate as a finding."""
+        share, low, high = self.found.corrected().loc["corrected", ["share", "low", "high"]].astype(float)
+        known = share == share
+        self.card.keep(
+            finding_words(self.found), note="", sample_ids=[str(item) for item in self.found.disagreements().index],
+            n_total=self.found.counts["n"], value=share if known else None, interval=(low, high) if known else None,
         )  # fmt: skip
-        self.card.say(_t("panels.card.pinned", n=len(self.session.findings)))
 
-    def _snippet(self) -> str:
-        where = str(self.session.evaluation.path or self.session.evaluation.name)
+    def snippet(self) -> str:
+        """Lines of Python that give the same table."""
         human = {str(key): str(value) for key, value in self.found.human.items()}
         score, threshold = self.score.value
         call = f"wb.calibrate(evaluation, {human!r}, {score!r}, threshold={threshold!r}, cut={self.found.cut!r})"
-        return "\n".join(["import workbench as wb", f"evaluation = wb.open({where!r})", f"{call}.labelled()"])
+        return self.script(f"{call}.labelled()", opened="evaluation")
 
-    def _figure(self, theme: str) -> Figure:
-        return calibration_figure(self.found, title_words(self.found), theme=theme)
-
-    def figure(self) -> Figure:
+    def figure(self, theme: str = "print") -> Figure:
         """ROC and agreement over all cuts, dark on white."""
-        return self._figure("print")
+        return calibration_figure(self.found, title_words(self.found), theme=theme)
 
     def table(self) -> pd.DataFrame:
         """The labelled samples: ``sample_id, human, judge, value, language, agree``."""
@@ -526,12 +464,9 @@ class CalibrationPanel(ListPanel):
     def html(self) -> Fragment:
         """Counts, advice, picture, tables, and the card of the selected sample."""
         if self._nothing:
-            return fragment(h("div", _t("calibration.no_scores"), cls="wb-empty"))
+            return fragment(empty(_t("calibration.no_scores")))
         found = self.found
         lines = [count_words(found), advice_words(found), *label_notes(found, self._other_runs())]
-        tables: list[Any] = []
-        for name in TABS[:-1]:
-            tables += [h("h4", _t(f"calibration.tabs.{name}")), self._tab(name)]
-        shown = picture(plots.figure_png(self.figure()), title_words(found))
-        card = card_html(self.session, self.session.selection) if self.session.selection in self._ids else None
-        return fragment(*(h("p", line) for line in lines), shown, *tables, card)
+        tables = [(h("h4", _t(f"calibration.tabs.{name}")), self._tab(name)) for name in TABS[:-1]]
+        return fragment(*(h("p", line) for line in lines), still(self.figure(), title_words(found)),
+                        *(part for pair in tables for part in pair), self.still_card())  # fmt: skip

@@ -5,32 +5,42 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
-import numpy as np
 from markupsafe import Markup
 
 from workbench.api import open_evaluation
 from workbench.data.schema import none_if_missing
+from workbench.data.text.normalise import unspaced
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.causes import NOT_FAILING
-from workbench.diagnosis.causes import sign as cause_sign
-from workbench.diagnosis.comparison import TESTS, Comparison, change_title, layer_title
+from workbench.diagnosis.comparison import TESTS, Comparison, change_title, layer_title, runs_table
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation
+from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.language.numbers import chance, p_value, points, score
 from workbench.scoring.metrics import definition
 from workbench.views import plots
-from workbench.views.card import Card, FilterBar, ListPanel, claim_marks, document_name
-from workbench.views.filtering import Filter, Slices, explained
-from workbench.views.html import Fragment, Mark, excerpt, fragment, h, join, marked, picture, safe, table
-from workbench.views.plots import figure_png
-from workbench.views.widgets import Picture, Stepper, button, cut_slider, display, dropdown, markup, row, show
-from workbench.views.wording import cause_title, metric_title, rate_text, score_text, verdict_title
+from workbench.views.card import ANY, FilterBar, ListPanel, cause_mark, claim_marks, document_name
+from workbench.views.filtering import Slices, explained
+from workbench.views.html import Fragment, Mark, empty, excerpt, fragment, h, join, marked, quiet, safe, table
+from workbench.views.widgets import (
+    Picture,
+    button,
+    cut_slider,
+    display,
+    dropdown,
+    markup,
+    named,
+    row,
+    show,
+    still,
+    text_box,
+)
+from workbench.views.wording import cause_title, metric_title, verdict_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,51 +49,7 @@ if TYPE_CHECKING:
     from workbench.views.session import Session
 
 
-# ------------------------------------------------------------------------------
-# The row of panel 06 that freezes thresholds into a rules file and says whether the run may ship.
-
-
-class GateRow(W.VBox):
-    """A rules file, a button that freezes the session's thresholds into it, and one that checks the run against it.
-
-    Parameters
-    ----------
-    panel
-        The panel that it stands in.
-    gate
-        ``freeze(path, thresholds)`` and ``check(evaluation, path, baseline)``, what the command line uses as well; without
-        it the row is not shown.
-    """
-
-    def __init__(self, panel: Compare, gate: Any) -> None:
-        self._panel, self._gate = panel, gate
-        self.rules = W.Text(
-            value="gate.toml", description=_t("compare.gate.file"), layout=W.Layout(width="330px"),
-            style={"description_width": "initial"},
-        )  # fmt: skip
-        self.freeze = button(_t("compare.gate.freeze"), panel.guarded(self._freeze, "freeze"), "wb-freeze")
-        self.check = button(_t("compare.gate.check"), panel.guarded(self._check, "check"), "wb-gate")
-        self.result = markup(None, "wb-gate-result")
-        super().__init__([row(self.rules, self.freeze, self.check), self.result], layout=W.Layout(width="100%"))
-        display(self, gate is not None)
-
-    def _freeze(self) -> None:
-        path = self._gate.freeze(self.rules.value, self._panel.session.thresholds)
-        show(self.result, h("p", _t("compare.gate.frozen", path=path), cls="wb-note"))
-
-    def _check(self) -> None:
-        """The verdict of the rules file, the same as the command line gives."""
-        if not Path(self.rules.value).is_file():
-            raise InputError(_t("compare.gate.absent", path=self.rules.value))
-        result = self._gate.check(self._panel.session.evaluation, self.rules.value, self._panel.baseline)
-        lines = [h("p", line) for line in result.words()[:-1]]
-        kind = "wb-good" if result.passed else "wb-bad"
-        show(self.result, h("div", h("p", result.verdict, cls=kind), *lines, cls="wb-note"))
-
-
-# ------------------------------------------------------------------------------
-# Which runs there are to compare, and which samples of two runs are listed: what panel 06 chooses from.
-
+# Which runs there are to compare, and which samples of two runs are listed.
 
 #: What the list can be narrowed to: one kind of change, or a group of them.
 SHOWN = ("flipped", "broken", "fixed", "still_failing", "still_passing", "moved", "changed", "noise", "all")
@@ -114,50 +80,39 @@ def changed_samples(
     contrast``.
     """
     flips = comparison.flips().set_index("sample_id")
-    keep = _kept(flips, shown) & flips.index.isin(session.matching())
+    groups = {
+        "flipped": flips["change"].isin(["broken", "fixed"]), "moved": flips["cause_before"] != flips["cause_after"],
+        "changed": flips["answer_changed"] | flips["contexts_changed"], "noise": flips["judge_noise"],
+        "all": flips["change"].notna(),
+    }  # fmt: skip
+    keep = groups.get(shown, flips["change"] == shown) & flips.index.isin(session.matching())
     if cause:
-        keep &= ((flips["cause_before"] == cause) | (flips["cause_after"] == cause)).to_numpy(dtype=bool)
-    found = flips[keep]
+        keep &= (flips["cause_before"] == cause) | (flips["cause_after"] == cause)
+    found = flips[keep.to_numpy(dtype=bool)]
     found.insert(0, "question", session.samples["question"].reindex(found.index))
     if sort != "data":
         found = found.sort_values("contrast", ascending=sort == "worst", kind="stable")
     return found[list(COLUMNS)]
 
 
-def _kept(flips: pd.DataFrame, shown: str) -> np.ndarray:
-    groups = {
-        "flipped": flips["change"].isin(["broken", "fixed"]), "moved": flips["cause_before"] != flips["cause_after"],
-        "changed": flips["answer_changed"] | flips["contexts_changed"], "noise": flips["judge_noise"],
-        "all": flips["change"].notna(),
-    }  # fmt: skip
-    found = groups[shown] if shown in groups else flips["change"] == shown
-    return found.to_numpy(dtype=bool)
-
-
 def found_runs(session: Session, given: Any) -> dict[str, Any]:
     """Name → evaluation or folder of the runs to choose from: those given, and those saved beside the session's own."""
+    if given is None or isinstance(given, (str, Path, Evaluation)):
+        given = [] if given is None else [given]
+    items = given.items() if isinstance(given, Mapping) else [(None, item) for item in given]
     runs: dict[str, Any] = {}
-    items = given.items() if isinstance(given, Mapping) else [(None, item) for item in _listed(given)]
     for name, run in items:
         runs[free_name(name or (run.name if isinstance(run, Evaluation) else Path(run).name), runs)] = run
-    own = session.evaluation.path
-    known = {
-        Path(run).resolve() if isinstance(run, (str, Path)) else run.path and Path(run.path).resolve()
-        for run in runs.values()
-    }
-    if own is None:
+    if session.evaluation.path is None:
         return runs
-    beside = sorted(path.parent for path in Path(own).resolve().parent.glob("*/samples.parquet"))
+    own = Path(session.evaluation.path).resolve()
+    paths = [run if isinstance(run, (str, Path)) else run.path for run in runs.values()]
+    known = {own, *(Path(path).resolve() for path in paths if path)}
+    beside = sorted(path.parent for path in own.parent.glob("*/samples.parquet"))
     for folder in beside[:MOST_RUNS]:
-        if folder != Path(own).resolve() and folder not in known:
+        if folder not in known:
             runs[free_name(folder.name, runs)] = folder
     return runs
-
-
-def _listed(given: Any) -> list[Any]:
-    if given is None:
-        return []
-    return [given] if isinstance(given, (str, Path, Evaluation)) else list(given)
 
 
 def free_name(name: str, taken: Mapping[str, Any]) -> str:
@@ -166,21 +121,16 @@ def free_name(name: str, taken: Mapping[str, Any]) -> str:
     return f"{name} ({number + 1})" if number else name
 
 
-# ------------------------------------------------------------------------------
-# Parts of panel 06, each a plain function of a comparison that gives markup or a picture.
-
+# The comparison as words, pictures and tables: plain functions.
 
 #: Metrics that the picture of differences shows at most; the table has all.
 DRAWN = 14
 
 
-# ---------------------------------------------------------------- headline
-
-
 def headline(comparison: Comparison) -> Markup:
     """What to know before any number, then the verdict in words."""
     warnings = [h("p", "⚠ ", line, cls="wb-note wb-warning") for line in comparison.warnings]
-    notes = [h("p", line, cls="wb-quiet") for line in comparison.notes]
+    notes = [quiet(line, tag="p") for line in comparison.notes]
     return h("div", *warnings, *notes, h("p", comparison.verdict, cls="wb-verdict"))
 
 
@@ -190,52 +140,40 @@ def counts_markup(comparison: Comparison) -> Markup:
     signs = {"fixed": ("✓", "wb-good"), "broken": ("✗", "wb-bad")}
     chips = []
     for name in ("fixed", "broken", "still_failing", "still_passing", "not_comparable"):
-        if name == "not_comparable" and not counts.not_comparable:
-            continue
-        sign, kind = signs.get(name, ("", ""))
-        chips.append(
-            h("span", f"{sign} {change_title(name)} ", h("strong", f"{getattr(counts, name):,}"), cls=f"wb-chip {kind}")
-        )
+        n, (sign, kind) = getattr(counts, name), signs.get(name, ("", ""))
+        if n or name != "not_comparable":
+            chips.append(h("span", f"{sign} {change_title(name)} ", h("strong", f"{n:,}"), cls=f"wb-chip {kind}"))
     least = comparison.passing["smallest_detectable"]
     if least == least:
-        chips.append(h("span", _t("compare.panel.detectable", points=points(least, signed=False)), cls="wb-quiet"))
+        chips.append(quiet(_t("compare.panel.detectable", points=points(least, signed=False))))
     return h("div", *chips)
 
 
-def layers_line(comparison: Comparison) -> Markup:
-    """Failing samples by layer, before → after, with the change; it adds up to the change of all."""
-    layers = comparison.layers()
-    if not len(layers):
-        return h("p", _t("compare.panel.no_failures"), cls="wb-quiet")
+def lines_markup(comparison: Comparison) -> Markup:
+    """Failing samples by layer, before → after, which add up to the change of all; and that change split between
+    retriever and generator."""
+    layers, split = comparison.layers(), comparison.split()
     parts = [
-        h("span", f"{layer_title(str(name))} {row['before']} → {row['after']} ",
-          h("strong", _signed(int(row["change"])), cls=gain_class(-row["change"])), cls="wb-chip")
-        for name, row in layers.iterrows()
+        (f"{layer_title(str(name))} {line['before']} → {line['after']} ", int(line["change"]))
+        for name, line in layers.iterrows()
     ]  # fmt: skip
-    total = layers["change"].sum()
-    return h("p", h("span", _t("compare.panel.layers"), " ", cls="wb-quiet"), *parts,
-             h("span", "= ", h("strong", _signed(int(total)), cls=gain_class(-total)), cls="wb-chip"))  # fmt: skip
-
-
-def split_line(comparison: Comparison) -> Markup | None:
-    """The change of right answers split between retriever and generator."""
-    split = comparison.split()
-    if not len(split) or not split.loc["total", "points"]:
-        return None
-    parts = {name: points(split.loc[name, "points"]) for name in split.index}
-    return h("p", _t("compare.panel.split", n=f"{int(split.loc['total', 'n']):,}", **parts), cls="wb-quiet")
-
-
-def _signed(n: int) -> str:
-    return f"{n:+,}".replace("-", "−") if n else "0"
+    chips = [
+        h("span", words, h("strong", f"{n:+,}".replace("-", "−") if n else "0", cls=gain_class(-n)), cls="wb-chip")
+        for words, n in [*parts, ("= ", sum(n for _, n in parts))]
+    ]
+    lines = [h("p", quiet(_t("compare.panel.layers"), " "), *chips)]
+    if not parts:
+        lines = [quiet(_t("compare.panel.no_failures"), tag="p")]
+    if len(split) and split.loc["total", "points"]:
+        named_points = {name: points(split.loc[name, "points"]) for name in split.index}
+        n = f"{int(split.loc['total', 'n']):,}"
+        lines.append(quiet(_t("compare.panel.split", n=n, **named_points), tag="p"))
+    return join(lines)
 
 
 def gain_class(gain: float) -> str:
     """The style of a difference: good when it helps, bad when it harms."""
     return "wb-good" if gain > 0 else "wb-bad" if gain < 0 else ""
-
-
-# ---------------------------------------------------------------- pictures and tables
 
 
 def flow_figure(comparison: Comparison, theme: str = "print") -> Figure:
@@ -259,12 +197,9 @@ def differences_figure(comparison: Comparison, theme: str = "print") -> Figure:
     return plots.differences(
         [metric_words(name) for name in shown["metric"]], shown["delta"], shown["low"], shown["high"],
         better=[None if value is None else bool(value) for value in shown["better"]], sure=sure,
-        notes=[_note(row) for row in shown.to_dict("records")], title=title, theme=theme,
+        notes=[f"{score(line.before)} → {score(line.after)}   {p_value(line.p_adjusted)}   n {line.n_pairs:,}"
+               for line in shown.itertuples()], title=title, theme=theme,
     )  # fmt: skip
-
-
-def _note(row: Mapping[str, Any]) -> str:
-    return f"{score(row['before'])} → {score(row['after'])}   {p_value(row['p_adjusted'])}   n {row['n_pairs']:,}"
 
 
 def metric_words(metric: str) -> str:
@@ -274,32 +209,35 @@ def metric_words(metric: str) -> str:
 
 def tests_table(comparison: Comparison, metrics: Sequence[str] | None = None) -> Markup:
     """The paired tests as a table; metrics without a pair are left out and counted."""
+    import pandas as pd
+
     tests = comparison.tests(metrics)
     shown = tests[tests["n_pairs"] > 0]
     text = [{
-        "metric": metric_words(row.metric), "n_pairs": f"{row.n_pairs:,}", "before": score_text(row.before),
-        "after": score_text(row.after), "delta": score(row.delta, signed=True),
-        "interval": " … ".join(score(end, signed=True) for end in (row.low, row.high)),
-        "p": chance(row.p_adjusted), "detectable": score_text(row.smallest_detectable),
-    } for row in shown.itertuples()]  # fmt: skip
-    import pandas as pd
-
+        "metric": metric_words(line.metric), "n_pairs": f"{line.n_pairs:,}", "before": numbers.score(line.before),
+        "after": numbers.score(line.after), "delta": _delta(line.delta),
+        "interval": f"{_delta(line.low)} … {_delta(line.high)}", "p": chance(line.p_adjusted),
+        "detectable": numbers.score(line.smallest_detectable),
+    } for line in shown.itertuples()]  # fmt: skip
     frame = pd.DataFrame(text, columns=["metric", "n_pairs", "before", "after", "delta", "interval", "p", "detectable"])
-    headings = {name: _t(f"compare.column.{name}") for name in frame.columns}
     left_out = len(tests) - len(shown)
-    note = h("p", _t("compare.panel.no_pairs", n=left_out), cls="wb-quiet") if left_out else None
-    return h("div", table(frame, headings=headings), note)
+    note = quiet(_t("compare.panel.no_pairs", n=left_out), tag="p") if left_out else None
+    return h("div", table(frame, headings="compare.column"), note)
+
+
+def _delta(value: float) -> str:
+    return score(value, signed=True)
+
+
+#: How columns of causes, changes and contrasts are shown.
+_TITLES = {"cause_before": cause_title, "cause_after": cause_title, "change": change_title, "contrast": _delta}
 
 
 def ledger_table(comparison: Comparison, rows: int = 30) -> Markup:
     """The flows that moved, with the first ids of each."""
-    ledger = comparison.ledger()
-    moved = ledger[ledger["cause_before"] != ledger["cause_after"]]
-    shown = moved.head(rows)[["cause_before", "cause_after", "n", "sample_ids"]].copy()
-    for name in ("cause_before", "cause_after"):
-        shown[name] = shown[name].map(cause_title)
-    headings = {name: _t(f"compare.column.{name}") for name in shown.columns}
-    return table(shown, headings=headings, total=len(moved))
+    moved = comparison.ledger().query("cause_before != cause_after")
+    shown = moved.head(rows)[["cause_before", "cause_after", "n", "sample_ids"]]
+    return table(shown, headings="compare.column", formats=_TITLES, total=len(moved))
 
 
 def slices_markup(comparison: Comparison) -> Markup:
@@ -307,22 +245,16 @@ def slices_markup(comparison: Comparison) -> Markup:
     frame = comparison.slices()
     tried = f"{int(frame.attrs.get('n_tried', 0)):,}"
     if not len(frame):
-        return h("p", _t("compare.panel.no_slices", tried=tried), cls="wb-quiet")
-    shown = frame[["rule", "n", "n_failing", "lift", "q_value"]]
-    headings = {name: _t(f"compare.column.slice_{name}") for name in shown.columns}
-    return h("div", h("p", _t("compare.panel.slices", tried=tried), cls="wb-caption"), table(shown, headings=headings))
+        return quiet(_t("compare.panel.no_slices", tried=tried), tag="p")
+    shown = frame[["rule", "n", "n_failing", "lift", "q_value"]].add_prefix("slice_")
+    return table(shown, headings="compare.column", caption=_t("compare.panel.slices", tried=tried))
 
 
 def listed_table(rows: pd.DataFrame, total: int, current: Any = None) -> Markup:
-    """Samples of the list (see :func:`workbench.views.panels.compare.changed_samples`) as a table."""
-    shown = rows.reset_index()[["sample_id", "question", "change", "cause_before", "cause_after", "contrast"]].copy()
-    shown.index = rows.index
-    shown["change"] = shown["change"].map(change_title)
-    for name in ("cause_before", "cause_after"):
-        shown[name] = shown[name].map(cause_title)
-    shown["contrast"] = shown["contrast"].map(partial(score, signed=True))
-    headings = {name: _t(f"compare.column.{name}") for name in shown.columns}
-    return table(shown, headings=headings, total=total, current=current)
+    """Samples of the list (see :func:`changed_samples`) as a table."""
+    names = ["sample_id", "question", "change", "cause_before", "cause_after", "contrast"]
+    shown = rows.assign(sample_id=rows.index)[names]
+    return table(shown, headings="compare.column", formats=_TITLES, total=total, current=current)
 
 
 def comparison_html(comparison: Comparison) -> Fragment:
@@ -331,19 +263,18 @@ def comparison_html(comparison: Comparison) -> Fragment:
     flips["question"] = comparison.after.evidence.samples["question"].reindex(flips.index)
     flipped = flips[flips["change"].isin(["broken", "fixed"])].sort_values("contrast", kind="stable")
     return fragment(
-        headline(comparison), counts_markup(comparison), *figures_html(comparison), layers_line(comparison),
-        split_line(comparison), listed_table(flipped.head(50), len(flipped)), ledger_table(comparison),
+        *top_html(comparison), listed_table(flipped.head(50), len(flipped)), ledger_table(comparison),
         slices_markup(comparison), tests_table(comparison),
     )  # fmt: skip
 
 
-def figures_html(comparison: Comparison) -> list[Markup]:
-    """Both pictures with their captions; none without a matched sample."""
-    if not len(comparison):
-        return []
-    pairs = ((flow_figure(comparison), "compare.panel.flow_caption"),
-             (differences_figure(comparison), "compare.panel.differences_caption"))  # fmt: skip
-    return [picture(figure_png(figure), _t(caption)) for figure, caption in pairs]
+def top_html(comparison: Comparison) -> list[Markup]:
+    """Verdict, counts, both pictures with their captions (none without a matched sample), and the lines below."""
+    pictures = []
+    if len(comparison):
+        pictures = [still(flow_figure(comparison), _t("compare.panel.flow_caption")),
+                    still(differences_figure(comparison), _t("compare.panel.differences_caption"))]  # fmt: skip
+    return [headline(comparison), counts_markup(comparison), *pictures, lines_markup(comparison)]
 
 
 def runs_markup(frame: pd.DataFrame) -> Markup:
@@ -354,22 +285,18 @@ def runs_markup(frame: pd.DataFrame) -> Markup:
     for run, own in frame.groupby("run", sort=False):
         cells: dict[str, Any] = {"run": safe(run)}
         for one in own.itertuples():
-            delta = "" if one.delta != one.delta else f" {score(one.delta, signed=True)}"
-            text = rate_text(one.mean) if one.metric == PASSED else score_text(one.mean)
+            delta = "" if one.delta != one.delta else f" {_delta(one.delta)}"
+            text = numbers.percent(one.mean) if one.metric == PASSED else numbers.score(one.mean)
             cells[metric_words(one.metric)] = join([text, h("span", delta, cls="wb-light")])
         rows.append(cells)
     shown = pd.DataFrame(rows)
     return table(shown, headings={"run": _t("compare.column.run")}, formats=dict.fromkeys(shown.columns, safe))
 
 
-# ------------------------------------------------------------------------------
 # One sample in two runs, side by side, with the differences marked in answers, contexts and claims.
-
 
 #: Tokens of an answer that are compared; longer ones are compared as far as that.
 MOST_TOKENS = 1500
-#: Words, numbers, single Han characters, white space, other signs.
-_TOKEN = re.compile(r"[0-9]+(?:[.,:][0-9]+)*|[^\W\d_\u4e00-\u9fff]+|\s+|.", re.DOTALL)
 
 
 class Side:
@@ -385,57 +312,42 @@ def pair_html(comparison: Comparison, sides: tuple[Side, Side], sample_id: str) 
     """One sample in both runs, side by side, with the differences marked in answers, contexts and claims."""
     rows = [side.slices.sample(sample_id) for side in sides]
     flip = comparison.flips().iloc[int(comparison.pairing.ids.get_indexer([sample_id])[0])]
-    head = h("div", h("h3", marked(str(rows[1]["question"]), shown=600)), _outcome(flip), cls="wb-head")
-    columns = [
-        h("div", h("h4", f"{_t(f'compare.panel.{name}')} · {side.evaluation.name}"), _why(side, sample_id),
-          _answer(side, sample_id, rows, place), _contexts(side, sample_id, rows, place))
-        for place, (name, side) in enumerate(zip(("before", "after"), sides, strict=True))
-    ]  # fmt: skip
-    parts = [
-        head,
-        _differences(sides, sample_id, flip),
-        h("div", *columns, cls="wb-sides"),
-        _reference(rows),
-    ]
-    return h("div", *parts, _scores(comparison, sample_id), cls="wb-cardbody")
-
-
-def _outcome(flip: Any) -> Markup:
     sign, kind = {"fixed": ("✓ ", "wb-pass"), "broken": ("✗ ", "wb-fail")}.get(flip["change"], ("", ""))
     causes = f"{cause_title(flip['cause_before'])} → {cause_title(flip['cause_after'])}"
+    outcome = h("span", f"{sign}{change_title(flip['change'])} ", h("span", causes, cls="wb-light"), cls=f"wb-cause {kind}")
+    columns = []
+    for place, (name, side) in enumerate(zip(("before", "after"), sides, strict=True)):
+        found = explained(side.slices, sample_id)
+        why = h("p", cause_mark(found), f" {found['evidence']}" if found.get("evidence") else None)
+        columns.append(h("div", h("h4", f"{_t(f'compare.panel.{name}')} · {side.evaluation.name}"), why,
+                         _answer(side, sample_id, rows, place), _contexts(side, sample_id, rows, place)))  # fmt: skip
+    reference = none_if_missing(rows[1].get("reference")) or none_if_missing(rows[0].get("reference"))
     return h(
-        "span", f"{sign}{change_title(flip['change'])} ", h("span", causes, cls="wb-light"), cls=f"wb-cause {kind}"
-    )
-
-
-def _why(side: Side, sample_id: str) -> Markup:
-    found = explained(side.slices, sample_id)
-    failing = found["primary_cause"] not in NOT_FAILING
-    kind = "wb-fail" if failing else "wb-pass"
-    sign = f"{cause_sign(found['primary_cause'])} "
-    words = h("span", f" {found['evidence']}") if found.get("evidence") else None
-    return h("p", h("span", sign, cause_title(found["primary_cause"]), cls=f"wb-cause {kind}"), words)
+        "div", h("div", h("h3", marked(str(rows[1]["question"]), shown=600)), outcome, cls="wb-head"),
+        _differences(sides, sample_id, flip), h("div", *columns, cls="wb-sides"),
+        h("p", h("strong", _t("panels.card.reference"), " "), marked(str(reference))) if reference else None,
+        _scores(comparison, sample_id), cls="wb-cardbody",
+    )  # fmt: skip
 
 
 def _answer(side: Side, sample_id: str, rows: Sequence[Mapping[str, Any]], place: int) -> Markup:
     """The answer with its claims marked, and what the other run has not underlined."""
     own, other = none_if_missing(rows[place].get("answer")), none_if_missing(rows[1 - place].get("answer"))
     if own is None:
-        return h("p", h("em", _t("panels.card.no_answer"), cls="wb-quiet"))
+        return h("p", quiet(_t("panels.card.no_answer"), tag="em"))
     claims, spans = side.slices.rows("claims", sample_id), side.slices.rows("spans", sample_id)
     marks = claim_marks(claims[claims["side"] == "answer"] if len(claims) else claims, spans)
     if isinstance(other, str) and other != own:
-        marks = [*marks, *text_differences(own, other, "new" if place else "gone")]
+        marks += text_differences(own, other, "new" if place else "gone")
     return h("p", marked(own, marks))
 
 
 def text_differences(own: str, other: str, kind: str) -> list[Mark]:
-    """The stretches of ``own`` that ``other`` has not, by words (Latin) and characters (Chinese)."""
-    mine = [match.group() for match in _TOKEN.finditer(own)][:MOST_TOKENS]
-    theirs = [match.group() for match in _TOKEN.finditer(other)][:MOST_TOKENS]
-    starts = [0]
-    for token in mine:
-        starts.append(starts[-1] + len(token))
+    """The stretches of ``own`` that ``other`` has not, by words, or by characters where words are not parted by spaces."""
+    # Numbers, words, single characters where words are not parted by spaces, white space, other signs.
+    token = re.compile(rf"[0-9]+(?:[.,:][0-9]+)*|(?:(?![{unspaced()}])[^\W\d_])+|\s+|.", re.DOTALL)
+    mine, theirs = (token.findall(text)[:MOST_TOKENS] for text in (own, other))
+    starts = [0, *accumulate(map(len, mine))]
     title = _t(f"compare.panel.only_{'after' if kind == 'new' else 'before'}")
     matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
     return [
@@ -449,32 +361,24 @@ def _contexts(side: Side, sample_id: str, rows: Sequence[Mapping[str, Any]], pla
     """The contexts in order: = in both, − only before, + only after, ~ the same id with another text."""
     contexts = rows[place].get("contexts")
     if not isinstance(contexts, list):
-        return h("p", _t("panels.card.no_contexts"), cls="wb-quiet")
+        return quiet(_t("panels.card.no_contexts"), tag="p")
     others = {_key(item): item["text"] for item in rows[1 - place].get("contexts") or []}
     facts = side.slices.rows("contexts", sample_id).set_index("rank")
     lines = []
     for rank, item in enumerate(contexts[:30], start=1):
         known = _key(item) in others
         altered = known and others[_key(item)] != item["text"]
-        sign, kind = ("~", "wb-altered") if altered else ("=", "wb-quiet") if known else ("+−"[1 - place], _ONLY[place])
+        only = ("+", "wb-good") if place else ("−", "wb-bad")
+        sign, kind = ("~", "wb-altered") if altered else ("=", "wb-quiet") if known else only
         marks = text_differences(item["text"], others[_key(item)], "new" if place else "gone") if altered else []
-        name = document_name(item, facts.loc[rank] if rank in facts.index else None)
+        name = document_name(item, facts.loc[rank] if rank in facts.index else {})
         head = h("summary", h("span", f"{sign} ", cls=kind), f"{rank} ", name)
         lines.append(h("details", head, h("div", marked(item["text"], marks), cls="wb-body")))
     return h("div", h("h4", _t("panels.card.contexts")), *(lines or [h("em", _t("panels.card.empty_contexts"))]))
 
 
-#: Classes of what only one run has.
-_ONLY = ("wb-bad", "wb-good")
-
-
 def _key(item: Mapping[str, Any]) -> str:
     return str(none_if_missing(item.get("doc_id")) or item["text"])
-
-
-def _reference(rows: Sequence[Mapping[str, Any]]) -> Markup | None:
-    reference = none_if_missing(rows[1].get("reference")) or none_if_missing(rows[0].get("reference"))
-    return h("p", h("strong", _t("panels.card.reference"), " "), marked(str(reference))) if reference else None
 
 
 def _differences(sides: tuple[Side, Side], sample_id: str, flip: Any) -> Markup:
@@ -482,34 +386,25 @@ def _differences(sides: tuple[Side, Side], sample_id: str, flip: Any) -> Markup:
     if flip["judge_noise"]:
         return h("p", "⚠ ", _t("compare.panel.noise"), cls="wb-note")
     small = Comparison(sides[0].slices.small(sample_id), sides[1].slices.small(sample_id))
-    lines = [*_same_lines(flip), *_rank_lines(small.rank_moves(), sample_id), *_claim_lines(small.claims(), sample_id)]
+    same = [name for name in ("answer", "contexts") if not flip[f"{name}_changed"]]
+    lines: list[Any] = [_t(f"compare.panel.same_{'both' if len(same) == 2 else same[0]}")] if same else []
+    lines += [_t("compare.panel.case_changed")] if flip["case_changed"] else []
+    lines += [*_rank_lines(small.rank_moves(), sample_id), *_claim_lines(small.claims(), sample_id)]
     return h("ul", *(h("li", line) for line in lines)) if lines else h("span")
 
 
-def _same_lines(flip: Any) -> list[Any]:
-    same = [name for name in ("answer", "contexts") if not flip[f"{name}_changed"]]
-    lines: list[Any] = [_t(f"compare.panel.same_{'both' if len(same) == 2 else same[0]}")] if same else []
-    return [*lines, _t("compare.panel.case_changed")] if flip["case_changed"] else lines
-
-
-def _rank_lines(moves: pd.DataFrame, sample_id: str) -> list[Any]:
+def _rank_lines(moves: pd.DataFrame, sample_id: str) -> list[Markup]:
     own = moves[(moves["sample_id"] == sample_id) & moves["move"].isin(["gained", "lost", "up", "down"])]
     lines = []
     for move in own.itertuples():
-        ranks = [
-            _t("panels.card.not_retrieved") if rank != rank else f"{rank:.0f}"
-            for rank in (move.rank_before, move.rank_after)
-        ]
+        ranks = [_t("panels.card.not_retrieved") if rank != rank else f"{rank:.0f}"
+                 for rank in (move.rank_before, move.rank_after)]  # fmt: skip
         kind = "wb-good" if move.move in ("gained", "up") else "wb-bad"
-        lines.append(
-            join(
-                [h("span", f"★ {move.doc_id}", cls="wb-expected"), " ", h("span", f"{ranks[0]} → {ranks[1]}", cls=kind)]
-            )
-        )
+        lines.append(join([h("span", f"★ {move.doc_id}", cls="wb-expected"), " ", h("span", " → ".join(ranks), cls=kind)]))
     return lines
 
 
-def _claim_lines(claims: pd.DataFrame, sample_id: str) -> list[Any]:
+def _claim_lines(claims: pd.DataFrame, sample_id: str) -> list[Markup]:
     own = claims[(claims["sample_id"] == sample_id) & (claims["change"] != "kept")]
     lines = []
     for claim in own.head(8).itertuples():
@@ -517,8 +412,8 @@ def _claim_lines(claims: pd.DataFrame, sample_id: str) -> list[Any]:
         verdicts = [verdict_title(v) for v in (claim.verdict_before, claim.verdict_after) if isinstance(v, str)]
         said = join(["“", join(texts if claim.change != "verdict" else texts[:1], "” → “"), "”"])
         bad = h("span", " ✗ ", _t("compare.panel.newly_unsupported"), cls="wb-bad") if claim.newly_unsupported else ""
-        lines.append(join([_t(f"compare.claim.{claim.change}"), " ", said, h("span", f" {' → '.join(dict.fromkeys(verdicts))}",
-                                                                          cls="wb-quiet"), bad]))  # fmt: skip
+        moved = quiet(" ", " → ".join(dict.fromkeys(verdicts)))
+        lines.append(join([_t(f"compare.claim.{claim.change}"), " ", said, moved, bad]))
     return lines
 
 
@@ -528,15 +423,50 @@ def _scores(comparison: Comparison, sample_id: str) -> Markup | None:
     chips = []
     for name, metric in comparison.metrics.items():
         first, second = (float(scored.values[place]) for scored in comparison.scored(name))
-        if score_text(first) == score_text(second):
+        if numbers.score(first) == numbers.score(second):
             continue
         gain = 0.0 if metric.higher_is_better is None else (second - first) * (1 if metric.higher_is_better else -1)
-        moved = h("strong", f"{score_text(first)} → {score_text(second)}", cls=gain_class(gain))
+        moved = h("strong", f"{numbers.score(first)} → {numbers.score(second)}", cls=gain_class(gain))
         chips.append(h("span", f"{metric_title(name)} ", moved, cls="wb-chip"))
-    return h("p", h("span", _t("panels.card.scores"), " ", cls="wb-quiet"), *chips) if chips else None
+    return h("p", quiet(_t("panels.card.scores"), " "), *chips) if chips else None
 
 
-# ------------------------------------------------------------------------------
+# The panel, and its row that freezes thresholds into a rules file and says whether the run may ship.
+
+
+class GateRow(W.VBox):
+    """A rules file, a button that freezes the session's thresholds into it, and one that checks the run against it.
+
+    Parameters
+    ----------
+    panel
+        The panel that it stands in.
+    gate
+        ``freeze(path, thresholds)`` and ``check(evaluation, path, baseline)``, what the command line uses as well; without
+        it the row is not shown.
+    """
+
+    def __init__(self, panel: Compare, gate: Any) -> None:
+        self._panel, self._gate = panel, gate
+        self.rules = text_box(_t("compare.gate.file"), "gate.toml")
+        self.freeze = button(_t("compare.gate.freeze"), panel.guarded(self._freeze, "freeze"), "wb-freeze")
+        self.check = button(_t("compare.gate.check"), panel.guarded(self._check, "check"), "wb-gate")
+        self.result = markup(None, "wb-gate-result")
+        super().__init__([row(self.rules, self.freeze, self.check), self.result], layout=W.Layout(width="100%"))
+        display(self, gate is not None)
+
+    def _freeze(self) -> None:
+        path = self._gate.freeze(self.rules.value, self._panel.session.thresholds)
+        show(self.result, h("p", _t("compare.gate.frozen", path=path), cls="wb-note"))
+
+    def _check(self) -> None:
+        """The verdict of the rules file, the same as the command line gives."""
+        if not Path(self.rules.value).is_file():
+            raise InputError(_t("compare.gate.absent", path=self.rules.value))
+        result = self._gate.check(self._panel.session.evaluation, self.rules.value, self._panel.baseline)
+        lines = [h("p", line) for line in result.words()[:-1]]
+        kind = "wb-good" if result.passed else "wb-bad"
+        show(self.result, h("div", h("p", result.verdict, cls=kind), *lines, cls="wb-note"))
 
 
 class Compare(ListPanel):
@@ -558,59 +488,41 @@ class Compare(ListPanel):
 
     def __init__(self, session: Session, before: Any = None, gate: Any = None) -> None:
         super().__init__(session)
-        self.gate = GateRow(self, gate)
         self._runs = found_runs(session, before)
         self._own = free_name(session.evaluation.name, self._runs)
         self._opened: dict[str, Any] = {}
         self._comparison: Comparison | None = None
         self._sides: tuple[Side, Side] | None = None
         self._rows: pd.DataFrame | None = None
-        self._build()
-        session.observe(self.guarded(self._follow, "session"))
-        self.guarded(lambda: self._follow(frozenset(("filter", "thresholds"))), "start")()
-
-    def _build(self) -> None:
+        self.gate = GateRow(self, gate)
         self.before = dropdown(_t("compare.panel.before"), [], None)
         self.after = dropdown(_t("compare.panel.after"), [], None)
         self._offer_runs(next(iter(self._runs), None))
-        self.head, self.count, self.lines = markup(), markup(None, "wb-count"), markup()
-        self.cut = cut_slider(_t("compare.panel.support"), self.session.thresholds.support)
-        self.picture, self.chart = Picture("wb-figure"), Picture()
+        self.head, self.lines, self.tests_box, self.list, self.empty = (markup() for _ in range(5))
+        self.cut = cut_slider(_t("compare.panel.support"), session.thresholds.support)
+        self.chart, self.trend, self.trend_table = Picture(), Picture(), markup()
         self.by_metric = W.ToggleButton(description=_t("compare.panel.by_metric"), layout=W.Layout(width="auto"))
-        self.tests_box = markup()
         self.filters = FilterBar(self)
-        self.shown = dropdown(
-            _t("compare.panel.show"), [(_t(f"compare.shown.{name}"), name) for name in SHOWN], "flipped"
-        )
-        self.cause = dropdown(_t("compare.panel.cause"), [(_t("panels.filters.any"), "")], "", "230px")
-        self.sort = dropdown(
-            _t("panels.low_scores.sort"), [(_t(f"compare.sort.{name}"), name) for name in SORTS], "worst"
-        )
-        self.stepper = Stepper(self, self.go)
-        self.list = markup()
-        self.card = Card(self, self.pin, self.ids, self.pair)
+        self.shown = dropdown(_t("compare.panel.show"), named("compare.shown.", SHOWN), "flipped")
+        self.cause = dropdown(_t("compare.panel.cause"), [(_t("panels.filters.any"), ANY)], ANY, "230px")
+        self.sort = dropdown(_t("panels.low_scores.sort"), named("compare.sort.", SORTS), "worst")
         self.trend_button = button(_t("compare.panel.trend"), self.guarded(self._show_trend, "trend"))
-        self.trend, self.trend_table = Picture(), markup()
         display(self.trend, False)
-        self._wire()
-
-    def _wire(self) -> None:
-        self.on(self.before, lambda _: self._chosen())
+        self.on(self.before, lambda _: self._follow(frozenset(("thresholds", "filter"))))
         self.on(self.after, self._use)
-        self.on(self.cut, self._cut_moved)
+        self.on(self.cut, lambda value: session.set_thresholds(support=round(float(value), 6)))
         self.on(self.by_metric, lambda _: self._draw_metrics())
         for widget in (self.shown, self.cause, self.sort):
-            self.on(widget, lambda _: None if self._quiet else self._refresh_list())
-        self.body = W.VBox([
+            self.on(widget, lambda _: self._list())
+        self.both = W.VBox([
             self.head, row(self.count, self.cut), self.picture, self.lines, row(self.by_metric), self.chart, self.tests_box,
-            self.filters,
-            row(self.shown, self.cause, self.sort, self.stepper), self.card, self.list,
+            self.filters, row(self.shown, self.cause, self.sort, self.stepper), self.card, self.list,
         ])  # fmt: skip
-        self.empty = markup()
-        self.compose(row(self.before, self.after, self.trend_button), self.trend, self.trend_table, self.empty, self.body,
+        self.compose(row(self.before, self.after, self.trend_button), self.trend, self.trend_table, self.empty, self.both,
                      self.gate)  # fmt: skip
+        self.guarded(self.begin, "start")()
 
-    # ------------------------------------------------------------ the two runs
+    # The two runs.
 
     @property
     def baseline(self) -> Any:
@@ -637,17 +549,16 @@ class Compare(ListPanel):
 
     def _offer_runs(self, before: str | None) -> None:
         """Fill both lists: before is any run but the session's own, after any run."""
-        self._quiet = True
         names = [(name[:60], name) for name in self._runs]
-        self.before.options = names or [(_t("compare.panel.none"), None)]
-        self.before.value = before
-        self.after.options = [(self._own[:60], self._own), *names]
-        self.after.value = self._own
-        self._quiet = False
+        with self.quietly():
+            self.before.options = names or [(_t("compare.panel.none"), None)]
+            self.before.value = before
+            self.after.options = [(self._own[:60], self._own), *names]
+            self.after.value = self._own
 
     def _use(self, name: str) -> None:
         """Look at another run as the one after; the one looked at so far stays in the list."""
-        if self._quiet or name == self._own:
+        if name == self._own:
             return
         chosen, before = self._open(name), self.before.value
         previous, self._own = self._own, name
@@ -656,67 +567,40 @@ class Compare(ListPanel):
         self._offer_runs(previous if before == name else before)
         self.session.use(chosen)
 
-    def _chosen(self) -> None:
-        if not self._quiet:
-            self._follow(frozenset(("thresholds", "filter")))
-
-    def _cut_moved(self, value: float) -> None:
-        if not self._quiet:
-            self.session.set_thresholds(support=round(float(value), 6))
-
     def _follow(self, names: frozenset[str]) -> None:
         if "thresholds" in names:
             self._put_together()
-        if self._comparison is None:
-            return
-        if "filter" in names:
-            self.filters.fill()
-        if names & {"filter", "thresholds"}:
-            self._refresh_list()
-        elif "selection" in names:
-            self.draw_card()
+        if self._comparison is not None:
+            super()._follow(names)
 
     def _put_together(self) -> None:
         """Compare the chosen runs under the thresholds in force, and show what does not depend on the list."""
         name = self.before.value
-        display(self.body, name is not None)
+        display(self.both, name is not None)
         display(self.empty, name is None)
         display(self.trend_button, len(self._runs) > 1)
         if name is None:
-            show(self.empty, h("div", _t("compare.panel.only_one"), cls="wb-empty"))
+            show(self.empty, empty(_t("compare.panel.only_one")))
             return
-        before, after = self.run(name), self.session.evaluation
-        old = self._comparison
+        before, after, old = self.run(name), self.session.evaluation, self._comparison
         same = old is not None and old.before.evidence is before.evidence and old.after.evidence is after.evidence
-        self._comparison = Comparison(before, after, pairing=old.pairing if same and old else None)
+        self._comparison = found = Comparison(before, after, pairing=old.pairing if same and old else None)
         self._sides = Side(before), Side(after)
-        self._quiet = True
-        self.cut.value = self.session.thresholds.support
-        self._offer_causes()
-        self._quiet = False
-        self._draw_whole(self._comparison)
-
-    def _offer_causes(self) -> None:
-        assert self._comparison is not None
-        causes = self._comparison.causes()
-        options = [(_t("panels.filters.any"), "")]
-        options += [
-            (f"{cause_title(name)} ({row['before']} → {row['after']})", str(name)) for name, row in causes.iterrows()
-        ]
-        kept = self.cause.value if self.cause.value in [value for _, value in options] else ""
-        self.cause.options = options
-        self.cause.value = kept
-
-    def _draw_whole(self, comparison: Comparison) -> None:
-        show(self.head, headline(comparison))
-        show(self.count, counts_markup(comparison))
+        with self.quietly():
+            self.cut.value = self.session.thresholds.support
+            options = [(f"{cause_title(cause)} ({n['before']} → {n['after']})", str(cause))
+                       for cause, n in found.causes().iterrows()]  # fmt: skip
+            kept = self.cause.value if self.cause.value in [cause for _, cause in options] else ANY
+            self.cause.options = [(_t("panels.filters.any"), ANY), *options]
+            self.cause.value = kept
+        show(self.head, headline(found))
+        show(self.count, counts_markup(found))
         for widget in (self.picture, self.lines, self.by_metric):
-            display(widget, len(comparison) > 0)
+            display(widget, len(found) > 0)
         self._draw_metrics()
-        if not len(comparison):
-            return
-        self.picture.draw(flow_figure(comparison, "screen"), _t("compare.panel.flow_caption"))
-        show(self.lines, join([layers_line(comparison), split_line(comparison)]))
+        if len(found):
+            self.picture.draw(flow_figure(found, "screen"), _t("compare.panel.flow_caption"))
+            show(self.lines, lines_markup(found))
 
     def _draw_metrics(self) -> None:
         """The differences by metric, when asked for: their intervals are what takes longest under a slider."""
@@ -730,14 +614,16 @@ class Compare(ListPanel):
         tests = h("details", h("summary", _t("compare.panel.all_tests")), tests_table(comparison))
         show(self.tests_box, join([slices_markup(comparison), tests]))
 
-    # ------------------------------------------------------------ the list and the card
+    # The list and the card.
 
-    def _refresh_list(self) -> None:
-        if self._comparison is None:
-            return
-        self._rows = changed_samples(self.session, self._comparison, shown=self.shown.value, cause=self.cause.value or None,
-                                     sort=self.sort.value)  # fmt: skip
-        self.settle()
+    def _refresh(self) -> None:
+        self._list()
+
+    def _list(self) -> None:
+        if self._comparison is not None:
+            self._rows = changed_samples(self.session, self._comparison, shown=self.shown.value,
+                                         cause=self.cause.value or None, sort=self.sort.value)  # fmt: skip
+            self.settle()
 
     def ids(self) -> list[str]:
         """Ids of the list, in its order."""
@@ -747,17 +633,10 @@ class Compare(ListPanel):
         """Show the selected sample in both runs, its place, and the rows of the list around it."""
         super().draw_card()
         assert self._rows is not None
-        ids, selected = self.ids(), self.session.selection
-        at = ids.index(selected) if selected in ids else 0
-        first = max(0, min(at - 4, len(ids) - 10))
+        ids, shown = self.ids(), self.shown_id
+        first = max(0, min(ids.index(shown) - 4, len(ids) - 10)) if shown is not None else 0
         page = self._rows.iloc[first : first + 10]
-        show(self.list, listed_table(page, len(ids), ids[at] if ids else None) if ids else h("span"))
-
-    def position(self, at: int, ids: Sequence[str]) -> str:
-        """ "3 of 41" and the id."""
-        if not ids:
-            return _t("panels.low_scores.none")
-        return f"{_t('panels.low_scores.position', at=at + 1, n=len(ids))}   {ids[at][:60]}"
+        show(self.list, listed_table(page, len(ids), shown) if ids else h("span"))
 
     def empty_words(self) -> str:
         """Why nothing is listed: the filter, or what is to be shown."""
@@ -765,14 +644,14 @@ class Compare(ListPanel):
         what = _t(f"compare.shown.{self.shown.value}")
         return _t("compare.panel.empty_filter" if filtered else "compare.panel.empty", shown=what, filter=filtered)
 
-    def pair(self, sample_id: str) -> Any:
-        """The markup of one sample in both runs; empty words when the other run has it not."""
+    def body(self, sample_id: str) -> Markup:
+        """One sample in both runs; words when the other run has it not."""
         assert self._comparison is not None and self._sides is not None
         if sample_id not in self._comparison.pairing.ids:
-            return h("div", _t("compare.panel.unmatched", id=sample_id), cls="wb-empty")
+            return empty(_t("compare.panel.unmatched", id=sample_id))
         return pair_html(self._comparison, self._sides, sample_id)
 
-    # ------------------------------------------------------------ more than two runs
+    # More than two runs.
 
     def runs_table(self, metrics: Sequence[str] | None = None) -> pd.DataFrame:
         """All runs of the choice and the session's own, see :func:`workbench.diagnosis.comparison.runs_table`.
@@ -782,25 +661,21 @@ class Compare(ListPanel):
         InputError
             When there is only one.
         """
-        from workbench.diagnosis.comparison import runs_table
-
         own = self.session.evaluation
         return runs_table([*map(self.run, self._runs), own], [*self._runs, own.name], metrics=metrics)
 
     def trend_figure(self, theme: str = "print") -> Figure:
         """Means over all runs."""
-        from workbench.views.plots import trend
-
         frame = self.runs_table()
         frame = frame[[not (known := definition(name)) or known.high <= 1 for name in frame["metric"]]]
-        return trend(frame, {name: metric_words(name) for name in frame["metric"].unique()}, theme=theme)
+        return plots.trend(frame, {name: metric_words(name) for name in frame["metric"].unique()}, theme=theme)
 
     def _show_trend(self) -> None:
         self.trend.draw(self.trend_figure("screen"), _t("compare.panel.trend_caption"))
         show(self.trend_table, runs_markup(self.runs_table()))
         display(self.trend, True)
 
-    # ------------------------------------------------------------ handing over
+    # Handing over.
 
     def pin(self) -> None:
         """Keep what is shown as a finding."""
@@ -810,21 +685,17 @@ class Compare(ListPanel):
         known = passing["n_pairs"] > 0
         title = comparison.verdict + (f" ({words})" if (words := self.session.filter.words()) else "")
         self.card.keep(
-            title, snippet=self.snippet(), n_total=len(comparison), runs=(comparison.before.name, comparison.after.name),
+            title, n_total=len(comparison), runs=(comparison.before.name, comparison.after.name),
             value=passing["delta"] if known else None, interval=(passing["low"], passing["high"]) if known else None,
         )  # fmt: skip
 
     def snippet(self) -> str:
         """Lines of Python that give the same table."""
         assert self._comparison is not None
-        before, after = (str(run.path or run.name) for run in (self._comparison.before, self._comparison.after))
-        lines = ["import workbench as wb", f"session = wb.Session(wb.open({after!r}))"]
-        if self.session.filter != Filter():
-            lines.append(f"session.set_filter(**{self.session.filter.to_dict()!r})")
-        lines += [f"panel = wb.panels.compare(session, before={before!r})", f"panel.shown.value = {self.shown.value!r}"]
-        if self.cause.value:
-            lines.append(f"panel.cause.value = {self.cause.value!r}")
-        return "\n".join([*lines, "panel.table()"])
+        before = str(self._comparison.before.path or self._comparison.before.name)
+        cause = [f"panel.cause.value = {self.cause.value!r}"] if self.cause.value else []
+        return self.script(f"panel = wb.panels.compare(session, before={before!r})",
+                           f"panel.shown.value = {self.shown.value!r}", *cause, "panel.table()")  # fmt: skip
 
     def table(self) -> pd.DataFrame:
         """The listed samples, see :func:`changed_samples`; empty with one run only."""
@@ -850,13 +721,9 @@ class Compare(ListPanel):
         """Verdict, counts, both pictures, the tests, the first ``rows`` samples and the selected one side by side."""
         comparison = self._comparison
         if comparison is None:
-            return fragment(h("div", _t("compare.panel.only_one"), cls="wb-empty"))
+            return fragment(empty(_t("compare.panel.only_one")))
         listed = self.table()
-        selected = self.session.selection
-        card = self.pair(selected) if selected is not None and selected in listed.index else None
         return fragment(
-            headline(comparison), counts_markup(comparison), *figures_html(comparison),
-            layers_line(comparison), split_line(comparison),
-            listed_table(listed.head(rows), len(listed), selected), card,
+            *top_html(comparison), listed_table(listed.head(rows), len(listed), self.session.selection), self.still_card(),
             slices_markup(comparison) if len(comparison) else None, tests_table(comparison),
         )  # fmt: skip

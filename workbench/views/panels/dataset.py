@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ipywidgets as W
 from markupsafe import Markup
 
 from workbench.data.schema import SampleSet, none_if_missing
@@ -13,10 +12,10 @@ from workbench.errors import InputError
 from workbench.language import labelled, listed
 from workbench.language import text as _t
 from workbench.views.data_paths import remember
-from workbench.views.filtering import facets, records
-from workbench.views.html import Fragment, fragment, h, join, safe, table
+from workbench.views.filtering import facets
+from workbench.views.html import Fragment, cell, fragment, h, join, quiet, safe, table
 from workbench.views.session import Session
-from workbench.views.widgets import PagedTable, Panel, button, display, markup, row, show
+from workbench.views.widgets import PagedTable, Panel, button, display, markup, row, show, text_box
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,32 +40,16 @@ def samples_of(source: Any) -> SampleSet:
     InputError
         When it is none of these.
     """
-    if isinstance(source, SampleSet):
-        return source
-    if isinstance(source, Session):
-        return _set_of(source.evaluation)
-    if isinstance(source, (str, Path)):
-        return _read(Path(source))
-    if hasattr(source, "samples"):
-        return _set_of(source)
     from workbench.data.load import load_samples
-
-    return load_samples(source)
-
-
-def _read(path: Path) -> SampleSet:
-    from workbench.data.load import load_samples
-
-    if not (path / "manifest.json").is_file():
-        return load_samples(path)
     from workbench.evaluation import load_evaluation
 
-    return _set_of(load_evaluation(path))
-
-
-def _set_of(evaluation: Any) -> SampleSet:
-    samples: SampleSet = evaluation.samples
-    return samples
+    if isinstance(source, SampleSet):
+        return source
+    if isinstance(source, (str, Path)) and Path(source, "manifest.json").is_file():
+        source = load_evaluation(source)
+    elif isinstance(source, Session):
+        source = source.evaluation
+    return source.samples if hasattr(source, "samples") else load_samples(source)
 
 
 def fields_table(samples: SampleSet) -> pd.DataFrame:
@@ -74,16 +57,15 @@ def fields_table(samples: SampleSet) -> pd.DataFrame:
     import pandas as pd
 
     frame = samples.frame
-    counts = [sum(_recorded(name, value) for value in frame[name]) if name in frame else 0 for name in FIELDS]
+
+    def recorded(name: str, value: Any) -> bool:
+        """Whether a value says something: an empty list does so only where it means "nothing"."""
+        value = none_if_missing(value)
+        return value is not None and (name in ("contexts", "expected_docs") or value not in ([], {}, ""))
+
+    counts = [sum(recorded(name, value) for value in frame[name]) if name in frame else 0 for name in FIELDS]
     return pd.DataFrame({"field": FIELDS, "n": counts, "n_total": len(frame),
                          "unlocks": [_t(f"panels.dataset.unlocks.{name}") for name in FIELDS]})  # fmt: skip
-
-
-def _recorded(name: str, value: Any) -> bool:
-    """Whether a value says something: an empty list does so only where it means "nothing"."""
-    if name in ("contexts", "expected_docs"):
-        return none_if_missing(value) is not None
-    return none_if_missing(value) is not None and value not in ([], {}, "")
 
 
 class Dataset(Panel):
@@ -105,8 +87,8 @@ class Dataset(Panel):
         self.samples: SampleSet | None = None
         self._checks: pd.DataFrame | None = None
         path = str(source) if isinstance(source, (str, Path)) else ""
-        self.path = W.Text(value=path, description=_t("panels.dataset.path"), continuous_update=False,
-                           placeholder=_t("panels.dataset.placeholder"), layout=W.Layout(width="560px"))  # fmt: skip
+        self.path = text_box(_t("panels.dataset.path"), path, "560px", continuous_update=False,
+                             placeholder=_t("panels.dataset.placeholder"))  # fmt: skip
         self.load = button(_t("panels.dataset.load"), self.guarded(self._load, "load"), button_style="primary")
         self.back = button(_t("panels.dataset.back"), self.guarded(self._back, "back"))
         self.message = markup()
@@ -135,7 +117,7 @@ class Dataset(Panel):
         self._say("")
         show(self.body, self._summary())
         checks = self.checks()
-        self.doctor.set(_doctor_columns(checks), **_doctor_look())
+        self.doctor.set(checks[list(_CHECKS)], headings="panels.columns", formats=_CHECKS)
         display(self.doctor, len(checks) > 0)
         show(self.next, _where_next())
         return True
@@ -145,16 +127,22 @@ class Dataset(Panel):
 
     def _summary(self) -> Markup:
         assert self.samples is not None
-        samples = self.samples
-        fields = fields_table(samples)
-        missing = fields[fields["n"] == 0]
-        have = fields[fields["n"] > 0]
-        shown = have.assign(n=[f"{n:,} / {total:,}" for n, total in zip(have["n"], have["n_total"], strict=True)])
-        parts = [h("h3", _read_words(samples)), h("p", _mix_words(samples)),
-                 table(shown[["field", "n", "unlocks"]], headings={**_headings(("field", "unlocks")),
-                                                                   "n": _t("panels.columns.present")}),
+        samples, fields = self.samples, fields_table(self.samples)
+        missing, have = fields[fields["n"] == 0], fields[fields["n"] > 0]
+        shown = have.assign(present=[f"{line.n:,} / {line.n_total:,}" for line in have.itertuples()])
+        rejected = samples.rejected["row"].nunique() if len(samples.rejected) else 0
+        counts = {"read": samples.n_read, "kept": len(samples), "rejected": rejected}
+        # How many samples there are of each language and type.
+        known, mix = facets(samples.frame), []
+        for name in ("language", "type"):
+            n_each = known[name].dropna().value_counts().head(8)
+            if len(n_each):
+                own = listed(f"{key} {n:,}" for key, n in n_each.items())
+                mix.append(labelled(_t(f"panels.columns.{name}"), own))
+        parts = [h("h3", _t("panels.dataset.read", name=samples.name, **{key: f"{n:,}" for key, n in counts.items()})),
+                 h("p", " · ".join(mix)), table(shown[["field", "present", "unlocks"]], headings="panels.columns"),
                  h("p", _t("panels.dataset.missing")) if len(missing) else None,
-                 *(h("p", "○ ", h("strong", f.field), " – ", f.unlocks, cls="wb-quiet") for f in records(missing)),
+                 *(quiet("○ ", h("strong", line.field), " – ", line.unlocks, tag="p") for line in missing.itertuples()),
                  _remarks(samples.rejected, "rejected"), _remarks(samples.warnings, "warnings"),
                  h("h3", _t("panels.dataset.doctor"))]  # fmt: skip
         if not len(self.checks()):
@@ -181,17 +169,8 @@ class Dataset(Panel):
         if self.samples is None:
             return fragment(Markup(self.message.value))
         checks = self.checks()
-        found = table(_doctor_columns(checks.head(20)), total=len(checks), **_doctor_look()) if len(checks) else None
-        return fragment(self._summary(), found, _where_next())
-
-
-def _doctor_columns(checks: pd.DataFrame) -> pd.DataFrame:
-    return checks[["level", "n", "message", "remedy", "sample_ids"]]
-
-
-def _doctor_look() -> dict[str, Any]:
-    names = ("level", "n", "message", "remedy", "sample_ids")
-    return {"headings": _headings(names), "formats": {"level": _level, "message": safe, "remedy": safe}}
+        found = table(checks[list(_CHECKS)].head(20), headings="panels.columns", formats=_CHECKS, total=len(checks))
+        return fragment(self._summary(), found if len(checks) else None, _where_next())
 
 
 def _level(level: str) -> Markup:
@@ -199,33 +178,15 @@ def _level(level: str) -> Markup:
     return h("span", f"{sign} {_t('panels.levels.' + level)}", cls=f"wb-chip {'wb-bad' if level == 'error' else ''}")
 
 
-def _headings(names: tuple[str, ...]) -> dict[str, str]:
-    return {name: _t(f"panels.columns.{name}") for name in names}
-
-
-def _read_words(samples: SampleSet) -> str:
-    rejected = samples.rejected["row"].nunique() if len(samples.rejected) else 0
-    return _t("panels.dataset.read", name=samples.name, read=f"{samples.n_read:,}", kept=f"{len(samples):,}",
-              rejected=f"{rejected:,}")  # fmt: skip
-
-
-def _mix_words(samples: SampleSet) -> str:
-    """How many samples there are of each language and type."""
-    known = facets(samples.frame)
-    words = []
-    for name in ("language", "type"):
-        counts = known[name].dropna().value_counts().head(8)
-        if len(counts):
-            words.append(labelled(_t(f"panels.columns.{name}"), listed(f"{key} {n:,}" for key, n in counts.items())))
-    return " · ".join(words)
+#: Columns of what the doctor found, with how each is shown.
+_CHECKS = {"level": _level, "n": cell, "message": safe, "remedy": safe, "sample_ids": cell}
 
 
 def _remarks(remarks: pd.DataFrame, kind: str, shown: int = 20) -> Markup | None:
     if not len(remarks):
         return None
-    headings = _headings(("row", "field", "reason", "excerpt"))
     summary = h("summary", _t(f"panels.dataset.{kind}", n=f"{len(remarks):,}"))
-    return h("details", summary, table(remarks.head(shown), headings=headings, total=len(remarks)))
+    return h("details", summary, table(remarks.head(shown), headings="panels.columns", total=len(remarks)))
 
 
 def _where_next() -> Markup:

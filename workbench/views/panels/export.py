@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import ipywidgets as W
 from markupsafe import Markup
 
-from workbench.language import codes, get_language
+from workbench.errors import InputError
+from workbench.language import codes, get_language, languages, numbers
 from workbench.language import text as _t
-from workbench.views.html import Fragment, fragment, h, join, marked, picture, table
+from workbench.views.html import Fragment, empty, fragment, h, join, marked, picture, quiet, table
 from workbench.views.session import Finding
-from workbench.views.widgets import Panel, button, display, dropdown, markup, row, show
-from workbench.views.wording import interval_text, rate_text
+from workbench.views.widgets import Panel, button, dropdown, markup, row, show, text_box
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ def finding_html(finding: Finding, rows: int = 10) -> Markup:
     how = _t("panels.export.reproduce")
     number = ""
     if finding.value is not None:
-        number = f"{rate_text(finding.value)} ({interval_text(finding.low, finding.high, rate=True)}) · "
+        number = f"{numbers.percent(finding.value)} ({numbers.interval(finding.low, finding.high, rate=True)}) · "
     size = _t("panels.common.of", shown=f"{finding.n:,}", total=f"{finding.n_total:,}")
     return h(
         "div", h("h3", finding.title), h("p", number, size, " · ", ", ".join(finding.runs), cls="wb-quiet"),
@@ -80,9 +80,9 @@ class Export(Panel):
         session.refresh()
         self.list = W.VBox()
         self.format = dropdown(_t("panels.export.format"), [(name.upper(), name) for name in FORMATS], "html")
-        self.language = dropdown(_t("panels.export.language"), [("English", "en"), ("中文", "zh")], get_language())
-        self.name = W.Text(value=str(Path(folder) / session.evaluation.name), description=_t("panels.export.file"),
-                           layout=W.Layout(width="380px"))  # fmt: skip
+        spoken = [(str(one.facts["name"]), one.code) for one in languages()]
+        self.language = dropdown(_t("panels.export.language"), spoken, get_language())
+        self.name = text_box(_t("panels.export.file"), str(Path(folder) / session.evaluation.name), "380px")
         self.write = button(_t("panels.export.write"), self.guarded(self._write, "write"), button_style="primary")
         self.reload = button(_t("panels.export.reload"), self.guarded(session.refresh, "reload"))
         self.undo = button(_t("panels.filters.undo"), self.guarded(session.undo, "undo"))
@@ -103,9 +103,8 @@ class Export(Panel):
         show(self.preview, self._preview())
 
     def _editor(self, at: int, finding: Finding, n: int) -> W.Widget:
-        title = W.Text(value=finding.title, continuous_update=False, layout=W.Layout(width="420px"))
-        note = W.Text(value=finding.note, continuous_update=False, placeholder=_t("panels.card.note"),
-                      layout=W.Layout(width="380px"))  # fmt: skip
+        title = text_box("", finding.title, "420px", continuous_update=False)
+        note = text_box("", finding.note, "380px", continuous_update=False, placeholder=_t("panels.card.note"))
         own = finding.finding_id
         self.on(title, lambda value: self.session.edit_finding(own, title=value))
         self.on(note, lambda value: self.session.edit_finding(own, note=value))
@@ -118,16 +117,14 @@ class Export(Panel):
     def _preview(self) -> Markup:
         findings = self.session.findings
         if not findings:
-            return h("div", _t("panels.export.empty"), cls="wb-empty")
+            return empty(_t("panels.export.empty"))
         more = _t("panels.common.of", shown=EDITED, total=len(findings)) if len(findings) > EDITED else ""
-        return join([*(finding_html(item) for item in findings[:EDITED]), h("p", more, cls="wb-quiet")])
+        return join([*(finding_html(item) for item in findings[:EDITED]), quiet(more, tag="p")])
 
     def _write(self) -> None:
         path = self.export(self.name.value, format=self.format.value, language=self.language.value)
-        show(
-            self.message, h("p", _t("panels.export.written", path=path, size=f"{path.stat().st_size:,}"), cls="wb-note")
-        )
-        display(self.message, True)
+        written = _t("panels.export.written", path=path, size=f"{path.stat().st_size:,}")
+        show(self.message, h("p", written, cls="wb-note"))
 
     def export(self, path: str | Path, *, format: str = "html", language: str | None = None) -> Path:
         """Write the pins to ``path`` (the ending of the format is added when it has none) and give the file.
@@ -137,19 +134,15 @@ class Export(Panel):
         InputError
             For an unknown format or language, or a place that cannot be written.
         """
-        from workbench.errors import InputError
-
         chosen = language or get_language()
         if self._exporter is None:
             raise InputError("no exporter was given; use wb.panels.export(session)")
         if format not in FORMATS or chosen not in codes():
-            raise InputError(
-                f"format {format!r} in language {chosen!r} is not known; use {', '.join(FORMATS)} in en or zh"
-            )
+            raise InputError(f"format {format!r} in language {chosen!r} is not known; use {', '.join(FORMATS)} in "
+                             f"{' or '.join(codes())}")  # fmt: skip
         target = Path(path).expanduser()
-        target = (
-            target if target.suffix else target.with_name(f"{target.name}.{'xml' if format == 'junit' else format}")
-        )
+        if not target.suffix:
+            target = target.with_name(f"{target.name}.{'xml' if format == 'junit' else format}")
         return self._exporter(self.session, target, format=format, language=chosen)
 
     def table(self) -> pd.DataFrame:

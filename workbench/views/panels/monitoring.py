@@ -25,11 +25,10 @@ from workbench.diagnosis.monitoring import (
 from workbench.diagnosis.query_log import statistics_of
 from workbench.errors import InputError
 from workbench.language import text as _t
-from workbench.views import plots
-from workbench.views.html import Fragment, Markup, fragment, h, join, picture, table
-from workbench.views.plots import Course, course
+from workbench.views.html import Fragment, empty, fragment, h, join, quiet, table
+from workbench.views.plots import Course, course, figure_png
 from workbench.views.session import Session
-from workbench.views.widgets import PagedTable, Panel, Picture, button, dropdown, markup, row, show
+from workbench.views.widgets import PagedTable, Panel, Picture, button, dropdown, markup, row, show, slider, still
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,31 +62,23 @@ class MonitoringPanel(Panel):
         self._baseline = None if baseline is None else as_log(baseline)
         self._given = baseline
         self._until = until
-        self._quiet = False
         self._rules = {rule.statistic: rule for rule in default_rules(statistics_of(self._log.columns))}
         self._default = frozenset(self._rules)
         self.found: Monitoring | None = None
         watched = [item for item in statistics_of(self._log.columns) if item.worse is not None]
         if not watched:
-            self.compose(markup(h("div", _t("monitoring.panel.nothing"), cls="wb-empty")))
+            self.compose(markup(empty(_t("monitoring.panel.nothing"))))
             return
         for item in watched:
             self._rules.setdefault(item.name, Rule(item.name, 0.5, "relative", min_n=100))
-        self._build([item.name for item in watched], window or self._first_window())
+        fitting = [size for size in _REQUESTS if size <= 200 and size * 10 <= len(self._log)]
+        self._build([item.name for item in watched], window or max(fitting, default=_REQUESTS[0]))
         self._watch()
-        self._choose_first()
-
-    def _first_window(self) -> int:
-        n = len(self._log)
-        return max((size for size in _REQUESTS if size <= 200 and size * 10 <= n), default=_REQUESTS[0])
-
-    def _choose_first(self) -> None:
-        """Begin with a metric that fires, else with one whose rule can."""
-        found = self._found()
-        firing = [event.statistic for event in found.events]
-        ready = [item.rule.statistic for item in found.rule_states if not item.problem]
-        if self.statistic.value not in (firing or ready) and (firing or ready):
-            self.statistic.value = (firing or ready)[0]
+        # Begin with a metric that fires, else with one whose rule can.
+        firing = [event.statistic for event in self._found().events]
+        first = firing or [item.rule.statistic for item in self._found().rule_states if not item.problem]
+        if first and self.statistic.value not in first:
+            self.statistic.value = first[0]
 
     def _build(self, names: list[str], window: int | str) -> None:
         sizes: list[int | str] = [*_REQUESTS, *(_TIMES if self._log.times is not None else ())]
@@ -96,18 +87,17 @@ class MonitoringPanel(Panel):
         self.window = dropdown(_t("monitoring.panel.window"), [(window_text(size), size) for size in sizes], window)
         self.statistic = dropdown(_t("monitoring.panel.statistic"), [(statistic_title(name), name) for name in names],
                                   "latency_p95" if "latency_p95" in names else names[0])  # fmt: skip
-        kinds = [(_t(f"monitoring.panel.{name}"), name) for name in KINDS]
-        self.kind = dropdown(_t("monitoring.panel.kind"), kinds, KINDS[0])
-        self.allowed = _slider(W.FloatSlider, "allowed", min=0, max=1, step=0.01)
+        self.kind = dropdown(_t("monitoring.panel.kind"), [(_t(f"monitoring.panel.{name}"), name) for name in KINDS], KINDS[0])
+        self.allowed = slider(W.FloatSlider, _t("monitoring.panel.allowed"), min=0, max=1, step=0.01)
         self.allowed.add_class("wb-threshold")
         self.unit, self.count = markup(), markup(None, "wb-count")
-        self.clear = _slider(W.FloatSlider, "clear", min=0, max=0.95, step=0.05)
-        self.min_n = _slider(W.IntSlider, "min_n", min=1, max=500)
+        self.clear = slider(W.FloatSlider, _t("monitoring.panel.clear"), min=0, max=0.95, step=0.05)
+        self.min_n = slider(W.IntSlider, _t("monitoring.panel.min_n"), min=1, max=500)
         self.notes, self.picture = markup(), Picture("wb-figure")
         self.pin = button(f"⚑ {_t('monitoring.panel.pin')}", self.guarded(self._pin, "pin"), "wb-pin")
         self.pin.disabled = self.session is None
-        self.said = markup(h("span", _t("monitoring.panel.no_session") if self.session is None else "", cls="wb-quiet"))
-        self.list, self.rules, self.windows, self.rejected = (PagedTable(self, 10) for _ in range(4))
+        self.said = markup(quiet(_t("monitoring.panel.no_session") if self.session is None else ""))
+        self.list, self.rules, self.windows, self.rejected = (PagedTable(self) for _ in range(4))
         self.tabs = W.Tab([self.list, self.rules, self.windows, self.rejected])
         titles = ("alerts", "rules", "windows", "rejected")
         self.tabs.titles = tuple(_t(f"monitoring.panel.tab_{name}") for name in titles)
@@ -115,13 +105,13 @@ class MonitoringPanel(Panel):
         self.on(self.window, lambda _: self._watch())
         self.on(self.statistic, lambda _: self._chosen())
         self.on(self.kind, lambda _: self._kind_changed())
-        for slider in (self.allowed, self.clear, self.min_n):
-            self.on(slider, lambda _: self._rule_moved())
+        for widget in (self.allowed, self.clear, self.min_n):
+            self.on(widget, lambda _: self._rule_moved())
         self.compose(self.notes, row(self.window, self.statistic), row(self.kind, self.allowed, self.unit),
                      row(self.clear, self.min_n), row(self.count), self.picture, row(self.pin, self.said),
                      self.tabs)  # fmt: skip
 
-    # -- following --------------------------------------------------------------------------------------------------
+    # The rule of the metric that is shown.
 
     @property
     def rule(self) -> Rule:
@@ -130,18 +120,17 @@ class MonitoringPanel(Panel):
 
     def _show_rule(self) -> None:
         """Put the sliders where the rule of the chosen metric is."""
-        self._quiet = True
         rule = self.rule
-        self.kind.value = rule.kind
-        self.allowed.value = min(rule.change / self._unit(), 1.0)
-        self.clear.value, self.min_n.value = rule.clear, rule.min_n
-        self._quiet = False
+        with self.quietly():
+            self.kind.value = rule.kind
+            self.allowed.value = min(rule.change / self._unit(), 1.0)
+            self.clear.value, self.min_n.value = rule.clear, rule.min_n
         unit = "seconds" if rule.statistic.startswith("latency_") else "score"
         if rule.kind == "relative":
             unit = "share"
         elif rule.statistic.endswith("_rate"):
             unit = "points"
-        show(self.unit, h("span", _t(f"monitoring.panel.unit_{unit}"), cls="wb-quiet"))
+        show(self.unit, quiet(_t(f"monitoring.panel.unit_{unit}")))
 
     def _unit(self) -> float:
         """What one unit of the slider is: a second for an absolute latency, else 1."""
@@ -152,52 +141,41 @@ class MonitoringPanel(Panel):
         self._watch()
 
     def _kind_changed(self) -> None:
-        if not self._quiet:
-            self._rules[self.statistic.value] = self.rule.replace(kind=self.kind.value, change=self._kept_limit())
-            self._show_rule()
-            self._watch()
+        self._rules[self.statistic.value] = self.rule.replace(kind=self.kind.value, change=self._kept_limit())
+        self._chosen()
 
     def _kept_limit(self) -> float:
         """The change that leaves the limit where it was under the other kind, as far as the slider goes."""
-        assert self.found is not None
-        value = abs(self.found.levels[self.statistic.value].value)
+        value = abs(self._found().levels[self.statistic.value].value)
         if not (math.isfinite(value) and value):
             return self.rule.change
         change = self.rule.change / value if self.kind.value == "relative" else self.rule.change * value
         return min(round(change / self._unit(), 2), 1.0) * self._unit()
 
     def _rule_moved(self) -> None:
-        if not self._quiet:
-            change = round(float(self.allowed.value), 6) * self._unit()
-            self._rules[self.statistic.value] = self.rule.replace(
-                change=change, clear=round(float(self.clear.value), 6), min_n=int(self.min_n.value)
-            )
-            self._watch()
+        change, clear = round(float(self.allowed.value), 6) * self._unit(), round(float(self.clear.value), 6)
+        self._rules[self.statistic.value] = self.rule.replace(change=change, clear=clear, min_n=int(self.min_n.value))
+        self._watch()
 
     def _watch(self) -> None:
         # A metric without a default rule is watched only while it is looked at.
         rules = [rule for name, rule in self._rules.items() if name in self._default or name == self.statistic.value]
         self.found = watch_log(self._log, self._baseline, window=self.window.value, rules=rules, until=self._until)
-        self._draw()
-
-    def _draw(self) -> None:
-        found = self._found()
-        show(self.notes, join(h("p", line, cls="wb-quiet") for line in self._lines()))
+        show(self.notes, join(quiet(line, tag="p") for line in self._lines()))
         show(self.count, h("span", self.words()))
         self.picture.draw(self._figure("screen"), self._caption())
-        alerts, rules, windows = self._alert_rows(), self._rule_rows(), self._window_rows()
-        self.list.set(alerts, headings=_headings(alerts), empty=_t("monitoring.panel.no_alerts"))
-        self.rules.set(rules, headings=_headings(rules))
-        self.windows.set(windows, headings=_headings(windows), empty=_t("monitoring.panel.no_windows"))
-        rejected = found.log.rejected
-        self.rejected.set(rejected, headings=_headings(rejected), empty=_t("monitoring.panel.no_rejected"))
+        columns = "monitoring.columns"
+        self.list.set(self._alert_rows(), headings=columns, empty=_t("monitoring.panel.no_alerts"))
+        self.rules.set(self._rule_rows(), headings=columns)
+        self.windows.set(self._window_rows(), headings=columns, empty=_t("monitoring.panel.no_windows"))
+        self.rejected.set(self.found.log.rejected, headings=columns, empty=_t("monitoring.panel.no_rejected"))
 
     def _found(self) -> Monitoring:
         if self.found is None:
             raise InputError(_t("monitoring.panel.nothing"))
         return self.found
 
-    # -- what is shown ----------------------------------------------------------------------------------------------
+    # What is shown.
 
     def _lines(self) -> list[str]:
         found = self._found()
@@ -307,14 +285,12 @@ class MonitoringPanel(Panel):
         """What was watched, the picture, alerts and rules."""
         figure = self.figure()
         if figure is None:
-            return fragment(h("div", _t("monitoring.panel.nothing"), cls="wb-empty"))
-        lines = [h("p", line, cls="wb-quiet") for line in self._lines()]
-        alerts, rules = self._alert_rows(), self._rule_rows()
-        listed: Markup = h("p", _t("monitoring.panel.no_alerts"))
-        if len(alerts):
-            listed = table(alerts, headings=_headings(alerts))
-        return fragment(*lines, picture(plots.figure_png(figure), f"{self.words()}. {self._caption()}"), listed,
-                        table(rules, headings=_headings(rules)))  # fmt: skip
+            return fragment(empty(_t("monitoring.panel.nothing")))
+        alerts, columns = self._alert_rows(), "monitoring.columns"
+        listed = table(alerts, headings=columns) if len(alerts) else h("p", _t("monitoring.panel.no_alerts"))
+        return fragment(*(quiet(line, tag="p") for line in self._lines()),
+                        still(figure, f"{self.words()}. {self._caption()}"), listed,
+                        table(self._rule_rows(), headings=columns))  # fmt: skip
 
     def _pin(self) -> None:
         assert self.session is not None
@@ -324,10 +300,10 @@ class MonitoringPanel(Panel):
         self.session.pin(
             f"{statistic_title(name)}: {self.words()}", panel="monitoring",
             note="\n".join(event.message for event in found.events),
-            figure=plots.figure_png(self._figure("print")), table=self._alert_rows(), n_total=len(found.log),
+            figure=figure_png(self._figure("print")), table=self._alert_rows(), n_total=len(found.log),
             value=value if math.isfinite(value) else None, snippet=self._snippet(),
         )  # fmt: skip
-        show(self.said, h("span", _t("monitoring.panel.pinned", n=len(self.session.findings)), cls="wb-quiet"))
+        show(self.said, quiet(_t("monitoring.panel.pinned", n=len(self.session.findings))))
 
     def _snippet(self) -> str:
         assert self.session is not None
@@ -344,12 +320,6 @@ class MonitoringPanel(Panel):
         ])  # fmt: skip
 
 
-def _slider(kind: Any, name: str, **options: Any) -> Any:
-    """A slider that tells its value when it is let go, with its label in the language in force."""
-    style = {"description_width": "initial"}
-    return kind(description=_t(f"monitoring.panel.{name}"), style=style, continuous_update=False, **options)
-
-
 def _moment(at: Any, row_number: Any) -> str:
     """A time to the minute, or the row where there is none."""
     import pandas as pd
@@ -357,7 +327,3 @@ def _moment(at: Any, row_number: Any) -> str:
     if not pd.isna(at):
         return str(iso(at.timestamp()))[:16].replace("T", " ")
     return _t("monitoring.at_row", row=f"{int(row_number):,}")
-
-
-def _headings(frame: pd.DataFrame) -> dict[str, str]:
-    return {str(name): _t(f"monitoring.columns.{name}") for name in frame.columns}

@@ -13,13 +13,13 @@ from workbench.diagnosis.queries import Dimensions, Group, SampleOutcomes, dimen
 from workbench.diagnosis.slices import slices_of
 from workbench.diagnosis.statistics import wilson
 from workbench.diagnosis.vocabulary import failing_terms
+from workbench.language import numbers
 from workbench.language import text as _t
-from workbench.views import plots
-from workbench.views.card import Card, FilterNote, ListPanel, card_html
-from workbench.views.html import Fragment, Markup, fragment, h, join, picture, table
+from workbench.views.card import FilterNote, ListPanel
+from workbench.views.html import Fragment, Markup, fragment, h, quiet, table
 from workbench.views.plots import MOST_BARS, cut_words, rate_bars, rate_grid
-from workbench.views.widgets import Picture, Stepper, button, display, dropdown, markup, row, show
-from workbench.views.wording import cause_title, interval_text, rate_text
+from workbench.views.widgets import LABEL, button, display, dropdown, markup, row, show, still
+from workbench.views.wording import cause_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from workbench.views.session import Session
 
 
-# ------------------------------------------------------------------------------
-# What panel 05 shows, as plain functions: pictures and tables of a breakdown, of slices, of words.
-
+# What is shown, as plain functions: pictures and tables of a breakdown, of slices, of words.
 
 #: Rows of the tables of the panel.
 ROWS = 30
@@ -57,42 +55,37 @@ def breakdown_figure(frame: pd.DataFrame, rows: Sequence[Group], base: float, *,
     """A breakdown (see ``wb.breakdown``) as bars, or as a grid for two dimensions; ``base``: the rate of all."""
     names = frame.attrs["by"]
     titles = [group_title(names, group) for group in rows]
-    title = _figure_title(frame, titles, base)
+    # What to see: the group that fails most often beyond doubt, or that there is none.
+    out = frame[(frame["folded"] == 0) & (frame["low"] > base)]
+    if out.empty:
+        title = say("title_none", dimension=" × ".join(map(dimension_title, names)), base=numbers.percent(base))
+    else:
+        at = out["low"].astype(float).idxmax()
+        worst = frame.loc[at]
+        title = say("title_out", value=titles[int(at)], failing=f"{worst['n_failing']:,}", n=f"{worst['n']:,}",
+                    rate=numbers.percent(worst["rate"]), base=numbers.percent(base))  # fmt: skip
     if len(names) == 2:
         return _grid(frame, rows, title, theme)
-    notes = [
-        say("note", failing=f"{line.n_failing:,}", n=f"{line.n:,}", rate=rate_text(line.rate),
-             interval=interval_text(line.low, line.high, rate=True)) + "  " + causes_words(line.causes, 2)
-        for line in frame.itertuples()
-    ]  # fmt: skip
+    notes = [f"{rate_words(line)}  {causes_words(line.causes, 2)}" for line in frame.itertuples()]
     return rate_bars(titles, frame["rate"], frame["low"], frame["high"], base, notes=notes, title=title, theme=theme)
 
 
-def _figure_title(frame: pd.DataFrame, titles: Sequence[str], base: float) -> str:
-    """What to see: the group that fails most often beyond doubt, or that there is none."""
-    out = frame[(frame["folded"] == 0) & (frame["low"] > base)]
-    dimension = " × ".join(dimension_title(name) for name in frame.attrs["by"])
-    if out.empty:
-        return say("title_none", dimension=dimension, base=rate_text(base))
-    at = out["low"].astype(float).idxmax()
-    line = frame.loc[at]
-    return say("title_out", value=titles[int(at)], failing=f"{line['n_failing']:,}", n=f"{line['n']:,}",
-                rate=rate_text(line["rate"]), base=rate_text(base))  # fmt: skip
+def rate_words(line: Any) -> str:
+    """ "5 of 12 · 42 % (19 – 68 %)" of a group or a slice."""
+    rate, interval = numbers.percent(line.rate), numbers.interval(*wilson(line.n_failing, line.n)[:2], rate=True)
+    return say("note", failing=f"{line.n_failing:,}", n=f"{line.n:,}", rate=rate, interval=interval)
 
 
 def _grid(frame: pd.DataFrame, rows: Sequence[Group], title: str, theme: str) -> Figure:
-    first, second = frame.attrs["by"]
     cells = {group.values: at for at, group in enumerate(rows) if group.values is not None and not group.folded}
     across = [list(dict.fromkeys(values[place] for values in cells)) for place in (0, 1)]
-    shape = (len(across[0]), len(across[1]))
-    grids = {name: np.full(shape, np.nan) for name in ("rate", "n", "n_failing")}
+    grids = {name: np.full((len(across[0]), len(across[1])), np.nan) for name in ("rate", "n", "n_failing")}
     for values, at in cells.items():
         place = across[0].index(values[0]), across[1].index(values[1])
         for name, grid in grids.items():
             grid[place] = frame[name].iloc[at]
-    left, top = (
-        [value_title(name, value) for value in found] for name, found in zip((first, second), across, strict=True)
-    )
+    left, top = ([value_title(name, value) for value in found]
+                 for name, found in zip(frame.attrs["by"], across, strict=True))  # fmt: skip
     return rate_grid(left, top, grids["rate"], grids["n"], grids["n_failing"], title=title, theme=theme)
 
 
@@ -104,11 +97,11 @@ def breakdown_table(frame: pd.DataFrame, rows: Sequence[Group], most: int = ROWS
     titles = [group_title(frame.attrs["by"], group) for group in rows[: len(shown)]]
     columns = {
         "value": titles, "n": shown["n"].tolist(), "n_failing": shown["n_failing"].tolist(),
-        "rate": [rate_text(value) for value in shown["rate"]],
-        "interval": [interval_text(a, b, rate=True) for a, b in zip(shown["low"], shown["high"], strict=True)],
+        "rate": [numbers.percent(value) for value in shown["rate"]],
+        "interval": [numbers.interval(a, b, rate=True) for a, b in zip(shown["low"], shown["high"], strict=True)],
         "causes": [causes_words(causes) for causes in shown["causes"]],
     }  # fmt: skip
-    return table(pd.DataFrame(columns), headings=_headings(columns), total=len(frame))
+    return table(pd.DataFrame(columns), headings="queries.columns", total=len(frame))
 
 
 def slices_table(slices: pd.DataFrame) -> Markup:
@@ -120,14 +113,14 @@ def slices_table(slices: pd.DataFrame) -> Markup:
         return h("p", say("no_slices", tried=tried), cls="wb-empty")
     columns = {
         "rule": slices["rule"].tolist(), "n": slices["n"].tolist(), "n_failing": slices["n_failing"].tolist(),
-        "rate": [rate_text(value) for value in slices["rate"]], "lift": slices["lift"].tolist(),
+        "rate": [numbers.percent(value) for value in slices["rate"]], "lift": slices["lift"].tolist(),
         "q_value": [f"{value:.3f}" if value >= 0.001 else "< 0.001" for value in slices["q_value"]],
     }  # fmt: skip
     same = [
         h("p", f"{rule}: ", say("same", rules="; ".join(rules[:3])), cls="wb-quiet")
         for rule, rules in zip(slices["rule"], slices["same_samples"], strict=True) if rules
     ]  # fmt: skip
-    body = table(pd.DataFrame(columns), headings=_headings(columns), formats={"rule": str})
+    body = table(pd.DataFrame(columns), headings="queries.columns", formats={"rule": str})
     return h("div", h("h4", say("slices", tried=tried)), body, *same)
 
 
@@ -140,21 +133,16 @@ def terms_table(terms: pd.DataFrame) -> Markup:
         return h("div", h("h4", say("terms")), h("p", say("no_terms"), cls="wb-quiet"))
     columns = {
         "term": sure["term"].tolist(), "n": sure["n"].tolist(), "n_failing": sure["n_failing"].tolist(),
-        "shares": [f"{rate_text(a)} / {rate_text(b)}"
+        "shares": [f"{numbers.percent(a)} / {numbers.percent(b)}"
                    for a, b in zip(sure["share_failing"], sure["share_passing"], strict=True)],
-        "log_odds": [f"{v:.2f} ({interval_text(a, b)})"
+        "log_odds": [f"{v:.2f} ({numbers.interval(a, b)})"
                      for v, a, b in zip(sure["log_odds"], sure["low"], sure["high"], strict=True)],
     }  # fmt: skip
-    body = table(pd.DataFrame(columns), headings=_headings(columns))
+    body = table(pd.DataFrame(columns), headings="queries.columns")
     return h("div", h("h4", say("terms")), body)
 
 
-def _headings(columns: dict[str, Any]) -> dict[str, str]:
-    return {name: _t(f"queries.columns.{name}") for name in columns}
-
-
-# ------------------------------------------------------------------------------
-
+# The panel.
 
 #: With more samples the worst slices are looked for only when asked.
 AT_ONCE = 20_000
@@ -182,57 +170,37 @@ class QueryTypes(ListPanel):
         self._slices: pd.DataFrame | None = None
         self._terms: pd.DataFrame | None = None
         self._listed: list[str] = []
-        self._chosen: tuple[str, int, int] | None = None
+        self._chosen: tuple[str, int] | None = None
         self._samples = session.samples
         self._dimensions = Dimensions(session.evaluation)
         names = self._dimensions.names()
-        first = self._dimensions.resolve(by) if by else self._first(names)
+        # Question types; for very many samples what is recorded, since reading their questions takes a while.
+        quick = [name for name in ("case_type", "tenant") if name in names and self._dimensions.n > AT_ONCE]
+        first = self._dimensions.resolve(by) if by else (quick or names)[0]
         second = self._dimensions.resolve(other) if other else ""
-        self._build([*names, *(name for name in (first, second) if name and name not in names)], first, second, min_n)
-        session.observe(self.guarded(self._follow, "session"))
-        self._recompute()
-
-    def _first(self, names: Sequence[str]) -> str:
-        """Question types; for very many samples what is recorded, since reading their questions takes a while."""
-        quick = [name for name in ("case_type", "tenant") if name in names]
-        return quick[0] if quick and self._dimensions.n > AT_ONCE else names[0]
-
-    def _build(self, names: Sequence[str], by: str, other: str, min_n: int) -> None:
-        options = [(dimension_title(name), name) for name in names]
-        self.by = dropdown(say("by"), options, by)
-        self.other = dropdown(say("other"), [(say("nothing"), ""), *options], other)
+        options = [(dimension_title(name), name) for name in dict.fromkeys((*names, first, second)) if name]
+        self.by = dropdown(say("by"), options, first)
+        self.other = dropdown(say("other"), [(say("nothing"), ""), *options], second)
         self.min_n = W.BoundedIntText(value=min_n, min=1, max=100_000, description=say("min_n"),
-                                      layout=W.Layout(width="150px"), style={"description_width": "initial"})  # fmt: skip
+                                      layout=W.Layout(width="150px"), style=LABEL)  # fmt: skip
         self.only_failing = W.Checkbox(value=True, description=say("only_failing"), indent=False,
                                        layout=W.Layout(width="auto"))  # fmt: skip
-        self.count = markup(None, "wb-count")
-        self.picture = Picture("wb-figure")
-        self.groups = self._select("wb-groups")
-        self.found = self._select("wb-slices")
-        self.slices = markup()
+        self.groups, self.found = (W.Select(options=[], rows=6, layout=W.Layout(width="620px")) for _ in range(2))
+        self.groups.add_class("wb-groups"), self.found.add_class("wb-slices")
         self.find = button(say("find"), self.guarded(self._find, "find"))
-        self.find_note, self.slice_heading = markup(), markup()
-        self.terms = markup()
-        self.filtered = FilterNote(self, self._show_everything)
-        self.stepper = Stepper(self, self.go)
-        self.card = Card(self, self._pin, self.ids)
+        self.slices, self.terms, self.find_note, self.slice_heading, self.heading = (markup() for _ in range(5))
+        self.filters = self.filtered = FilterNote(self, self._show_everything)
         for widget in (self.by, self.other, self.min_n):
             self.on(widget, lambda _: self._regroup())
         self.on(self.only_failing, lambda _: self._choose_again())
         self.on(self.groups, lambda at: self._choose("group", at))
         self.on(self.found, lambda at: self._choose("slice", at))
-        self.heading = markup()
         self.compose(row(self.by, self.other, self.min_n, self.count), self.picture, self.heading,
                      row(self.groups, self.only_failing), self.slices, row(self.find, self.find_note),
                      self.slice_heading, self.found, self.terms, self.filtered, self.stepper, self.card)  # fmt: skip
+        self.begin()
 
-    def _select(self, *classes: str) -> W.Select:
-        widget = W.Select(options=[], rows=6, layout=W.Layout(width="620px"))
-        for name in classes:
-            widget.add_class(name)
-        return widget
-
-    # ------------------------------------------------------------ what is computed
+    # What is computed.
 
     @property
     def chosen(self) -> list[str]:
@@ -245,11 +213,7 @@ class QueryTypes(ListPanel):
         causes = self.session.causes
         return SampleOutcomes(causes.failing, causes.primary != NOT_CHECKED, causes.primary)
 
-    def _base(self) -> float:
-        found = self.outcomes
-        return float(found.failed.sum() / found.tested.sum()) if found.tested.any() else float("nan")
-
-    def _recompute(self) -> None:
+    def _refresh(self) -> None:
         """Everything anew: at the beginning and when thresholds move."""
         if self._samples is not self.session.samples:
             self._samples, self._dimensions = self.session.samples, Dimensions(self.session.evaluation)
@@ -257,13 +221,12 @@ class QueryTypes(ListPanel):
         self._regroup()
         small = self._dimensions.n <= AT_ONCE
         display(self.find, not small)
-        show(self.find_note, h("span", "" if small else say("find_note", n=f"{self._dimensions.n:,}"), cls="wb-quiet"))
+        show(self.find_note, quiet("" if small else say("find_note", n=f"{self._dimensions.n:,}")))
         if small:
             self._find()
         else:
-            show(self.slices, Markup())
-            show(self.terms, Markup())
-            show(self.slice_heading, Markup())
+            for part in (self.slices, self.terms, self.slice_heading):
+                show(part, Markup())
             display(self.found, False)
         self._list()
 
@@ -294,86 +257,77 @@ class QueryTypes(ListPanel):
 
     def _offer(self, widget: W.Select, labels: Sequence[str]) -> None:
         """New choices, none of them chosen yet."""
-        self._quiet = True
-        widget.options = [(label[:160], at) for at, label in enumerate(labels)]
-        widget.rows = min(max(len(labels), 2), 10)
-        widget.value = None
-        self._quiet = False
+        with self.quietly():
+            widget.options = [(label[:160], at) for at, label in enumerate(labels)]
+            widget.rows = min(max(len(labels), 2), 10)
+            widget.value = None
 
     def _count_markup(self) -> Markup:
         found = self.outcomes
         failing, n = int(found.failed.sum()), int(found.tested.sum())
         if n == 0:
             return h("span", say("no_samples"))
-        words = [h("span", say("count", failing=f"{failing:,}", n=f"{n:,}", rate=rate_text(failing / n)))]
-        more = []
-        if n < len(found.tested):
-            more.append(say("not_checked", n=f"{len(found.tested) - n:,}"))
+        words = say("count", failing=f"{failing:,}", n=f"{n:,}", rate=numbers.percent(failing / n))
+        more = [say("not_checked", n=f"{len(found.tested) - n:,}")] if n < len(found.tested) else []
         if self._frame is not None and self._frame.attrs["multiple"]:
             more.append(say("multiple"))
         if lacking := self._dimensions.lacking():
             more.append(say("lacks", fields=", ".join(lacking)))
-        return h("span", *words, h("span", "".join(f" · {item}" for item in more), cls="wb-quiet"))
+        return h("span", h("span", words), quiet(*(f" · {item}" for item in more)))
 
     def _caption(self) -> str:
-        assert self._frame is not None
         names = [dimension_title(name) for name in self.chosen]
         if len(names) == 2:
             return say("caption_pivot", dimension=names[0], other=names[1], min_n=self.min_n.value)
-        words = say("caption", dimension=names[0])
-        return f"{words} {cut_words(MOST_BARS, len(self._frame))}".strip()
+        return f"{say('caption', dimension=names[0])} {cut_words(MOST_BARS, len(self.table()))}".strip()
 
-    # ------------------------------------------------------------ click-through
+    # Click-through.
 
     def _choose(self, kind: str, at: int | None) -> None:
         """Filter the session to the samples of a group or a slice."""
-        if self._quiet or at is None:
+        if at is None:
             return
-        self._quiet = True
-        (self.found if kind == "group" else self.groups).value = None
-        self._quiet = False
-        ids, label = self._group(at) if kind == "group" else self._slice(at)
+        with self.quietly():
+            (self.found if kind == "group" else self.groups).value = None
+        ids, label, _ = self._samples_of(kind, at)
         if self.only_failing.value:
-            failing = self._failing()
-            ids, label = [name for name in ids if name in failing], say("failing_of", label=label)
-        self._chosen = (kind, at, len(ids))
+            ids, label = self._failing(ids), say("failing_of", label=label)
+        self._chosen = (kind, at)
         self.session.show(ids, label)
 
     def _choose_again(self) -> None:
         if self._chosen is not None:
-            self._choose(*self._chosen[:2])
+            self._choose(*self._chosen)
         self._list()
 
-    def _group(self, at: int) -> tuple[list[str], str]:
+    def _samples_of(self, kind: str, at: int) -> tuple[list[str], str, Any]:
+        """Ids of a group or a slice, what it is called, and its row."""
+        if kind == "slice":
+            assert self._slices is not None
+            line = self._slices.iloc[at]
+            return list(line["sample_ids"]), str(line["rule"]), line
         group = self._rows[at]
-        names = " × ".join(dimension_title(name) for name in self.chosen)
-        ids = self.session.samples.index[np.sort(group.rows)]
-        return [str(name) for name in ids], f"{names} = {group_title(self.chosen, group)}"
+        ids = [str(name) for name in self.session.samples.index[np.sort(group.rows)]]
+        return ids, f"{self._by_words()} = {group_title(self.chosen, group)}", self.table().iloc[at]
 
-    def _slice(self, at: int) -> tuple[list[str], str]:
-        assert self._slices is not None
-        line = self._slices.iloc[at]
-        return list(line["sample_ids"]), str(line["rule"])
+    def _by_words(self) -> str:
+        return " × ".join(dimension_title(name) for name in self.chosen)
 
-    def _failing(self) -> set[str]:
-        return set(map(str, self.session.samples.index[self.outcomes.failed]))
+    def _failing(self, ids: Sequence[str]) -> list[str]:
+        failing = set(self.session.samples.index[self.outcomes.failed])
+        return [name for name in ids if name in failing]
 
     def _show_everything(self) -> None:
-        self._quiet = True
-        self.groups.value = self.found.value = None
-        self._quiet = False
+        with self.quietly():
+            self.groups.value = self.found.value = None
         self._chosen = None
         self.session.clear_filter()
 
-    # ------------------------------------------------------------ following the session
-
     def _follow(self, names: frozenset[str]) -> None:
-        if "thresholds" in names:
-            self._recompute()
-        elif "filter" in names:
+        if "filter" in names and "thresholds" not in names:
             self._list()
-        elif "selection" in names:
-            self.draw_card()
+        else:
+            super()._follow(names)
 
     def _list(self) -> None:
         """The samples of the session's filter: the failing ones, or all with the failing ones first."""
@@ -394,55 +348,31 @@ class QueryTypes(ListPanel):
 
     def position(self, at: int, ids: Sequence[str]) -> str:
         """ "3 of 41", the id and its cause."""
-        if not ids:
-            return say("none")
-        name = ids[at]
-        cause = cause_title(self.outcomes.causes[self.session.samples.index.get_loc(name)])
-        place = _t("panels.low_scores.position", at=at + 1, n=len(ids))
-        return f"{place} — {say('position', id=name[:60], cause=cause)}"
+        cause = cause_title(self.outcomes.causes[self.session.samples.index.get_loc(ids[at])]) if ids else ""
+        return super().position(at, ids) + (f" · {cause}" if cause else "")
 
-    # ------------------------------------------------------------ handing over
+    # Handing over.
 
-    def _pin(self) -> None:
-        """Keep the view, with the numbers of the group or slice that was chosen."""
-        title, ids, n, bad = self._pinned()
-        interval = wilson(bad, n)
-        self.session.pin(
-            title, panel=self.stem, figure=plots.figure_png(self.figure()), table=self._plain_table(), sample_ids=ids,
-            n_total=n, value=bad / n if n else None, interval=(interval.low, interval.high) if n else None,
-            snippet=self.snippet(),
-        )  # fmt: skip
-        self.card.say(_t("panels.card.pinned", n=len(self.session.findings)))
-
-    def _pinned(self) -> tuple[str, list[str], int, int]:
-        """Title, sample ids, tested samples and failing ones of what is chosen, or of everything."""
+    def pin(self) -> None:
+        """Keep the view, with the numbers of the group or slice that was chosen, or of everything."""
         if self._chosen is None:
             found = self.outcomes
-            title = say("pin_title", dimension=" × ".join(dimension_title(name) for name in self.chosen))
-            failing = self.session.samples.index[found.failed]
-            return title, [str(name) for name in failing], int(found.tested.sum()), int(found.failed.sum())
-        kind, at, _ = self._chosen
-        frame = self._frame if kind == "group" else self._slices
-        assert frame is not None
-        ids, label = self._group(at) if kind == "group" else self._slice(at)
-        n, bad = int(frame["n"].iloc[at]), int(frame["n_failing"].iloc[at])
-        words = say("note", failing=f"{bad:,}", n=f"{n:,}", rate=rate_text(bad / n if n else None),
-                     interval=interval_text(*wilson(bad, n)[:2], rate=True))  # fmt: skip
-        failed = self._failing()
-        return f"{label}: {words}", [name for name in ids if name in failed], n, bad
-
-    def _plain_table(self) -> pd.DataFrame:
+            ids, n, bad = list(self.session.samples.index), int(found.tested.sum()), int(found.failed.sum())
+            title = say("pin_title", dimension=self._by_words())
+        else:
+            ids, label, line = self._samples_of(*self._chosen)
+            n, bad = int(line["n"]), int(line["n_failing"])
+            title = f"{label}: {rate_words(line)}"
         frame = self.table()
-        return frame.assign(causes=[causes_words(causes, 20) for causes in frame["causes"]])
+        frame = frame.assign(causes=[causes_words(causes, 20) for causes in frame["causes"]])
+        self.card.keep(title, note="", table=frame, sample_ids=self._failing(ids), n_total=n,
+                       value=bad / n if n else None, interval=wilson(bad, n)[:2] if n else None)  # fmt: skip
 
     def snippet(self) -> str:
         """Lines of Python that give the same table."""
-        where = str(self.session.evaluation.path or self.session.evaluation.name)
         by = self.chosen if len(self.chosen) == 2 else self.chosen[0]
-        return "\n".join([
-            "import workbench as wb", f"evaluation = wb.open({where!r})",
-            f"wb.breakdown(evaluation, {by!r}, min_n={self.min_n.value})", "wb.worst_slices(evaluation)",
-        ])  # fmt: skip
+        return self.script(f"wb.breakdown(evaluation, {by!r}, min_n={self.min_n.value})", "wb.worst_slices(evaluation)",
+                           opened="evaluation")  # fmt: skip
 
     def table(self) -> pd.DataFrame:
         """The breakdown that is shown, see ``wb.breakdown``."""
@@ -458,16 +388,15 @@ class QueryTypes(ListPanel):
 
     def figure(self, theme: str = "print") -> Figure:
         """Bars, or the grid of two dimensions."""
-        assert self._frame is not None
-        return breakdown_figure(self._frame, self._rows, self._base(), theme=theme)
+        found = self.outcomes
+        base = float(found.failed.sum() / found.tested.sum()) if found.tested.any() else float("nan")
+        return breakdown_figure(self.table(), self._rows, base, theme=theme)
 
     def html(self) -> Fragment:
         """Picture, table, worst slices, words and the card of the selected sample."""
-        assert self._frame is not None
-        found, selected = self.slices_found(), self.session.selection
+        found = self.slices_found()
         assert self._terms is not None
-        card = card_html(self.session, selected) if selected in self._listed else None
         return fragment(
-            h("p", join([self._count_markup()])), picture(plots.figure_png(self.figure()), self._caption()),
-            breakdown_table(self._frame, self._rows), slices_table(found), terms_table(self._terms), card,
+            h("p", self._count_markup()), still(self.figure(), self._caption()), breakdown_table(self.table(), self._rows),
+            slices_table(found), terms_table(self._terms), self.still_card(),
         )  # fmt: skip
