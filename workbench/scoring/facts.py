@@ -80,7 +80,8 @@ class Support:
 
 
 class Facts:
-    """Threshold-independent arrays of one evaluation (see the module's docstring)."""
+    """Threshold-independent arrays of one evaluation (see the module's docstring); those that are plain arrays are
+    over samples."""
 
     def __init__(self, evidence: Evidence, whole: Facts | None = None) -> None:
         self.evidence = evidence
@@ -90,8 +91,10 @@ class Facts:
         self._kept: dict[Any, Any] = {}
 
     def one(self, code: int) -> Facts:
-        """The facts of one sample, as part of its set."""
-        return Facts(self.evidence.one(code), self._whole)
+        """The facts of one sample, as part of its set; what is known of each sample is cut, not worked out again."""
+        small = Facts(self.evidence.one(code), self._whole)
+        small.__dict__.update({name: v[code : code + 1] for name, v in vars(self).items() if isinstance(v, np.ndarray)})
+        return small
 
     @cached_property
     def set_has_answers(self) -> bool:
