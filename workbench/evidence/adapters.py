@@ -16,15 +16,13 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from workbench.data.record import Put, iterate
 from workbench.data.schema import Sample, SampleSet
 from workbench.errors import InputError, JudgeError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # ---------------------------------------------------------------- what another tool's judge wrote beside its scores
 #
@@ -58,8 +56,6 @@ def recorded_judgements(source: str | Path) -> pd.DataFrame:
     --------
     >>> wb.recorded_judgements("deepeval_results.json")  # doctest: +SKIP
     """
-    import pandas as pd
-
     rows = [(sample_id, *judgement) for sample_id, record in _identified(source) for judgement in _judgements(record)]
     if not rows:
         raise InputError(f"{source}: no judgements of DeepEval (metrics_data) or TruLens (…_calls) are in it")
@@ -172,8 +168,6 @@ def ragas_scores(
     JudgeError
         When RAGAS itself fails.
     """
-    import pandas as pd
-
     ragas = _library()
     items = samples.samples() if isinstance(samples, SampleSet) else list(samples)
     rows = [_row(sample) for sample in items]
@@ -208,8 +202,6 @@ def with_ragas(samples: SampleSet, metrics: Sequence[Any] = METRICS, **options: 
     --------
     >>> wb.with_ragas(samples, llm=llm)  # doctest: +SKIP
     """
-    import pandas as pd
-
     found = ragas_scores(samples, metrics, **options)
     kept = samples.recorded_scores.drop(columns=found.columns, errors="ignore")
     return dataclasses.replace(samples, recorded_scores=pd.concat([kept, found.reindex(kept.index)], axis=1))

@@ -121,10 +121,7 @@ def to_text(evidence: SampleEvidence) -> str:
 def from_text(text: str, sample_id: str) -> SampleEvidence:
     """The inverse of :func:`to_text`, for the sample ``sample_id``.
 
-    Raises
-    ------
-    ValueError, KeyError, TypeError
-        When the text was not written by this version.
+    Raises ``ValueError``, ``KeyError`` or ``TypeError`` when the text was not written by this version.
     """
     fields = json.loads(text)
     for name, kind in _ARRAYS.items():
@@ -185,12 +182,8 @@ def examine(
 ) -> Examined:
     """Evidence of every sample; samples of equal content are judged once.
 
-    Raises
-    ------
-    CancelledError
-        When ``cancelled()`` turns true; all that was judged until then is in the cache.
-    JudgeError
-        When the judge cannot go on at all.
+    Raises ``CancelledError`` when ``cancelled()`` turns true; all that was judged until then is in the cache;
+    ``JudgeError`` when the judge cannot go on at all.
     """
     keys = [judgement_key(judge.name, sample) for sample in samples]
     found = _cached(keys, cache)

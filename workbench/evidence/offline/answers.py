@@ -47,6 +47,7 @@ from workbench.evidence.offline.answer_reading import (
     read,
     says_nothing,
 )
+from workbench.evidence.offline.examination import bare_values
 from workbench.evidence.offline.features import opposite_words
 from workbench.language import languages
 
@@ -136,7 +137,10 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     if not re.search(r"\w", said):
         return AnswerRight(0.0, usable[0], "no answer")
     rows, owners = compared(question, said, [alternatives[i] for i in usable])
-    scores = coefficients(language_of(question, said)).probabilities(np.array(rows))
+    model = coefficients(language_of(question, said))
+    scores = model.probabilities(np.array(rows))
+    for row, owner in enumerate(owners):
+        scores[row] = min([scores[row], *_of_items(question, said, alternatives[usable[owner]], model)])
     best = int(np.argmax(scores))
     probability = float(scores[best])
     low, high = close_band()
@@ -144,6 +148,17 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     return AnswerRight(
         probability, usable[owners[best]], _reason(values, probability), low <= probability <= high, values
     )
+
+
+def _of_items(question: str, said: str, reference: str, model: Coefficients) -> list[float]:
+    """The probability of each value of a reference that lists several: all of them are needed.
+
+    Two that a comma parts may be one (a town and its country).
+    """
+    values = [reference[start:end] for start, end in bare_values(reference)]
+    if len(values) < 2 or (len(values) == 2 and not re.search("[;；、]", reference)):
+        return []
+    return [float(model.probabilities(np.array(compared(question, said, [value])[0])).max()) for value in values]
 
 
 def answers_right(rows: Iterable[tuple[str, str | None, str | Sequence[str]]]) -> list[AnswerRight]:
