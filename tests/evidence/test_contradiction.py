@@ -70,8 +70,7 @@ def test_what_does_not_contradict_is_left_alone(why, claim, evidence):
 
 
 def test_what_it_cannot_see():
-    """Said so in the documentation: roles exchanged, opposites that are not listed."""
-    assert signs("Anna hired Bernd.", "Bernd hired Anna.") == []
+    """Said so in the documentation: opposites that are not listed."""
     assert signs("The soup was delicious.", "The soup was revolting.") == []
 
 

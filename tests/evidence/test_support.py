@@ -7,12 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from workbench.diagnosis.statistics import auroc
 from workbench.errors import WorkbenchError
 from workbench.evidence.offline.features import LEXICAL
 from workbench.evidence.offline.models import Logistic, excess, load_coefficients, percentile, write_table
-from workbench.training.fit import at_cut, calibration_error, calibration_plot, difference_interval, fit, fold_of
-from workbench.training.rows import RATIO, _weights
+from workbench.training.fit import at_cut, auroc, calibration_error, calibration_plot, difference_interval, fit, fold_of
+from workbench.training.rows import MADE_SHARE, NLI_SHARE, _weights
 
 
 def model(**weights: float) -> Logistic:
@@ -59,7 +58,8 @@ def test_every_file_has_every_model_and_the_right_signs(encoder):
     signs = dict(zip(found.models["support"].names, found.models["support"].weight, strict=True))
     for name in ("token_cover", "gram_cover"):
         assert signs[name] > 0, name
-    for name in ("negation_gap", "antonym", "number_altered", "name_altered", "missing_mass"):
+    lowering = ("negation_gap", "antonym", "rival", "exchanged", "stronger", "number_missing", "name_altered")
+    for name in (*lowering, "missing_mass"):
         assert signs[name] < 0, name
 
 
@@ -145,11 +145,15 @@ def test_training_learns_what_it_is_shown_and_ignores_a_constant():
 
 
 def test_real_sets_weigh_the_same_and_perturbations_little():
-    weights = _weights(["wice-en"] * 30 + ["begin-en"] * 10 + ["xquad-en"] * 50 + ["xquad-zh"] * 5)
-    real, made = weights[:40], weights[40:]
-    assert real[:30].sum() == pytest.approx(real[30:].sum())
-    assert real.sum() / made.sum() == pytest.approx(RATIO)
-    assert made[:50].sum() == pytest.approx(made[50:].sum())
+    sources = ["wice-en"] * 30 + ["begin-en"] * 10 + ["xquad-en"] * 50 + ["nli-fm2"] * 8
+    labels = [at % 3 == 0 for at in range(len(sources))]
+    weights = _weights(sources, labels)
+    wice, begin, made, pairs = weights[:30], weights[30:40], weights[40:90], weights[90:]
+    assert wice.sum() == pytest.approx(begin.sum())
+    assert made.sum() / wice.sum() == pytest.approx(MADE_SHARE)
+    assert pairs.sum() / wice.sum() == pytest.approx(NLI_SHARE)
+    supported = np.array(labels[:30])
+    assert wice[supported].sum() == pytest.approx(wice[~supported].sum())
 
 
 def test_folds_keep_groups_together_in_every_run():

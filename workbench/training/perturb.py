@@ -7,20 +7,25 @@ words can be trained and tested too. English and Chinese alike; the same seed gi
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from workbench.data.text.markers import negations
 from workbench.data.text.quantities import Entity, Quantity, contains_quantity, quantities
 from workbench.data.text.sentences import sentences
 from workbench.evidence.offline.features import opposite_words
+from workbench.evidence.offline.lexicon import tables
 from workbench.evidence.offline.words import TERM, Analysis, analyse
 
 #: Kinds of change, in the order they are tried in turn. ``none`` leaves the statement as it is, ``shortened`` keeps a
 #: part of it, ``merged`` makes one statement of two sentences; all three are supported.
 CHANGES = ("number", "date", "name_same_text", "name_foreign", "term_same_text", "term_foreign", "negation", "antonym")
+#: Further kinds of change: another strength, two parts exchanged, a detail from elsewhere.
+MORE_CHANGES = ("strength", "role_swap", "added_detail", "negation", "antonym")
 KEPT = ("none", "shortened", "merged")
 
 
@@ -239,6 +244,67 @@ def _antonym(sentence: str, text: Analysis, foreign: Analysis, chance: random.Ra
     return _replaced(sentence, start, end, other.replace("_", " "))
 
 
+def _strength(sentence: str, text: Analysis, foreign: Analysis, chance: random.Random) -> _Changed | None:
+    """A weaker quantity, frequency or modality made the strongest of its scale (some → all, 可以 → 必须)."""
+    if negations(sentence):
+        return None
+    found: list[tuple[int, int, str]] = []
+    for pattern, strongest in _weaker():
+        found += [(m.start(), m.end(), strongest) for m in pattern.finditer(sentence)]
+    if not found:
+        return None
+    return _replaced(sentence, *chance.choice(found))
+
+
+@cache
+def _weaker() -> list[tuple[re.Pattern[str], str]]:
+    """For each scale of each language the words of its lower half, and its strongest word."""
+    found = []
+    for table in tables("polarity"):
+        for levels in table["scales"].values():
+            steps = [level.split() for level in levels.split(" | ")]
+            weaker = [word for step in steps[:-1] for word in step if len(word) > 1]
+            bounded = [rf"\b{re.escape(w)}\b" if w.isascii() else re.escape(w) for w in sorted(weaker, key=len, reverse=True)]
+            found.append((re.compile("|".join(bounded)), steps[-1][0]))
+    return found
+
+
+def _role_swap(sentence: str, text: Analysis, foreign: Analysis, chance: random.Random) -> _Changed | None:
+    """Two names, or two numbers of one kind, exchanged; not those that stand side by side in a list."""
+    mine = analyse(sentence)
+    names: list[Entity | Quantity] = [n for n in mine.names if _is_name(n)]
+    numbers: list[Entity | Quantity] = [q for q in mine.quantities if q.kind == "number" and not _is_year(q)]
+    pairs: list[tuple[Entity | Quantity, Entity | Quantity]] = []
+    for found in (names, numbers):
+        pairs += [
+            (a, b)
+            for a, b in itertools.pairwise(found)
+            if not _overlap(a.text, b.text) and _content_between(mine, a.end, b.start)
+        ]
+    if not pairs:
+        return None
+    a, b = chance.choice(pairs)
+    changed = sentence[: a.start] + b.text + sentence[a.end : b.start] + a.text + sentence[b.end :]
+    return changed, a.start, a.start + len(b.text)
+
+
+def _content_between(text: Analysis, start: int, end: int) -> bool:
+    inside = text.words_between(start, end)
+    return bool((text.weight[inside] > 0).any()) if inside.stop > inside.start else False
+
+
+def _added_detail(sentence: str, text: Analysis, foreign: Analysis, chance: random.Random) -> _Changed | None:
+    """A clause about something else joined to the sentence."""
+    others = [s.text for s in sentences(foreign.text) if 12 <= len(s.text) <= 160]
+    if not others:
+        return None
+    chinese = _is_chinese(sentence)
+    clause = re.split("[,，;；]", chance.choice(others).rstrip("。."))[0]
+    head = sentence.rstrip("。.")
+    joint = "，" if chinese else ", and "
+    return head + joint + clause + ("。" if chinese else "."), len(head), len(head) + len(joint) + len(clause)
+
+
 _CHANGERS: dict[str, Callable[[str, Analysis, Analysis, random.Random], _Changed | None]] = {
     "number": _number,
     "date": _date,
@@ -248,6 +314,9 @@ _CHANGERS: dict[str, Callable[[str, Analysis, Analysis, random.Random], _Changed
     "term_foreign": _term_foreign,
     "negation": _negation,
     "antonym": _antonym,
+    "strength": _strength,
+    "role_swap": _role_swap,
+    "added_detail": _added_detail,
 }
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +24,19 @@ from workbench.evidence.offline.judge import examination
 from workbench.evidence.offline.models import Coefficients, Logistic, excess
 from workbench.evidence.offline.vectors import TextVectors, VectorStore
 from workbench.evidence.offline.words import FUNCTION, NUMBER, analyse, claim_words
-from workbench.training.perturb import CHANGES, Statement, statements
+from workbench.training.kept_vectors import KeptVectors
+from workbench.training.perturb import CHANGES, MORE_CHANGES, Statement, statements
 
 # ------------------------------------------------------------------------------
 # The human-labelled sets that the offline judge is trained on, read into one form.
 #
 # The sets are no part of the package: ``folder`` is where they were downloaded to (``wice/oracle_claim_dev.jsonl``,
 # ``begin_wow/begin_dev_wow.tsv``, ``clapnq/clapnq_dev_answerable.jsonl``, ``xquad/xquad.en.json`` and ``.zh.json``).
+
+#: Pairs taken of each file of ``nli/``; several files repeat a handful of patterns.
+PER_FILE = 420
+#: One group in so many is kept apart.
+APART = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,7 @@ class Example:
     change: str
     start: int = 0
     end: int = 0
+    phenomenon: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,12 @@ class Asked:
     answer: str
     source: str
     sentences: tuple[str, ...] = ()
+
+
+def apart(example: Example) -> bool:
+    """Whether an example is of the fifth that nothing is chosen by."""
+    digest = hashlib.blake2b(f"apart {example.group}".encode(), digest_size=4).digest()
+    return int.from_bytes(digest, "little") % APART == 0
 
 
 def wice(folder: Path) -> list[Example]:
@@ -77,6 +92,34 @@ def begin(folder: Path) -> list[Example]:
                     r["begin_label"])
             for r in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         ]  # fmt: skip
+
+
+def nli(folder: Path, per_file: int) -> list[Example]:
+    """Pairs by phenomenon, at most ``per_file`` of each file of ``nli/``: as many of each label and phenomenon as there are.
+
+    ``source`` is ``nli-<file>``, ``change`` the label, ``group`` the premise.
+    """
+    found = []
+    for path in sorted((folder / "nli").glob("*.jsonl")):
+        found += [
+            Example(r["claim"], r["premise"], r["label"] == "supported", f"nli-{path.stem}", r["premise"][:400],
+                    r["label"], phenomenon=r["phenomenon"])
+            for r in _evenly(list(_json_lines(path)), per_file)
+        ]  # fmt: skip
+    return found
+
+
+def _evenly(rows: list[dict[str, Any]], n: int) -> list[dict[str, Any]]:
+    """About ``n`` of the rows, the (phenomenon, label) classes in turn, the same in every run; in the order given."""
+    classes: dict[tuple[str, str], list[int]] = {}
+    for at, r in enumerate(rows):
+        classes.setdefault((r["phenomenon"].split("+")[0], r["label"]), []).append(at)
+    chance = random.Random(0)
+    queues = [chance.sample(members, len(members)) for members in classes.values()]
+    chosen: list[int] = []
+    while len(chosen) < n and any(queues):
+        chosen.extend(queue.pop() for queue in queues if queue)
+    return [rows[at] for at in sorted(chosen[:n])]
 
 
 def clapnq(folder: Path) -> list[Asked]:
@@ -106,8 +149,14 @@ def perturbed(folder: Path, language: str, seed: int = 0, per_paragraph: int = 3
     return [_example(statement, f"xquad-{language}") for statement in made]
 
 
+def perturbed_more(folder: Path, language: str) -> list[Example]:
+    """Statements as of :func:`perturbed` with further kinds of change, from other sentences."""
+    made = statements(paragraphs(folder, language), 3, 2, MORE_CHANGES)
+    return [_example(statement, f"made-{language}") for statement in made]
+
+
 def _example(s: Statement, source: str) -> Example:
-    return Example(s.text, s.evidence, s.supported, source, f"{source}{s.group}", s.change, s.start, s.end)
+    return Example(s.text, s.evidence, s.supported, source, f"xquad-{source[-2:]}{s.group}", s.change, s.start, s.end)
 
 
 def own_and_other(asked: list[Asked]) -> list[Example]:
@@ -169,8 +218,9 @@ def _existing(path: Path) -> Path:
 
 Floats = NDArray[Any]
 
-#: Weight of all real data against that of all perturbations.
-RATIO = 15.0
+#: Weight of one set of perturbations, and of one set of pairs by phenomenon, against one set of real texts: either alone
+#: would teach a model how the pairs were made.
+MADE_SHARE, NLI_SHARE = 0.05, 0.1
 #: A changed word weighs so many unchanged ones: about one word in eight of a changed statement is changed.
 SPAN_WEIGHT = 4.0
 #: Changes that are no change of one content word.
@@ -191,10 +241,12 @@ class Table:
 
 
 class Features:
-    """Examinations of pairs of texts, their vectors kept."""
+    """Examinations of pairs of texts, their vectors kept; in the folder ``cache`` those of passages, where one is given."""
 
-    def __init__(self, encoder: Encoder | None) -> None:
-        self.store = VectorStore(encoder, tokens=True) if encoder is not None else None
+    def __init__(self, encoder: Encoder | None, cache: Path | None = None) -> None:
+        self.store: VectorStore | None = None
+        if encoder is not None:
+            self.store = VectorStore(encoder, tokens=True) if cache is None else KeptVectors(cache, encoder)
         self.models: dict[str, Logistic] = {}
 
     @property
@@ -229,12 +281,13 @@ def support_table(examples: Sequence[Example], features: Features) -> tuple[Tabl
     rows, spans = [], []
     names: tuple[str, ...] = ()
     for seen in features.examinations(samples):
+        seen.relates_all = True
         names, row = (*seen.names, "untold"), len(seen.rows) - 1
         among = np.flatnonzero(seen.windows.owner == 0)
         window = int(among[np.argmax(seen.features[row, among, seen.names.index("word_cover")])])
         rows.append(np.append(seen.features[row, window], untold(seen.grid, row, None)[0]))
         spans.append(span_features(seen.grid, seen.alignment, row, seen.windows, window))
-    weights = _weights([e.source for e in examples])
+    weights = _weights([e.source for e in examples], [e.supported for e in examples])
     return _table(names, rows, [e.supported for e in examples], examples, weights), spans
 
 
@@ -246,16 +299,27 @@ def _table(
     return Table(tuple(names), np.stack(rows), np.array(labels), source, group, change, kept)
 
 
-def _weights(sources: Sequence[str]) -> NDArray[np.float64]:
-    """Real sets weigh the same, 1 a row on average; those made from paragraphs share a :data:`RATIO` th of that."""
-    names = np.array(sources)
-    made = np.char.startswith(names, "xquad")
-    weights = np.ones(len(names))
-    for group, share in ((~made, 1.0), (made, 1.0 / RATIO)):
-        kinds = np.unique(names[group])
-        for source in kinds:
-            weights[names == source] = (~made).sum() * share / len(kinds) / (names == source).sum()
+def _weights(sources: Sequence[str], labels: Sequence[bool]) -> NDArray[np.float64]:
+    """Each set by its :func:`share`, and within it the supported rows as much as the others, so that .5 is a cut of use.
+
+    1 a row on average over the sets of real texts.
+    """
+    names, supported = np.array(sources), np.array(labels)
+    weights = np.zeros(len(names))
+    real = [source for source in np.unique(names) if share(source) == 1.0]
+    unit = np.isin(names, real).sum() / max(len(real), 1) or 1.0
+    for source in np.unique(names):
+        classes = [kept for kept in ((names == source) & (supported == way) for way in (True, False)) if kept.any()]
+        for kept in classes:
+            weights[kept] = share(source) * unit / len(classes) / kept.sum()
     return weights
+
+
+def share(source: str) -> float:
+    """What a set weighs against a set of real texts with human labels."""
+    if source.startswith("nli-"):
+        return NLI_SHARE
+    return MADE_SHARE if source.startswith(("xquad", "made")) else 1.0
 
 
 def span_table(examples: Sequence[Example], spans: Sequence[Floats]) -> Table:
@@ -264,6 +328,8 @@ def span_table(examples: Sequence[Example], spans: Sequence[Floats]) -> Table:
     rows, labels, of = [], [], []
     for example, words in zip(examples, spans, strict=True):
         made = example.source.startswith("xquad")
+        if example.source.startswith(("nli-", "made-")):
+            continue
         if example.change in SKIPPED_CHANGES or not (made or example.supported):
             continue
         text = analyse(example.claim)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from workbench.data.corpus import chunk_order
 from workbench.data.schema import Context, Sample
 from workbench.data.text.markers import absolutes
+from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.points import find_point, stitch
 from workbench.data.text.quantities import Quantity, quantities
 from workbench.data.text.refusals import claims as find_claims
@@ -217,7 +218,7 @@ _TYPES: Sequence[tuple[str, re.Pattern[str]]] = (
     (
         "polar",
         re.compile(
-            r"^(?:is|are|was|were|do|does|did|can|could|may|will|would|should|has|have)\\b"
+            r"^(?:is|are|was|were|do|does|did|can|could|may|will|would|should|has|have)\b"
             r"|是否|能否|吗[？?]?$|可不可以|能不能|是不是|有没有"
         ),
     ),
@@ -394,6 +395,8 @@ EDGE_WORDS = 120
 UNKNOWN = 0.3
 #: Across languages a probability is drawn to the middle of the unsure band, by this share of its distance.
 UNSURE, WIDENED = 0.35, 0.7
+#: The most that code or a formula is supported that does not stand in the text as it is: unsure.
+CODE = 0.45
 #: Contradiction where no sign shows, as a share of what support leaves.
 BASE_RATE = 0.03
 #: What is left of the support by a text that has a number or code of the claim nowhere. People call 1 to 14 % of such claims
@@ -401,6 +404,21 @@ BASE_RATE = 0.03
 UNTOLD = 0.2
 #: Support of a bare value that stands in a text, and that does not.
 VALUE_FOUND, VALUE_ABSENT = 0.95, 0.03
+
+
+_MATH = re.compile(r"\$[^$]+\$|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
+_SYMBOL = re.compile(r"[{}()\[\]=<>;\\$_|&*+^~]")
+_PLAIN_WORD = re.compile(r"(?<![\w.$-])[a-z]{2,}(?![\w(=.-])|[\u4e00-\u9fff]{2}", re.IGNORECASE)
+
+
+def is_code(text: str) -> bool:
+    """Whether a claim is a line of code or a formula rather than a sentence: many symbols and hardly a plain word."""
+    plain = _MATH.sub(" ", text)
+    solid = "".join(plain.split())
+    if not solid or (solid == "".join(text.split()) and not _SYMBOL.search(solid)):
+        return False
+    words = len(_PLAIN_WORD.findall(plain))
+    return words < 3 and (len(_SYMBOL.findall(solid)) >= 0.12 * len(solid) or (plain != text and words < 1))
 
 
 def _widened(probability: Floats) -> Floats:
@@ -465,6 +483,10 @@ def joints(contexts: Sequence[Context]) -> list[Joint]:
     ]
 
 
+def _has_han(claim: ClaimWords) -> bool:
+    return HAN_CHARACTER.search(claim.source.text, claim.start, claim.end) is not None
+
+
 def _across(left: str, right: str) -> str:
     """The end of one chunk and the beginning of the next as one text."""
     tail, head = analyse(left), analyse(right)
@@ -494,6 +516,8 @@ class Examination:
     ) -> None:
         self.sample, self.coefficients = sample, coefficients
         self.passages, self.queries = passages, queries
+        #: Whether the question and the whole reference are related to the texts like claims; training asks for that.
+        self.relates_all = False
         self.contexts = sample.contexts or ()
         self.joints = joints(self.contexts)
         answer, self.answer_capped = claims_of(sample.answer, "answer", declined)
@@ -543,7 +567,9 @@ class Examination:
     @cached_property
     def grid(self) -> Grid:
         """All rows against all texts."""
-        return Grid(self.rows, self.texts)
+        found = Grid(self.rows, self.texts)
+        found.n_related = len(self.rows) if self.relates_all else len(self.claims)
+        return found
 
     @cached_property
     def windows(self) -> Windows:
@@ -598,10 +624,14 @@ class Examination:
         return result
 
     def _across_scripts(self) -> NDArray[np.bool_]:
-        """(n, w) whether claim and window are in different scripts, so that words cannot be compared."""
+        """(n, w) whether claim and window are in different scripts, so that words cannot be compared.
+
+        A claim of both scripts (设置 client_id) can be compared with a text in Han script.
+        """
         mine = np.array([claim.source.han for claim in self.claims], dtype=bool)
+        mixed = np.array([_has_han(claim) for claim in self.claims], dtype=bool)
         theirs = np.array([text.han for text in self.texts], dtype=bool)[self.windows.owner]
-        return mine[:, None] != theirs[None, :]
+        return (mine[:, None] != theirs[None, :]) & ~(mixed[:, None] & theirs[None, :])
 
     @cached_property
     def signs(self) -> dict[tuple[int, int], Sign]:
@@ -626,12 +656,25 @@ class Examination:
             entail[:, self.windows.owner[firsts]] = np.maximum.reduceat(self.window_support, firsts, axis=1)
         for number in range(len(self.claims)):
             entail[number, untold(self.grid, number, self.question)] *= UNTOLD
+            entail[number] = self._at_most_unsure(number, entail[number])
         self._values(entail)
         contradict = BASE_RATE * (1.0 - entail)
         for (claim, text), sign in self.signs.items():
             contradict[claim, text] = sign.probability
             entail[claim, text] = min(entail[claim, text], 1.0 - sign.probability)
         return entail, contradict.astype(np.float32)
+
+    def _at_most_unsure(self, number: int, entail: Floats) -> Floats:
+        """The support of a claim that cannot be read: "No." alone says too little, code and formulas count only verbatim."""
+        claim = self.claims[number]
+        if not (claim.source.weight[claim.words] > 0).any():
+            return np.full_like(entail, UNSURE)
+        text = self.claim_text(number)
+        if not is_code(text):
+            return entail
+        squashed = "".join(text.split())
+        told = np.array([squashed in "".join(other.text.split()) for other in self.texts], dtype=bool)
+        return np.where(told, entail, np.minimum(entail, CODE))
 
     def _values(self, entail: Floats) -> None:
         """A bare value of the reference is supported where it stands, and only there."""

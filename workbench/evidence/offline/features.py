@@ -7,18 +7,19 @@ and window.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.text.quantities import Entity, Quantity, relation
+from workbench.data.text.quantities import Entity, Quantity
+from workbench.data.text.quantities import relation as quantity_relation
+from workbench.evidence.offline.lexicon import opposite_lists, tables
+from workbench.evidence.offline.relations import ALIKE, RELATION, Relation, relate
 from workbench.evidence.offline.words import (
     FUNCTION,
     NAME,
@@ -31,6 +32,7 @@ from workbench.evidence.offline.words import (
     Stated,
     Windows,
     analyse,
+    follows,
     in_windows,
     may_be_counted,
     names_of,
@@ -56,11 +58,12 @@ LEXICAL = (
     "number_altered",  # token_cover where a number is missing, else 0: all the rest stands there
     "name_altered",  # the same for a name
     "pair_cover",  # share of neighbouring content words that stand in one sentence together
-    "negation_gap",  # negated in one, not in the other (claim, best sentence) x sentence_cover
-    "antonym",  # the opposite of a word of the claim in the best sentence x sentence_cover
     "sentence_worst",  # 1 - the highest rarity weight that the best sentence misses
     "sentence_missing",  # log(1 + rarity mass that the best sentence misses)
+    "personal",  # the claim speaks of "I", the window does not
+    *RELATION,  # how the claim and the best sentence relate, each x sentence_cover
 )
+_BASE = len(LEXICAL) - len(RELATION)
 
 #: Numbers that say too little to be missed.
 _LIGHT = frozenset(["first", "one"])
@@ -102,37 +105,120 @@ def _claim_features(grid: Grid, number: int, spans: Windows) -> Floats:
     grams = in_windows(grid.gram_present[gram_rows], spans)
     cover = sentence_cover(grid, number)
     best = best_sentences(cover, spans)
-    top = cover[best]
-    total = max(float(weight.sum()), 1e-6)
+    told = grid.present[rows][:, best]
+    relations = _relations(grid, number, best, cover[best])
+    lost = _shift(grid, number, best, relations, present, told, grams)
+    total = max(float(weight.sum()), 1e-6) + lost.mass
+    top = (weight @ told) / total
     missing = weight[:, None] * (1.0 - present)
     special = (kind == NAME) | (kind == NUMBER)
     out = np.empty((len(spans), len(LEXICAL)), dtype=np.float32)
-    out[:, 0] = _token_cover(grid, rows, present)
-    out[:, 1] = _mean(grams, 1.0)
+    told_words, told_grams = _telling(grid.claims[number])
+    out[:, 0] = _token_cover(grid.ids[rows][told_words], present[told_words], lost.words)
+    grams = grams[told_grams]
+    out[:, 1] = grams.sum(axis=0) / (len(grams) + lost.grams) if len(grams) else 1.0
     out[:, 2] = (weight @ present) / total
     out[:, 3] = top
-    out[:, 4] = np.log1p(missing.sum(axis=0))
-    out[:, 5] = 1.0 - missing.max(axis=0, initial=0.0)
+    out[:, 4] = np.log1p(missing.sum(axis=0) + lost.mass)
+    out[:, 5] = 1.0 - np.maximum(missing.max(axis=0, initial=0.0), lost.rarest)
     out[:, 6] = _mean(present[special], 1.0)
     out[:, 7] = _numbers_missing(grid, number, spans)
     out[:, 8] = _names_missing(grid, number, present)
     out[:, 9] = np.where(out[:, 7] > 0, out[:, 0], 0.0)
     out[:, 10] = np.where(out[:, 8] > 0, out[:, 0], 0.0)
     out[:, 11] = _pair_cover(grid, rows, weight, spans)
-    out[:, 12] = _negation_gap(grid, number, best) * top
-    out[:, 13] = _antonyms(grid, number, best) * top
-    lacking = weight[:, None] * (1.0 - grid.present[rows][:, best])
-    out[:, 14] = 1.0 - lacking.max(axis=0, initial=0.0)
-    out[:, 15] = np.log1p(lacking.sum(axis=0))
+    lacking = weight[:, None] * (1.0 - told)
+    out[:, 12] = 1.0 - np.maximum(lacking.max(axis=0, initial=0.0), lost.rarest)
+    out[:, 13] = np.log1p(lacking.sum(axis=0) + lost.mass)
+    out[:, 14] = _personal(grid, rows, spans)
+    out[:, _BASE:] = 0.0
+    for sentence, relation in relations.items():
+        out[best == sentence, _BASE:] = relation.features
+    out[:, _BASE:] *= top[:, None]
     return out
 
 
-def _token_cover(grid: Grid, rows: slice, present: Floats) -> Floats | float:
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """(w,) what the best sentence of each window restricts and the claim does not: words, grams, rarity."""
+
+    words: Floats
+    grams: Floats
+    mass: Floats
+    rarest: Floats
+
+
+def _relations(grid: Grid, number: int, best: Ints, top: Floats) -> dict[int, Relation]:
+    """How the claim relates to each best sentence that is like it at all."""
+    if number >= grid.n_related:
+        return {}
+    return {sentence: related(grid, number, sentence) for sentence in np.unique(best[top >= ALIKE]).tolist()}
+
+
+def _shift(
+    grid: Grid, number: int, best: Ints, relations: dict[int, Relation], present: Floats, told: Floats, grams: Floats
+) -> Lost:
+    """Count what needs no evidence as present, what only looks alike as absent (in place), and return what is lost."""
+    lost = Lost(*np.zeros((4, len(best)), dtype=np.float32))
+    claim = grid.claims[number]
+    for sentence, relation in relations.items():
+        if not relation.shifts:
+            continue
+        at = np.flatnonzero(best == sentence)
+        gram_word = claim.source.gram_word[claim.grams]
+        for words, value in ((relation.harmless, 1.0), (relation.harmful, 0.0)):
+            for word in words:
+                present[word - claim.words.start, at] = told[word - claim.words.start, at] = value
+                grams[np.flatnonzero(gram_word == word)[:, None], at] = value
+        text = relation.text
+        lost.words[at] = len(relation.lost)
+        lost.grams[at] = sum(int(text.ends[word] - text.starts[word]) for word in relation.lost)
+        lost.mass[at] = sum(float(text.weight[word]) for word in relation.lost)
+        lost.rarest[at] = max((float(text.weight[word]) for word in relation.lost), default=0.0)
+    return lost
+
+
+def related(grid: Grid, number: int, sentence: int) -> Relation:
+    """The relation of a claim and a sentence of the grid, worked out once."""
+    key = (number, sentence)
+    if key not in grid.relations:
+        text, at = grid.locate(sentence)
+        grid.relations[key] = relate(grid.claims[number], text, at)
+    return grid.relations[key]
+
+
+def _telling(claim: ClaimWords) -> tuple[Ints, Ints]:
+    """The words and grams that are counted one by one: all, but in Han script not the function words nor the grams that
+    touch one (the same is said with 有, 为 or 是, and half the bigrams of a short claim hold such a word)."""
+    words, grams = np.arange(claim.n_words), np.arange(claim.grams.stop - claim.grams.start)
+    if not claim.source.han or not len(words):
+        return words, grams
+    function = claim.source.kind[claim.words] == FUNCTION
+    owner = claim.source.gram_word[claim.grams] - claim.words.start
+    crosses = np.append(owner[1:] != owner[:-1], True)
+    following = np.minimum(owner + crosses, len(words) - 1)
+    kept = np.flatnonzero(~function[owner] & ~function[following]) if len(owner) else grams
+    return (np.flatnonzero(~function) if (~function).any() else words), (kept if len(kept) else grams)
+
+
+def _token_cover(ids: Ints, present: Floats, lost: Floats) -> Floats | float:
     """(w,) share of the distinct words that the window holds, each by its first place in the claim."""
     if not len(present):
         return 1.0
-    _, firsts = np.unique(grid.ids[rows], return_index=True)
-    return present[firsts].mean(axis=0)
+    _, firsts = np.unique(ids, return_index=True)
+    return present[firsts].sum(axis=0) / (len(firsts) + lost)
+
+
+def _personal(grid: Grid, rows: slice, spans: Windows) -> Floats | float:
+    """Whether the claim speaks of "I" and the window does not: an answer's own remark, which no context supports."""
+    mine = np.flatnonzero(np.isin(grid.ids[rows], _first_person()))
+    return 1.0 - in_windows(grid.exact[rows][mine], spans).max(axis=0) if len(mine) else 0.0
+
+
+@cache
+def _first_person() -> Ints:
+    listed = [word for table in tables("polarity") for word in table["words"]["first_person"].split()]
+    return np.array([word_id(word) for word in listed], dtype=np.int64)
 
 
 def _mean(values: NDArray[Any], empty: float) -> Floats | float:
@@ -164,7 +250,10 @@ def untold(grid: Grid, number: int, question: Analysis | None) -> NDArray[np.boo
         if not may_be_counted(stated.quantity) and not asked.holding(stated.quantity):
             held = np.diff(np.concatenate([[0], np.cumsum(stated.sentences)])[grid.offsets]) > 0
             for at in np.flatnonzero(~held & ~found).tolist():
-                found[at] = not any(rounds(stated.quantity, other) for other in grid.texts[at].quantities)
+                theirs = grid.texts[at].quantities
+                found[at] = not any(rounds(stated.quantity, other) for other in theirs) and not follows(
+                    stated.quantity, theirs
+                )
     for code in islice(_codes(grid.claims[number]), _MANY):
         if question is None or not holds_code(question.folded, code):
             found |= [not holds_code(text.folded, code) for text in grid.texts]
@@ -172,21 +261,53 @@ def untold(grid: Grid, number: int, question: Analysis | None) -> NDArray[np.boo
 
 
 def holds_code(text: str, code: str) -> bool:
-    """Whether a folded text holds an identifier, with or without its hyphens: XR-250 = XR250."""
-    return code in text or _code_pattern(code).search(text) is not None
+    """Whether a folded text holds an identifier as a whole, with or without the hyphens of one with digits (XR-250 =
+    XR250); the end of a path is held by the path (error.log by /var/log/error.log), never the other way."""
+    return _whole_code(code).search(text) is not None or _code_pattern(code).search(text) is not None
+
+
+@lru_cache(maxsize=4096)
+def _whole_code(code: str) -> re.Pattern[str]:
+    bare = re.sub(r"^(?:https?://)?(?:www\.)?|[/.]+$", "", code)
+    return re.compile(rf"(?<![a-z0-9_])(?<![a-z0-9_]-){re.escape(bare)}(?![a-z0-9_]|[-/.:@][a-z0-9_])")
 
 
 @lru_cache(maxsize=4096)
 def _code_pattern(code: str) -> re.Pattern[str]:
     runs = re.findall(r"[^\W\d_]+|\d+", code)
+    if not runs or not any(letter.isdigit() for letter in code) or re.search(r"[/@]|\d\.\d", code):
+        return re.compile(r"(?!)")
     return re.compile(r"(?<![^\W_])" + r"[-_ ./]?".join(map(re.escape, runs)) + r"(?![^\W_])")
 
 
+#: Identifiers of a folded text: addresses, paths, flags, names with dots, underscores or capitals inside.
+_IDENTIFIER = re.compile(
+    r"""
+      https?://[^\s<>"'()\u3000-\u9fff\uff00-\uffef]+ | www\.[^\s<>"'()\u3000-\u9fff\uff00-\uffef]+
+    | [\w.+-]+@[\w-]+(?:\.[\w-]+)+
+    | (?<![\w/.])(?:~|\.{1,2})?(?:/[A-Za-z0-9_.{}-]+){2,}/?
+    | (?<![\w-])--?[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?![\w])
+    | (?<![\w./@])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?=\b)
+    | (?<![\w])[A-Za-z]+(?:_[A-Za-z0-9]+)+
+    | (?<![\w])[a-z]+[A-Z][A-Za-z0-9]* | (?<![\w])[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+(?![\w])
+    """,
+    re.VERBOSE | re.ASCII,
+)
+
+
 def _codes(claim: ClaimWords) -> Iterator[str]:
-    """The identifiers with digits of a claim, folded: E-1207, DVB-S2."""
+    """The identifiers of a claim, folded: E-1207, DVB-S2, client_id, --force, /etc/hosts, user@example.org."""
     for name in names_of(claim):
         if name.kind == "code" and any(letter.isdigit() for letter in name.text):
             yield claim.source.folded[name.start : name.end]
+    for match in _IDENTIFIER.finditer(claim.source.text, claim.start, claim.end):
+        code = claim.source.folded[match.start() : match.end()].rstrip(".,;:!?)")
+        if not _ABBREVIATION.fullmatch(code):
+            yield code
+
+
+#: Letters with dots are an abbreviation: e.g., U.S.A, Ph.D.
+_ABBREVIATION = re.compile(r"(?:[a-z]{1,2}\.)+[a-z]{1,2}")
 
 
 def _names_missing(grid: Grid, number: int, present: Floats) -> Floats:
@@ -220,24 +341,6 @@ def claim_negations(claim: ClaimWords) -> Ints:
     return starts[(starts >= claim.start) & (starts < claim.end)]
 
 
-def _negation_gap(grid: Grid, number: int, best: Ints) -> Floats:
-    mine = len(claim_negations(grid.claims[number])) % 2
-    return (grid.negations[best] % 2 != mine).astype(np.float32)
-
-
-def _antonyms(grid: Grid, number: int, best: Ints) -> Floats:
-    """Whether a word of the claim is missing in the best sentence and its listed opposite stands there."""
-
-    found = np.zeros(len(best), dtype=np.float32)
-    claim, rows = grid.claims[number], grid.rows[number]
-    for at, others in opposites(claim):
-        row = rows.start + at - claim.words.start
-        opposed = np.zeros(grid.n_sentences, dtype=bool)
-        opposed[grid.word_sentence[np.isin(grid.word_ids, list(others))]] = True
-        found[opposed[best] & ~grid.exact[row, best]] = 1.0
-    return found
-
-
 # ------------------------------------------------------------------------------
 # Soft alignment: for each word of a claim, how near the nearest word of the evidence is in an encoder's token space.
 #
@@ -267,6 +370,8 @@ BLOCK_HAN_CHARACTERS = 480
 #: Relational alignment: neighbours on each side in the claim (content words) and in the evidence (words).
 _CLAIM_REACH = 2
 _EVIDENCE_REACH = 6
+#: The alignment of a word that has no counterpart.
+_UNFOUND = 0.8
 
 
 def blocks(text: Analysis) -> list[tuple[int, int]]:
@@ -407,17 +512,35 @@ def _claim_alignment(grid: Grid, alignment: Alignment, number: int, spans: Windo
     plain = in_windows(sentence_plain, spans)
     related = in_windows(alignment.relational[rows][keep], spans)
     special = (kind == NAME) | (kind == NUMBER)
+    lost = _alignment_shift(grid, number, spans, keep, plain, related)
     best = best_sentences(weight @ sentence_plain / weight.sum(), spans)
     out[:, 5] = weight @ plain / weight.sum()
     out[:, 0] = plain[special].min(axis=0) if special.any() else out[:, 5]
-    out[:, 1] = _worst(plain, 3)
-    out[:, 2] = related.min(axis=0)
-    out[:, 3] = _worst(related, 3)
+    out[:, 1] = _worst(np.concatenate([plain, lost]), 3)
+    out[:, 2] = np.concatenate([related, lost]).min(axis=0)
+    out[:, 3] = _worst(np.concatenate([related, lost]), 3)
     out[:, 4] = weight @ related / weight.sum()
     out[:, 6] = _worst(sentence_plain[:, best], 3)
     missing = in_windows(grid.present[rows][keep], spans) < 0.99
     out[:, 7] = np.where(missing.any(axis=0), (plain * missing).sum(axis=0) / np.maximum(missing.sum(axis=0), 1), 1.0)
     return out
+
+
+def _alignment_shift(grid: Grid, number: int, spans: Windows, keep: Ints, plain: Floats, related: Floats) -> Floats:
+    """Count the words that need no evidence as found (in place); (0 or 3, w) alignments for words that are lost."""
+    claim = grid.claims[number]
+    shifting = {s: r for (row, s), r in grid.relations.items() if row == number and r.shifts}
+    if not shifting:
+        return np.empty((0, len(spans)), dtype=np.float32)
+    best = best_sentences(sentence_cover(grid, number), spans)
+    lost = np.ones((3, len(spans)), dtype=np.float32)
+    for sentence, relation in shifting.items():
+        at = np.flatnonzero(best == sentence)
+        harmless = np.isin(keep + claim.words.start, relation.harmless)
+        for values in (plain, related):
+            values[np.flatnonzero(harmless)[:, None], at] = 1.0
+        lost[: len(relation.lost), at] = _UNFOUND
+    return lost
 
 
 def _worst(values: Floats, n: int) -> Floats:
@@ -435,7 +558,8 @@ def _worst(values: Floats, n: int) -> Floats:
 
 
 #: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
-REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.8, "antonym": 0.7}
+REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.75, "antonym": 0.7,
+        "kind": 0.7, "strength": 0.85, "exchange": 0.9}  # fmt: skip
 #: The same for a number whose whole slot is the same, word for word: the rest of the claim may then be told elsewhere.
 REST_IN_PLACE = 0.35
 #: Words on each side that make the slot of a number or name.
@@ -444,6 +568,8 @@ _SLOT = 3
 _COMPARED = {"name": "name", "title": "name", "code": "code"}
 #: A sentence below this cover is not looked at.
 _CANDIDATE = 0.35
+#: And below this one only its numbers and names are.
+_RELATED = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,43 +588,19 @@ class Sign:
 
 
 @cache
-def _opposites() -> dict[int, frozenset[int]]:
-    """Id of a word → ids of its opposites, as :func:`workbench.evidence.offline.words.word_id` numbers them."""
-    table = tomllib.loads(resources.files(__package__).joinpath("antonyms.toml").read_text(encoding="utf-8"))
-    found: dict[int, set[int]] = {}
-    for value in table.values():
-        for line in value.strip().splitlines():
-            left, right = ({word_id(word) for word in side.split()} for side in line.split(" : "))
-            for mine, others in ((left, right), (right, left)):
-                for number in mine:
-                    found.setdefault(number, set()).update(others - mine)
-    return {number: frozenset(others) for number, others in found.items()}
-
-
-@cache
 def _opposite_words() -> dict[str, tuple[str, ...]]:
     """Word → its listed opposites as written; only pairs in the same place of both sides, where there are as many."""
-    table = tomllib.loads(resources.files(__package__).joinpath("antonyms.toml").read_text(encoding="utf-8"))
     found: dict[str, tuple[str, ...]] = {}
-    for value in table.values():
-        for line in value.strip().splitlines():
-            left, right = (side.split() for side in line.split(" : "))
-            for mine, others in ((left, right), (right, left)):
-                for at, word in enumerate(mine):
-                    found.setdefault(word, (others[min(at, len(others) - 1)], *others))
+    for left, right in opposite_lists():
+        for mine, others in ((left, right), (right, left)):
+            for at, word in enumerate(mine):
+                found.setdefault(word, (others[min(at, len(others) - 1)], *others))
     return found
 
 
 def opposite_words(word: str) -> tuple[str, ...]:
     """Listed opposites of a folded word, the best fitting form first; empty when it is not listed."""
     return _opposite_words().get(word, ())
-
-
-def opposites(claim: ClaimWords) -> list[tuple[int, frozenset[int]]]:
-    """The claim's words that have listed opposites: (index into the word arrays, ids of the opposites)."""
-    known = _opposites()
-    ids = claim.source.ids[claim.words].tolist()
-    return [(claim.words.start + at, known[number]) for at, number in enumerate(ids) if number in known]
 
 
 def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
@@ -511,7 +613,8 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
         if text is not claim.source:
             told = present[:, sentence]
             before = np.maximum(told, present[:, sentence - 1]) if grid.leaning[sentence] else told
-            sign = strongest(claim, text, at, told, before)
+            relation = related(grid, number, int(sentence)) if with_before[sentence] >= _RELATED else None
+            sign = strongest(claim, text, at, told, before, relation=relation)
             if sign is not None:
                 yield int(sentence), sign
 
@@ -554,7 +657,14 @@ def _sentence_of(claim: ClaimWords) -> int:
 
 
 def strongest(
-    claim: ClaimWords, text: Analysis, sentence: int, present: Any, before: Any = None, *, alone: bool = False
+    claim: ClaimWords,
+    text: Analysis,
+    sentence: int,
+    present: Any,
+    before: Any = None,
+    *,
+    alone: bool = False,
+    relation: Relation | None = None,
 ) -> Sign | None:
     """The strongest sign of one sentence against a claim.
 
@@ -571,8 +681,7 @@ def strongest(
     signs = [
         *_numbers(claim, words, present if before is None else before),
         *_names(claim, words, present),
-        *_negation(claim, words, present),
-        *_antonym_pairs(claim, words, present),
+        *_related_signs(claim, words, present, relate(claim, text, sentence) if alone else relation),
     ]
     return max(signs, key=lambda sign: sign.probability, default=None)
 
@@ -616,7 +725,10 @@ def _rest(claim: ClaimWords, present: Any, left_out: slice) -> float:
     weight = claim.source.weight[claim.words].copy()
     weight[left_out] = 0.0
     total = float(weight.sum())
-    return float(weight @ present) / total if total > 0.3 else 0.0
+    if total > 0.3:
+        return float(weight @ present) / total
+    # Of common words alone all must stand there, and there must be some.
+    return float(total > 0.0 and bool((present[weight > 0] >= 1.0).all()))
 
 
 def _inside(claim: ClaimWords, start: int, end: int) -> slice:
@@ -663,7 +775,7 @@ def _numbers(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign
 
 def _comparable(claimed: Quantity, found: Quantity) -> bool:
     """Whether two numbers could fill the same slot, where only one of them can stand."""
-    return relation(claimed, found) == "different"
+    return quantity_relation(claimed, found) == "different"
 
 
 def _level(rest: float, slot: float) -> float:
@@ -693,55 +805,63 @@ def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
                 yield Sign(_level(rest, slot) - 0.05, "name", name.text, other.text)
 
 
-def _negation(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
-    """The claim and the sentence say the same around a negation that only one of them has."""
-    mine = claim_negations(claim).tolist()
-    start, end = words.text.bounds[words.number].tolist()
-    theirs = [at for at in words.text.negation_spans[:, 0].tolist() if start <= at < end]
-    if (len(mine) + len(theirs)) % 2 != 1 or len(mine) + len(theirs) > 3:
+def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: Relation | None) -> Iterator[Sign]:
+    """The same said with another polarity, an opposite, another member, a stronger word, or two parts exchanged."""
+    if relation is None:
         return
-    rest = _rest(claim, present, slice(0, 0))
-    if rest < REST["negation"]:
-        return
-    said = claim.source.folded[claim.start : claim.end]
-    if len(mine) > len(theirs):
-        facing = all(_words_around(claim.source, claim.words, at, words.id_set, words.text.folded[start:end]) for at in mine)
-    else:
-        facing = all(_words_around(words.text, words.words, at, claim.id_set, said) for at in theirs)
-    if facing:
-        shown, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
-        yield Sign(_level(rest, 0.5), "negation", shown[:80], found[:80])
+    if relation.clash is not None:
+        row = relation.clash[0] - claim.words.start
+        rest = _rest(claim, present, slice(row, row + 1) if present[row] < 0.5 else slice(0, 0))
+        if relation.universal:
+            rest = 1.0
+        if rest >= REST["negation"]:
+            start, end = words.text.bounds[words.number].tolist()
+            shown, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
+            yield Sign(_level(rest, 0.5), "negation", shown[:80], found[:80])
+    for kind, pair in (("antonym", relation.opposed), ("kind", relation.rival)):
+        if pair is not None and (sign := _other_word(claim, words, present, kind, pair)) is not None:
+            yield sign
+    if relation.stronger is not None:
+        rest = _rest(claim, present, slice(0, 0))
+        if rest >= REST["strength"]:
+            mine, other = (_shown(text, at) for text, at in zip((claim.source, words.text), relation.stronger, strict=True))
+            yield Sign(_level(rest, 0.5) - 0.05, "strength", mine, other)
+    if relation.reversed_order:
+        start, end = words.text.bounds[words.number].tolist()
+        yield Sign(0.85, "order", claim.source.text[claim.start : claim.end][:80], words.text.text[start:end][:80])
+    if relation.exchanged is not None:
+        rest = _rest(claim, present, slice(0, 0))
+        if rest >= REST["exchange"]:
+            left, right = (_part(claim.source, *part) for part in relation.exchanged)
+            yield Sign(_level(rest, 0.5), "exchange", f"{left} … {right}", f"{right} … {left}")
 
 
-def _words_around(text: Analysis, span: slice, at: int, others: frozenset[int], other: str) -> bool:
-    """Whether the nearest content words before and after a negation stand in the other text; Han also inside its words,
-    since the segmenter cuts 不是指 and 是指 differently."""
-    place = int(np.searchsorted(text.starts, at, side="right")) - 1
-    before = [w for w in range(span.start, place) if text.kind[w] != FUNCTION][-1:]
-    after = [w for w in range(place + 1, span.stop) if text.kind[w] != FUNCTION][:2]
-    return bool(before or after) and all(
-        int(text.ids[w]) in others or (text.han and text.folded[int(text.starts[w]) : int(text.ends[w])] in other)
-        for w in [*before, *after]
-    )
+def _other_word(
+    claim: ClaimWords, words: _Sentence, present: Any, kind: str, pair: tuple[int, int]
+) -> Sign | None:
+    """An opposite or a rival in the place of a word of the claim."""
+    at, place = pair
+    row = at - claim.words.start
+    rest = _rest(claim, present, slice(row, row + 1))
+    if rest < REST[kind]:
+        return None
+    mine, other = (_entity(text, number) for text, number in ((claim.source, at), (words.text, place)))
+    slot = _same_slot(claim, mine, words, other)
+    if slot < (0.99 if _word(claim, at) in words.scope else 0.5):
+        return None
+    return Sign(_level(rest, slot) - 0.05, kind, _shown(claim.source, at), _shown(words.text, place))
 
 
-def _antonym_pairs(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
-    negated = words.text.negations[words.number] > 0 or len(claim_negations(claim)) > 0
-    for at, others in opposites(claim):
-        row = at - claim.words.start
-        hit = [place for place, number in enumerate(words.ids.tolist()) if number in others]
-        if not hit or present[row] > 0.99 or negated or others & claim.id_set:
-            continue
-        rest = _rest(claim, present, slice(row, row + 1))
-        if rest < REST["antonym"]:
-            continue
-        place = words.words.start + hit[0]
-        mine = Entity(int(claim.source.starts[at]), int(claim.source.ends[at]), "", "")
-        other = Entity(int(words.text.starts[place]), int(words.text.ends[place]), "", "")
-        slot = _same_slot(claim, mine, words, other)
-        if slot >= (0.99 if _word(claim, at) in words.scope else 0.5):
-            text = (claim.source.text[mine.start : mine.end], words.text.text[other.start : other.end])
-            yield Sign(_level(rest, slot) - 0.05, "antonym", *text)
+def _entity(text: Analysis, at: int) -> Entity:
+    return Entity(int(text.starts[at]), int(text.ends[at]), "", "")
+
+
+def _shown(text: Analysis, at: int) -> str:
+    return text.text[int(text.starts[at]) : int(text.ends[at])]
+
+
+def _part(text: Analysis, first: int, last: int) -> str:
+    return text.text[int(text.starts[first]) : int(text.ends[last - 1])]
 
 
 def _word(claim: ClaimWords, at: int) -> str:

@@ -46,7 +46,7 @@ Floats = NDArray[Any]
 #: Samples whose texts are encoded together.
 BATCH = 64
 #: Raised when a change of code changes verdicts.
-VERSION = "4"
+VERSION = "5"
 
 #: Support from which a claim stands in a context, with all its numbers.
 STATED = 0.6

@@ -6,7 +6,6 @@ compares two texts is arithmetic on these arrays (:mod:`workbench.evidence.offli
 
 from __future__ import annotations
 
-import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -31,6 +30,7 @@ from workbench.data.text.quantities import (
 )
 from workbench.data.text.sentences import sentences
 from workbench.data.text.words import normalise_with_map, stem, stop_words, tokens
+from workbench.evidence.offline.lexicon import lexicon, word_id
 
 # ------------------------------------------------------------------------------
 # The numbers and dates of texts, looked up by what they say.
@@ -43,6 +43,8 @@ from workbench.data.text.words import normalise_with_map, stem, stop_words, toke
 _COUNTED = 12
 #: A rounded number lies this near to the one it stands for.
 _ROUNDED = 0.1
+#: Numbers that something is worked out from, at most; among more than a few nearly every sum can be found.
+_RECKONED, _FEW = 12, 4
 
 
 class Numbers:
@@ -120,7 +122,7 @@ def said(quantity: Quantity) -> Quantity:
 def holds_quantity(evidence: Quantity, claimed: Quantity) -> bool:
     """Whether a number of the evidence says at least what the claimed one says.
 
-    The same number, or one that bears it out (:func:`workbench.data.quantities.relation`); a range holds its two ends; a
+    The same number, or one that bears it out (:func:`workbench.data.text.quantities.relation`); a range holds its two ends; a
     unit that only one of them has does not part them (it may stand in the head of a table).
     """
     found = relation(claimed, evidence)
@@ -166,6 +168,23 @@ def rounds(claimed: Quantity, exact: Quantity) -> bool:
         return False
     alike = claimed.unit == exact.unit or claimed.unit is None or exact.unit is None
     return alike and _digits(mine) < _digits(theirs) and abs(mine - theirs) <= _ROUNDED * abs(theirs)
+
+
+def follows(claimed: Quantity, told: Sequence[Quantity]) -> bool:
+    """Whether a number is the difference of two years or the sum or product of two plain numbers told (at most
+    :data:`_RECKONED` of them): what a reader may work out, so that it is not simply untold."""
+    value = claimed.value
+    if value is None or claimed.kind in ("date", "version", "ordinal", "time"):
+        return False
+    years = sorted({date_parts(other)["y"] for other in told if "y" in date_parts(other)})[:_RECKONED]
+    spans = {later - earlier for later in years for earlier in years if later > earlier}
+    if value in spans and (claimed.unit is None or claimed.kind == "duration"):
+        return True
+    plain = [q.value for q in told if q.value is not None and "y" not in date_parts(q) and q.unit == claimed.unit]
+    plain = plain[:_RECKONED]
+    counts = [q.value for q in told if q.value is not None and q.unit is None and 2 <= q.value <= _COUNTED][:_RECKONED]
+    sums = any(a + b == value for at, a in enumerate(plain) for b in plain[at + 1 :]) if len(plain) <= _FEW else False
+    return sums or (len(plain) <= _FEW and any(a * b == value for a in plain for b in counts))
 
 
 def _digits(value: float) -> int:
@@ -394,12 +413,6 @@ def _word_facts(word: str) -> tuple[int, float, int]:
     return number, min(rarity(word), RAREST) / RAREST, TERM
 
 
-def word_id(word: str) -> int:
-    """A 64-bit hash of the stem of a folded word, equal in every process."""
-    digest = hashlib.blake2b(stem(word.replace(",", "")).encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)
-
-
 #: Negations and auxiliaries are compared as negations, not as content.
 _WEAK = frozenset(
     re.split(
@@ -471,6 +484,10 @@ _Span = TypeVar("_Span", Quantity, Entity)
 _LEANING = re.compile(r"(?:it|they|this|these|that|those|he|she|its|their)\b|[它其该此他她]|这")
 #: Words whose spelling is found to this share count in part.
 _NEARLY = 0.6
+#: How far a long Han word counts of which a part is found.
+_PARTLY = 0.7
+#: How far a word of the same meaning counts as the word.
+_ALIKE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,6 +588,9 @@ class Grid:
 
     def __init__(self, claims: Sequence[ClaimWords], texts: Sequence[Analysis]) -> None:
         self.claims, self.texts = claims, texts
+        #: Relations worked out so far by (claim, sentence), and how many of the claims need any (not the question).
+        self.relations: dict[tuple[int, int], Any] = {}
+        self.n_related = len(claims)
         self.offsets = np.concatenate([[0], np.cumsum([len(text.bounds) for text in texts])]).astype(np.int64)
         self.n_sentences = int(self.offsets[-1])
         self.rows = _slices([claim.n_words for claim in claims])
@@ -599,6 +619,7 @@ class Grid:
         nearly = (spelt >= _NEARLY) & ~self._with_digits()[:, None]
         present = np.where(self.exact, 1.0, np.where(nearly, spelt * 0.8, 0.0)).astype(np.float32)
         self._find_inside(present, spelt)
+        self._find_alike(present)
         for stated in self.stated:
             present[stated.rows] = stated.sentences
         return present
@@ -629,17 +650,31 @@ class Grid:
         return (sums / np.maximum(total, 1.0)[:, None]).astype(np.float32)
 
     def _find_inside(self, present: Floats, spelt: Floats) -> None:
-        """A Han word that the segmenter cut another way is found as a substring; numbers are never."""
+        """A Han word that the segmenter cut another way is found as a substring, and the longer part of a long one in
+        part (门票价格 by 门票); numbers are never."""
         for claim, rows in zip(self.claims, self.rows, strict=True):
             for at in range(rows.start, rows.stop):
                 word = claim.words.start + at - rows.start
                 start, end = int(claim.source.starts[word]), int(claim.source.ends[word])
                 piece = claim.source.folded[start:end]
-                if not piece or not "\u3400" <= piece[0] <= "\u9fff" or claim.source.kind[word] == FUNCTION:
+                if not piece or not "\u3400" <= piece[0] <= "\u9fff" or claim.source.kind[word] in (FUNCTION, NUMBER):
                     continue
-                for sentence in np.flatnonzero((present[at] < 1.0) & (spelt[at] > 0.3)):
-                    if piece in self.sentence(int(sentence)):
-                        present[at, sentence] = 1.0
+                for sentence in np.flatnonzero((present[at] < 1.0) & ((spelt[at] > 0.2) | (len(piece) == 1))):
+                    told = self.sentence(int(sentence))
+                    if len(piece) > 1 or _with_neighbour(claim.source.folded, start, told):
+                        present[at, sentence] = max(present[at, sentence], _inside_share(piece, told))
+
+    def _find_alike(self, present: Floats) -> None:
+        """A word of the same meaning, or a member of the kind that the claim names, counts nearly like the word."""
+        alike = lexicon().alike
+        pairs = [(row, other) for row, word in enumerate(self.ids.tolist()) for other in alike(word)]
+        if not pairs or not len(self.word_ids):
+            return
+        rows = np.array([row for row, _ in pairs], dtype=np.int64)
+        hits = presence(np.array([o for _, o in pairs], np.int64), self.word_ids, self.word_sentence, self.n_sentences)
+        firsts = np.flatnonzero(np.diff(rows, prepend=-1))
+        found = np.maximum.reduceat(hits.astype(np.float32), firsts, axis=0) * _ALIKE
+        present[rows[firsts]] = np.maximum(present[rows[firsts]], found)
 
     @cached_property
     def leaning(self) -> Bools:
@@ -678,6 +713,22 @@ class Grid:
                 where = word_rows(claim, rows, max(quantity.wide[0], claim.start), min(quantity.wide[1], claim.end))
                 result.append(Stated(where, known[alike], quantity))
         return result
+
+
+def _with_neighbour(folded: str, at: int, sentence: str) -> bool:
+    """Whether one character stands in the sentence with one of its neighbours: 假 of 年假, not of 假设."""
+    pairs = (folded[at - 1 : at + 1] if at else "", folded[at : at + 2])
+    return any(len(pair.strip()) == 2 and pair in sentence for pair in pairs)
+
+
+def _inside_share(piece: str, sentence: str) -> float:
+    """1 for a word that stands in the sentence; else how far its longer half does, in part; 0 where none does."""
+    if piece in sentence:
+        return 1.0
+    if len(piece) < 4 and not (len(piece) == 3 and (piece[:2] in sentence or piece[1:] in sentence)):
+        return 0.0
+    longest = next((n for n in range(len(piece) - 1, 1, -1) if piece[:n] in sentence or piece[-n:] in sentence), 0)
+    return _PARTLY * longest / len(piece)
 
 
 def quantities_of(claim: ClaimWords) -> list[Quantity]:

@@ -1,0 +1,360 @@
+"""Which way a sentence says things: negations, exceptions, quantities, order, kinds; each kind generated both ways.
+
+Every kind is a template filled at random in one of the two languages, once so that the claim follows and once so that it
+does not; the figures are those of :mod:`workbench.evidence.offline.relations`, the signs those of
+:mod:`workbench.evidence.offline.features`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from workbench.data.schema import Context, Sample
+from workbench.evidence.offline.comparisons import ordered
+from workbench.evidence.offline.examination import Examination, is_code
+from workbench.evidence.offline.features import contradictions, holds_code
+from workbench.evidence.offline.models import load_coefficients
+from workbench.evidence.offline.polarity import read
+from workbench.evidence.offline.relations import RELATION, Relation, relate
+from workbench.evidence.offline.words import Grid, analyse, claim_words
+
+SEEDS = range(12)
+
+
+def relation(claim: str, evidence: str, sentence: int = 0) -> Relation:
+    return relate(claim_words(analyse(claim), 0, len(claim)), analyse(evidence), sentence)
+
+
+def figures(claim: str, evidence: str) -> dict[str, float]:
+    return dict(zip(RELATION, relation(claim, evidence).features.tolist(), strict=True))
+
+
+def kinds(claim: str, evidence: str) -> set[str]:
+    grid = Grid([claim_words(analyse(claim), 0, len(claim))], [analyse(evidence)])
+    return {sign.kind for _, sign in contradictions(grid, 0)}
+
+
+def support(claim: str, evidence: str) -> tuple[float, float]:
+    sample = Sample("", "?", answer=claim, contexts=(Context(evidence),))
+    seen = Examination(sample, load_coefficients(None), {}, {})
+    entail, contradict = seen.by_text
+    return float(entail[:, 0].min()), float(contradict[:, 0].max())
+
+
+# ---------------------------------------------------------------- negation
+
+ENGLISH = {
+    "who": ["Guests", "Tenants", "Visitors", "Members", "Employees", "Students"],
+    "what": ["park in the courtyard", "use the rear entrance", "bring a bicycle", "borrow the projector", "print in colour"],
+}
+CHINESE = {
+    "who": ["访客", "租户", "会员", "员工", "学生", "读者"],
+    "what": ["在院内停车", "使用后门", "携带自行车", "借用投影仪", "打印彩色文件"],
+}
+
+
+def clashes(claim: str, evidence: str) -> bool:
+    return figures(claim, evidence)["negation_gap"] > 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_negation_is_met_by_the_same_negation_however_it_is_worded(seed):
+    pick = random.Random(seed)
+    who, what = (pick.choice(ENGLISH[key]) for key in ("who", "what"))
+    negative = [f"{who} may not {what}.", f"{who} cannot {what}.", f"{who} are not allowed to {what}.",
+                f"No, {who.lower()} may not {what}.", f"{who} are forbidden to {what}."]  # fmt: skip
+    positive = [f"{who} may {what}.", f"{who} can {what}.", f"Yes, {who.lower()} can {what}."]
+    for said in negative:
+        for told in negative:
+            assert not clashes(said, told), (said, told)
+        for told in positive:
+            assert clashes(said, told), (said, told)
+            assert clashes(told, said), (told, said)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_chinese_negation_is_met_by_the_same_negation_however_it_is_worded(seed):
+    pick = random.Random(seed)
+    who, what = (pick.choice(CHINESE[key]) for key in ("who", "what"))
+    negative = [f"{who}不可以{what}。", f"{who}不得{what}。", f"禁止{who}{what}。", f"不可以，{who}不能{what}。"]
+    positive = [f"{who}可以{what}。", f"{who}能{what}。", f"可以，{who}可以{what}。"]
+    for said in negative:
+        for told in negative:
+            assert not clashes(said, told), (said, told)
+        for told in positive:
+            assert clashes(said, told), (said, told)
+            assert clashes(told, said), (told, said)
+
+
+DOUBLE = [
+    ("Side effects are common.", "Side effects are not uncommon."),
+    ("The door is not unlocked.", "The door is not unlocked."),
+    ("Registration is possible by phone.", "Registration is not impossible by phone."),
+    ("学员必须签到。", "学员不得不签到。"),
+    ("参观无需预约。", "参观免预约。"),
+]
+
+
+@pytest.mark.parametrize(("claim", "evidence"), DOUBLE)
+def test_two_negations_of_one_word_are_none(claim, evidence):
+    assert not clashes(claim, evidence)
+
+
+NOT_COUNTED = [
+    ("The pool is heated.", "The pool is heated, but towels are not provided and lockers cannot be booked."),
+    ("泳池恒温。", "泳池恒温，但不提供毛巾，也不能预订储物柜。"),
+    ("标准版支持导出。", "标准版支持导出，试用版不支持导出。"),
+    ("The lamp does not flicker.", "The lamp does not flicker and it is not loud."),
+]
+
+
+@pytest.mark.parametrize(("claim", "evidence"), NOT_COUNTED)
+def test_how_many_negations_stand_elsewhere_does_not_matter(claim, evidence):
+    assert not clashes(claim, evidence)
+    assert "negation" not in kinds(claim, evidence)
+
+
+FAQ = [
+    ("Guests can bring pets.", "Can guests bring pets? {}", "Yes.", "No."),
+    ("The card is transferable.", "Q: Is the card transferable? A: {}", "Yes, it is.", "No, it is not."),
+    ("门票可以改签。", "门票可以改签吗？{}", "可以。", "不可以。"),
+    ("本店支持分期付款。", "本店支持分期付款吗？{}", "支持。", "不支持。"),
+]
+
+
+@pytest.mark.parametrize(("claim", "context", "yes", "no"), FAQ)
+def test_a_question_says_what_its_answer_makes_of_it(claim, context, yes, no):
+    assert not clashes(claim, context.format(yes))
+    assert clashes(claim, context.format(no))
+    assert figures(claim, context.format("").strip())["asked"] == 1.0
+
+
+EXCEPTIONS = [
+    ("All fares are flexible except {} fares.", "{} fares are flexible.", "{} fares are not flexible.", ["weekend"]),
+    ("The museum is open daily except {}.", "The museum is open on {}.", "The museum is not open on {}.", ["Sunday"]),
+    ("除{}外，所有商品均可退货。", "{}可以退货。", "{}不能退货。", ["内衣", "生鲜", "贺卡"]),
+]
+
+
+@pytest.mark.parametrize(("rule", "wrong", "right", "things"), EXCEPTIONS)
+def test_an_exception_turns_what_the_rest_says(rule, wrong, right, things):
+    for thing in things:
+        assert clashes(wrong.format(thing), rule.format(thing)), thing
+        assert not clashes(right.format(thing), rule.format(thing)), thing
+
+
+# ---------------------------------------------------------------- strength, opposites, kinds
+
+
+STRENGTH = [
+    ("{} rooms have a balcony.", ["Some", "Many", "Most", "All"]),
+    ("The gate is {} locked at night.", ["sometimes", "often", "usually", "always"]),
+    ("{}房间带阳台。", ["部分", "许多", "大多数", "所有"]),
+    ("大门夜间{}上锁。", ["偶尔", "经常", "通常", "总是"]),
+    ("申请人{}提交护照。", ["可以", "应当", "必须"]),
+    ("Applicants {} submit a passport.", ["may", "should", "must"]),
+]
+
+
+@pytest.mark.parametrize(("template", "steps"), STRENGTH)
+def test_a_stronger_word_says_more_and_a_weaker_one_less(template, steps):
+    for low, weaker in enumerate(steps):
+        for stronger in steps[low + 1 :]:
+            assert figures(template.format(stronger), template.format(weaker))["stronger"] > 0
+            assert figures(template.format(weaker), template.format(stronger))["stronger"] == 0
+        assert figures(template.format(weaker), template.format(weaker))["stronger"] == 0
+
+
+OPPOSITES = [
+    ("Apply the primer {} the paint.", "before", "after"),
+    ("Deliveries {} in spring.", "increase", "decrease"),
+    ("The valve works {} electricity.", "with", "without"),
+    ("采血{}须静坐十分钟。", "前", "后"),
+    ("该地区人口持续{}。", "增长", "减少"),
+    ("展厅冬季提前{}。", "开放", "关闭"),
+]
+
+
+@pytest.mark.parametrize(("template", "left", "right"), OPPOSITES)
+def test_a_listed_opposite_in_the_same_place_is_one(template, left, right):
+    for said, told in ((left, right), (right, left)):
+        found = figures(template.format(said), template.format(told))
+        assert found["antonym"] or found["negation_gap"]
+    same = figures(template.format(left), template.format(left))
+    assert not same["antonym"]
+    assert not same["negation_gap"]
+
+
+def present(claim: str, evidence: str, word: str) -> float:
+    grid = Grid([claim_words(analyse(claim), 0, len(claim))], [analyse(evidence)])
+    text = analyse(claim)
+    at = next(at for at in range(len(text.ids)) if text.folded[text.starts[at] : text.ends[at]] == word)
+    return float(grid.present[at].max())
+
+
+KINDS = [
+    ("A {} slept on the sofa.", "poodle", "dog", "cat"),
+    ("She bought a {} yesterday.", "violin", "instrument", "vehicle"),
+    ("他昨天买了{}。", "苹果", "水果", "家具"),
+    ("院子里有一只{}。", "贵宾犬", "动物", "昆虫"),
+]
+
+
+@pytest.mark.parametrize(("template", "member", "kind", "other"), KINDS)
+def test_what_is_said_of_a_member_holds_for_its_kind_never_back(template, member, kind, other):
+    assert present(template.format(kind), template.format(member), kind) > 0.8
+    assert relation(template.format(member), template.format(kind)).harmful
+    assert not relation(template.format(kind), template.format(member)).harmful
+    assert present(template.format(other), template.format(member), other) < 0.5
+
+
+@pytest.mark.parametrize("outer", ["No {} was seen.", "Every {} was fed."])
+def test_under_no_and_every_the_kind_says_more(outer):
+    assert relation(outer.format("dog"), outer.format("poodle")).harmful
+    assert not relation(outer.format("poodle"), outer.format("dog")).harmful
+
+
+DOWNWARD = [
+    ("She does not sell wooden chairs.", "She does not sell chairs."),
+    ("Nobody bought fresh bread.", "Nobody bought bread."),
+    ("If you buy two large tickets, parking is free.", "If you buy two tickets, parking is free."),
+    ("店里不卖进口水果。", "店里不卖水果。"),
+]
+
+
+@pytest.mark.parametrize(("narrow", "broad"), DOWNWARD)
+def test_under_a_negation_the_narrower_follows_and_the_broader_does_not(narrow, broad):
+    assert relation(narrow, broad).harmless
+    assert not relation(narrow, broad).lost
+    assert relation(broad, narrow).lost
+
+
+def test_a_widened_or_is_harmless_and_a_narrowed_one_is_not():
+    assert relation("Pay by cash or card.", "Pay by cash.").harmless
+    assert relation("Pay by cash.", "Pay by cash or card.").lost
+    assert relation("支付方式为现金或支票。", "支付方式为现金。").harmless
+
+
+RIVALS = [
+    ("The cover is {}.", ["red", "blue", "green"]),
+    ("He plays the {} in the band.", ["guitar", "trumpet", "cello"]),
+    ("会议定在{}举行。", ["星期一", "星期三", "星期五"]),
+    ("他在乐队里演奏{}。", ["吉他", "小号", "大提琴"]),
+]
+
+
+@pytest.mark.parametrize(("template", "members"), RIVALS)
+def test_another_member_of_an_exclusive_list_is_named(template, members):
+    for said in members:
+        for told in members:
+            found = kinds(template.format(said), template.format(told))
+            assert ("kind" in found) == (said != told) or "number" in found
+
+
+# ---------------------------------------------------------------- order
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_parts_that_have_changed_places_are_seen_but_not_in_a_list(seed):
+    pick = random.Random(seed)
+    a, b = pick.sample(["Anna", "Boris", "Clara", "David", "Elena"], 2)
+    verb = pick.choice(["hired", "sued", "defeated", "succeeded"])
+    n, m = pick.sample(["two", "three", "five", "seven"], 2)
+    assert "exchange" in kinds(f"In May {a} {verb} {b}.", f"In May {b} {verb} {a}.")
+    assert kinds(f"In May {a} {verb} {b}.", f"In May {a} {verb} {b}.") == set()
+    assert figures(f"The panel has {n} judges and {m} clerks.", f"The panel has {m} judges and {n} clerks.")["exchanged"]
+    assert not figures(f"{a} and {b} won the cup.", f"{b} and {a} won the cup.")["exchanged"]
+    assert not figures("The kit holds cables, lamps and fuses.", "The kit holds lamps, cables and fuses.")["exchanged"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_chinese_parts_that_have_changed_places_are_seen(seed):
+    pick = random.Random(seed)
+    a, b = pick.sample(["王明", "李娜", "赵刚", "陈静"], 2)
+    verb = pick.choice(["起诉", "雇用", "采访"])
+    assert figures(f"去年{a}{verb}了{b}。", f"去年{b}{verb}了{a}。")["exchanged"]
+    assert not figures(f"去年{a}{verb}了{b}。", f"去年{a}{verb}了{b}。")["exchanged"]
+    assert not figures(f"{a}和{b}获得了奖学金。", f"{b}和{a}获得了奖学金。")["exchanged"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_comparatives_are_followed_from_one_to_the_next(seed):
+    pick = random.Random(seed)
+    names = pick.sample(["Ada", "Ben", "Cleo", "Dan", "Eve"], 5)
+    text = ", ".join(f"{a} is taller than {b}" for a, b in itertools.pairwise(names)) + "."
+    low, high = sorted(pick.sample(range(5), 2))
+    assert ordered(f"{names[low]} is taller than {names[high]}.", text) == 1
+    assert ordered(f"{names[high]} is taller than {names[low]}.", text) == -1
+    assert ordered(f"{names[high]} is shorter than {names[low]}.", text) == 1
+    assert ordered(f"{names[high]} is older than {names[low]}.", text) == 0
+    chinese = "，".join(f"{a}比{b}高" for a, b in zip(["小王", "小李", "小张"], ["小李", "小张", "小赵"], strict=True))
+    assert ordered("小王比小赵高。", chinese) == 1
+    assert ordered("小赵比小王高。", chinese) == -1
+
+
+# ---------------------------------------------------------------- identifiers, code, mixed claims
+
+SAME = [
+    ("error.log", "see /var/log/app/error.log for details"),
+    ("https://example.org/v2/refunds", "call https://example.org/v2/refunds, then wait"),
+    ("xr-250", "the xr250 model"),
+    ("client_id", "first set client_id, then go on"),
+    ("--force", "run it with --force now"),
+]
+DIFFERENT = [
+    ("/var/log/app/error.log", "see /var/log/web/error.log"),
+    ("https://example.org/v2/refund", "call https://example.org/v2/refunds"),
+    ("https://example.org/v2", "call https://example.org/v2/refunds"),
+    ("client_id", "first set client_id_old"),
+    ("--force", "run it with --force-all"),
+    ("info@example.org", "write to sales@example.org"),
+]
+
+
+@pytest.mark.parametrize(("code", "text"), SAME)
+def test_an_identifier_is_held_as_a_whole(code, text):
+    assert holds_code(text, code)
+
+
+@pytest.mark.parametrize(("code", "text"), DIFFERENT)
+def test_another_identifier_is_another_thing(code, text):
+    assert not holds_code(text, code)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_claim_with_another_identifier_is_not_supported(seed):
+    pick = random.Random(seed)
+    shapes = ["/etc/{}/main.conf", "{}@example.org", "--{}-only", "{}_timeout", "https://api.example.org/{}", "load{}Config"]
+    shape = pick.choice(shapes)
+    mine, other = (shape.format(word) for word in pick.sample(["Cache", "Queue", "Mail", "Audit"], 2))
+    for template in ("The value is set with {}.", "该值由 {} 设定。"):
+        assert support(template.format(mine), template.format(other))[0] < 0.5
+        assert support(template.format(mine), template.format(mine))[0] >= 0.5
+
+
+def test_code_is_supported_only_verbatim_and_bare_words_are_unsure():
+    assert is_code("x = load(path, 0);")
+    assert not is_code("The gate opens at (about) nine.")
+    assert not is_code("设置 client_id。")
+    assert support("x = load(path, 1);", "Use x = load(path, 0); to read it.")[0] < 0.5
+    assert 0.3 <= support("不可以。", "礼品卡不可兑换现金。")[0] < 0.5
+
+
+MIXED = "备份每天凌晨两点自动运行，保留三十天。"
+
+
+@pytest.mark.parametrize("claim", ["设置 client_id。", "重启 nginx。", "Python 广泛用于数据科学。"])
+def test_a_claim_of_both_scripts_is_compared_by_its_words(claim):
+    assert support(claim, MIXED)[0] < 0.2
+    assert support(claim, f"{MIXED}{claim}")[0] >= 0.5
+
+
+def test_reading_any_text_raises_nothing():
+    for text in ("", " ", "not", "不", "No.", "除", "except", "or", "than", "\ud800 not", "每", "？"):
+        analysed = analyse(text)
+        for sentence in range(len(analysed.bounds)):
+            read(analysed, sentence)
+            relate(claim_words(analysed, 0, len(text)), analysed, sentence)

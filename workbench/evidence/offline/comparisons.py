@@ -1,0 +1,97 @@
+"""Which of two things is more: comparatives of a text, followed from one to the next.
+
+"Ann is taller than Bob, Bob is taller than Carl" tells that Ann is taller than Carl, that Carl is shorter than Ann, and
+that Carl is not taller than Ann. The patterns are those of ``polarity_<language>.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+
+from workbench.data.text.words import normalise, stem
+from workbench.evidence.offline.lexicon import lexicon, tables
+from workbench.evidence.offline.words import word_id
+
+#: (greater, lesser, quality, whether strictly)
+Order = tuple[str, str, int, bool]
+
+
+def ordered(claim: str, text: str) -> int:
+    """1 when the comparatives of ``text`` tell the one of ``claim``, -1 when they tell the reverse, else 0."""
+    if not _cue().search(claim) or not _cue().search(text):
+        return 0
+    mine = comparatives(claim)
+    if len(mine) == 0:
+        return 0
+    found = [_told(one, comparatives(text)) for one in mine]
+    return -1 if -1 in found else int(all(one == 1 for one in found))
+
+
+@lru_cache(maxsize=4096)
+def comparatives(text: str) -> tuple[Order, ...]:
+    """The comparatives of a text; "less" and opposites are turned round, so that one quality is one direction."""
+    found: list[Order] = []
+    folded = normalise(text)
+    for more, level, parts in _patterns():
+        for pattern, strict in ((more, True), (level, False)):
+            for match in pattern.finditer(folded):
+                quality, turned = _quality(match["how"])
+                left = [_name(match["left"])]
+                right = [name for name in map(_name, parts.split(match["right"])) if name]
+                pairs = [(a, b) for a in left for b in right]
+                found += [(b, a, quality, strict) if turned else (a, b, quality, strict) for a, b in pairs]
+    return tuple(found)
+
+
+def _told(one: Order, told: tuple[Order, ...]) -> int:
+    greater, lesser, quality, strict = one
+    above: dict[str, set[str]] = {}
+    for a, b, how, is_strict in told:
+        if how == quality:
+            above.setdefault(a, set()).add(b)
+            if not is_strict:
+                above.setdefault(b, set()).add(a)
+    if _reaches(above, greater, lesser):
+        return 1
+    return -1 if strict and _reaches(above, lesser, greater) else 0
+
+
+def _reaches(above: dict[str, set[str]], start: str, end: str) -> bool:
+    seen, waiting = {start}, [start]
+    while waiting:
+        for other in above.get(waiting.pop(), ()):
+            if other == end:
+                return True
+            if other not in seen:
+                seen.add(other)
+                waiting.append(other)
+    return False
+
+
+def _quality(how: str) -> tuple[int, bool]:
+    """(quality, whether turned): taller and shorter are one quality, the one with the lower id."""
+    words = how.split()
+    turned = words[0] == "less"
+    word = words[-1]
+    number, others = word_id(word), lexicon().opposites.get(word_id(word), frozenset())
+    if not others and word.endswith("er"):
+        base = word_id(stem(word[:-2]))
+        number, others = base, lexicon().opposites.get(base, frozenset())
+    lowest = min({number, *others})
+    return lowest, turned != (lowest != number)
+
+
+def _name(words: str) -> str:
+    return re.sub(r"^(?:the|a|an|and|that|so) ", "", words.strip()).strip()
+
+
+@cache
+def _cue() -> re.Pattern[str]:
+    return re.compile("|".join(table["comparison"]["cue"] for table in tables("polarity")))
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]], ...]:
+    found = [table["comparison"] for table in tables("polarity")]
+    return tuple((re.compile(t["more"]), re.compile(t["level"]), re.compile(t["parts"])) for t in found)
