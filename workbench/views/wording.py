@@ -45,7 +45,7 @@ def scale(highs: Iterable[float]) -> float:
 
 
 def metric_title(name: str) -> str:
-    """The readable name of a metric: ``recall@5`` → "recall@5" / "召回率@5"; a user's own metric keeps its name."""
+    """The readable name of a metric: ``recall@5`` → "recall@5" in English; a user's own metric keeps its name."""
     return metrics.title(name)
 
 

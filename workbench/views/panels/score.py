@@ -208,12 +208,6 @@ def ended(judge: Any, manifest: Mapping[str, Any]) -> Markup:
     return join(lines)
 
 
-def to_retry(judge: Any) -> int:
-    """Samples that ended without a whole judgement."""
-    model = language_model(judge)
-    return 0 if model is None else len(model.outcomes.ids())
-
-
 # The table, the picture and how to read them.
 
 COUNTS = ("n_ok", "n_not_applicable", "n_undefined", "n_error", "n_skipped", "n_total")
@@ -447,7 +441,8 @@ class Score(Panel):
 
     def _end(self, result: Any, error: BaseException | None) -> None:
         show(self.outcomes, ended(self._judge, getattr(result, "manifest", None) or {}))
-        left = to_retry(self._judge)
+        model = language_model(self._judge)
+        left = 0 if model is None else len(model.outcomes.ids())
         self.retry.description = _t("judging.retry", n=left)
         display(self.retry, left > 0)
         if error is not None:

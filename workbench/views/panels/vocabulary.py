@@ -322,13 +322,14 @@ class VocabularyPanel(MissPanel):
         """Show the document looked at, its words, its picture and the sample's card."""
         gap = self.draw_place()
         display(self.exporting, bool(self.gaps))
-        known = gap is not None and self.vocabulary is not None
-        show(self.pair, pair(gap, self.vocabulary) if known else empty(self.empty_words()))
+        if gap is None or self.vocabulary is None:
+            show(self.pair, empty(self._empty_words()))
+        else:
+            show(self.pair, pair(gap, self.vocabulary))
         self._draw_terms()
         self._draw_picture()
 
-    def empty_words(self) -> str:
-        """Why no document is listed."""
+    def _empty_words(self) -> str:
         if self.vocabulary is None:
             return _t("vocabulary.no_corpus")
         if self.gaps:
@@ -436,8 +437,7 @@ class VocabularyPanel(MissPanel):
         low, n = len(below(self.gaps, self.cut.value)), len(self.gaps)
         self.card.keep(count_words(self.gaps, self.cut.value), value=low / n if n else None)
 
-    def snippet(self) -> str:
-        """Lines of Python that give the same table."""
+    def _snippet(self) -> str:
         return self.script("wb.vocabulary_gaps(evaluation, 'corpus.jsonl')", opened="evaluation")
 
     def table(self) -> pd.DataFrame:
@@ -456,7 +456,7 @@ class VocabularyPanel(MissPanel):
         self.join()
         gap = self.gap
         if gap is None or self.vocabulary is None:
-            return fragment(empty(self.empty_words()))
+            return fragment(empty(self._empty_words()))
         drawn = [self._drawn("print", name) for name in VIEWS]
         return fragment(
             h("p", h("strong", count_words(self.gaps, self.cut.value))), pair(gap, self.vocabulary),
