@@ -152,12 +152,11 @@ def test_default_thresholds() -> None:
         t.relevance,
         t.refusal,
         t.similarity_percentile,
-        t.point_recall,
+        t.answer_right,
     )
-    assert cuts == (5, 0.5, 0.5, 0.3, 0.5, 0.5, 95, 0.7)
+    assert cuts == (5, 0.5, 0.5, 0.3, 0.5, 0.5, 95, 0.5)
     assert (t.low_cut("faithfulness"), t.low_cut("answer_relevancy")) == (0.7, 0.5)
-    assert dict(t.targets) == {"precision@5": 0.7, "recall@5": 0.8, "ndcg@5": 0.7, "faithfulness": 0.9,
-                               "answer_relevancy": 0.8, "context_relevance": 0.7}  # fmt: skip
+    assert dict(t.targets) == {"recall@5": 0.8, "ndcg@5": 0.7, "faithfulness": 0.9, "answer_relevancy": 0.8}
 
 
 def test_other_thresholds_make_a_new_evaluation_over_the_same_evidence(evaluation: Evaluation) -> None:

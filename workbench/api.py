@@ -27,7 +27,7 @@ from workbench.evidence.cache import Cache, cache_folder, content_key
 from workbench.evidence.collect import collect
 from workbench.evidence.consistency import METRIC
 from workbench.evidence.encoders.base import Encoder
-from workbench.evidence.frames import Evidence, encode, is_evaluation
+from workbench.evidence.frames import encode, is_evaluation
 from workbench.evidence.judge import Judge
 from workbench.evidence.resolve import (
     Actuals,
@@ -38,7 +38,7 @@ from workbench.evidence.resolve import (
     tell_generator,
 )
 from workbench.evidence.run import Progress
-from workbench.language import suggest_language
+from workbench.language import main_language, suggest_language
 from workbench.scoring.metrics import chosen as chosen_metrics
 from workbench.scoring.thresholds import Thresholds
 from workbench.scoring.view import SUPPORTED
@@ -71,6 +71,12 @@ def compare(before: Run, after: Run, *, thresholds: Thresholds | None = None, co
     ------
     InputError
         For a folder that holds no evaluation, or an unknown correction.
+
+    Examples
+    --------
+    >>> comparison = wb.compare("evaluations/baseline", "evaluations/improved")
+    >>> comparison.counts.fixed, comparison.counts.broken
+    (16, 3)
     """
     if correction not in ("holm", "bh"):
         raise InputError(f"correction {correction!r} is not known; use 'holm' or 'bh'")
@@ -136,6 +142,12 @@ def with_silver_labels(evaluation: Evaluation) -> Evaluation:
 
     They are marked: ``method`` in the summary says for how many samples, and the samples carry ``silver``. Contexts
     without an id cannot be labelled.
+
+    Examples
+    --------
+    >>> labelled = wb.with_silver_labels(wb.load_evaluation("evaluations/baseline"))
+    >>> "silver" in labelled.evidence.samples
+    True
     """
     labels = silver_labels(evaluation).dropna(subset=["doc_id"])
     by_sample = labels.groupby("sample_id", sort=False)["doc_id"].agg(list)
@@ -194,6 +206,11 @@ def monitor(
     ------
     InputError
         For anything that cannot be read, or a window, step or rule that does not fit the log.
+
+    Examples
+    --------
+    >>> wb.monitor("query_log.jsonl").firing[0].statistic
+    'latency_p50'
     """
     reference = None if baseline is None else as_log(baseline)
     return watch_log(as_log(log), reference, window=window, step=step, rules=rules, until=until)
@@ -250,11 +267,17 @@ def evaluate(
         For data or options that cannot be used.
     JudgeError, EncoderError
         When the judge or encoder cannot work at all.
+
+    Examples
+    --------
+    >>> rows = [{"question": "How many?", "answer": "It is 5.", "must_include": ["5"]}]
+    >>> wb.evaluate(rows, judge=None, progress=False).scores()["key_point_coverage"].item()
+    1.0
     """
     started = time.time()
     chosen_metrics(metrics, (thresholds or Thresholds()).k)  # a name that does not exist costs no judgement
     loaded, base = _loaded(samples, corpus)
-    suggest_language(data_language(loaded))
+    suggest_language(main_language(loaded.frame["question"]))
     cache = Cache(cache_dir)
     chosen = resolve_judge(judge, encoder=encoder, cache=cache, options=judge_options, workers=workers, timeout=timeout,
                            generator=generator)  # fmt: skip
@@ -294,10 +317,16 @@ def open_evaluation(
     ------
     InputError
         For what is neither.
+
+    Examples
+    --------
+    >>> evaluation = wb.open("evaluations/baseline")
+    >>> evaluation.failures()["passed"].sum()
+    48
     """
     if isinstance(path, (str, Path)) and is_evaluation(path):
         saved = load_evaluation(path, thresholds=thresholds, name=name)
-        suggest_language(data_language(saved.evidence))
+        suggest_language(main_language(saved.evidence.plain("question")))
         return saved
     loaded, base = _loaded(path, corpus)
     judge_name = judge if judge is None or isinstance(judge, str) else judge.name
@@ -307,7 +336,7 @@ def open_evaluation(
     )  # fmt: skip
     folder = cache_folder() / "evaluations" / f"{_safe(name or loaded.name)}-{key[:16]}"
     if is_evaluation(folder) and not again:
-        suggest_language(data_language(loaded))
+        suggest_language(main_language(loaded.frame["question"]))
         return load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
     result = evaluate(
         loaded, corpus=base, judge=judge, encoder=encoder, thresholds=thresholds, name=name, progress=progress,
@@ -330,14 +359,6 @@ def corpus_hash(corpus: Corpus | None) -> str | None:
     if corpus is None:
         return None
     return content_key(corpus.frame.reset_index().to_json(orient="split", index=False, default_handler=str))
-
-
-def data_language(samples: SampleSet | Evidence) -> str:
-    """``"zh"`` when most of the first questions are Chinese, else ``"en"``."""
-    frame = samples.frame if isinstance(samples, SampleSet) else samples.samples
-    questions = [q for q in frame["question"].head(200).tolist() if isinstance(q, str)]
-    han = sum(any("\u4e00" <= c <= "\u9fff" for c in question) for question in questions)
-    return "zh" if questions and han > 0.6 * len(questions) else "en"
 
 
 def _loaded(samples: Any, corpus: Any) -> tuple[SampleSet, Corpus | None]:

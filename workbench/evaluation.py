@@ -43,6 +43,12 @@ class Evaluation:
         Shown in titles; from ``name=`` or the file's or folder's stem.
     path
         The folder it was saved to or loaded from, or None.
+
+    Examples
+    --------
+    >>> evaluation = wb.load_evaluation("evaluations/baseline")
+    >>> len(evaluation), len(evaluation[0]), "faithfulness" in evaluation.metrics
+    (80, 1, True)
     """
 
     def __init__(
@@ -93,7 +99,9 @@ class Evaluation:
         KeyError
             When no sample has this id.
         """
-        return self._over(self.view.one(int(self.evidence.ids.get_loc(sample_id))))
+        small = self._over(self.view.one(int(self.evidence.ids.get_loc(sample_id))))
+        small.path = None  # it was never saved
+        return small
 
     def head(self, n: int = 5) -> pd.DataFrame:
         """The first ``n`` samples as a table: question, answer, whether it passed, cause, and the metrics begun with."""
@@ -254,6 +262,11 @@ def load_evaluation(
     ------
     InputError
         When it is no evaluation or damaged.
+
+    Examples
+    --------
+    >>> len(wb.load_evaluation("evaluations/baseline"))
+    80
     """
     evidence = read_frames(folder)
     path = Path(folder)

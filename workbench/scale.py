@@ -64,6 +64,10 @@ def score_on_cluster(paths: Sequence[str | Path], out: str | Path, client: Any, 
     ------
     InputError
         When a file cannot be used or a worker kept failing on it; the message names the file.
+
+    Examples
+    --------
+    >>> wb.score_on_cluster(["a.jsonl", "b.jsonl"], "runs", dask.distributed.Client()).summary()  # doctest: +SKIP
     """
     from distributed import KilledWorker
 

@@ -8,14 +8,17 @@ import workbench as wb
 from workbench.data.schema import Context, Sample
 from workbench.data.text.citations import find_citations
 from workbench.data.text.refusals import claims
-from workbench.evidence.observe import Copies, Library, format_sign, observe
+from workbench.evidence.observe import ChunkIndex, Copies, format_sign, observe
 
 SECRET = "The discount of tenant B is 37 percent on all seats until the end of 2027."
 
 
 def test_a_copied_sentence_is_found_and_a_shared_one_is_not() -> None:
     copies = Copies({"b": SECRET + " Everyone may read the general terms of service online."})
-    assert copies.shares("We know: the discount of tenant B is 37 percent on all seats until the end of 2027!", [])["b"] > 0
+    assert (
+        copies.shares("We know: the discount of tenant B is 37 percent on all seats until the end of 2027!", [])["b"]
+        > 0
+    )
     assert copies.shares("The discount is large.", []) == {}
     shared = "Everyone may read the general terms of service online."
     assert copies.shares(shared, [shared]) == {}
@@ -29,9 +32,9 @@ def test_chinese_copies_need_fewer_characters() -> None:
 def test_a_foreign_document_that_was_not_retrieved_is_still_a_leak_when_it_is_answered() -> None:
     corpus = wb.load_corpus([{"doc_id": "b", "text": SECRET, "tenant": "b"}, {"doc_id": "s", "text": "Shared words."}])
     sample = Sample("1", "What is it?", SECRET, contexts=(Context("Other.", "x", tenant="a"),), tenant="a")
-    assert observe(sample, {}, Library(corpus)).facts["text_foreign_answered"] == ["b"]
+    assert observe(sample, {}, ChunkIndex(corpus)).facts["text_foreign_answered"] == ["b"]
     own = Sample("1", "What is it?", SECRET, contexts=(Context("Other.", "x", tenant="b"),), tenant="b")
-    assert observe(own, {}, Library(corpus)).facts["text_foreign_answered"] is None
+    assert observe(own, {}, ChunkIndex(corpus)).facts["text_foreign_answered"] is None
 
 
 @pytest.mark.parametrize(

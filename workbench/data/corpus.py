@@ -14,11 +14,21 @@ from workbench.data import fields
 from workbench.data.fields import Unreadable, alternates, checked_mapping, coalesce, has_surrogate, resolve, scrubbed
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
 from workbench.data.formats.source import read_source
-from workbench.data.schema import CORPUS_FIELDS, Context, Corpus, SampleSet, none_if_missing
+from workbench.data.schema import (
+    CORPUS_FIELDS,
+    Context,
+    Corpus,
+    SampleSet,
+    none_if_missing,
+    object_frame,
+    objects,
+    remarks_frame,
+)
 from workbench.data.text.normalise import normalise
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
 
@@ -141,6 +151,7 @@ def shingles(text: str) -> NDArray[np.uint64]:
 
 
 # ------------------------------------------------------------------------------
+# Loading a corpus.
 
 
 _READERS = {
@@ -172,6 +183,11 @@ def load_corpus(source: Any, *, mapping: Mapping[str, str] | None = None) -> Cor
     ------
     InputError
         When the source cannot be read or has no column of texts.
+
+    Examples
+    --------
+    >>> len(wb.load_corpus("corpus.jsonl"))
+    320
     """
     if isinstance(source, Corpus):
         return source
@@ -251,10 +267,7 @@ def _fill_from_metadata(item: dict[str, Any], metadata: Any) -> None:
 
 
 def _assembled(kept: list[dict[str, Any]], rejected: list[Remark], records: Records, used: set[str]) -> Corpus:
-    import numpy as np
     import pandas as pd
-
-    from workbench.data.schema import object_frame, objects, remarks_frame
 
     columns = {name: objects([item[name] for item in kept]) for name in CORPUS_FIELDS}
     columns["position"] = np.array([np.nan if item["position"] is None else item["position"] for item in kept], float)
@@ -281,61 +294,55 @@ def match_contexts(samples: SampleSet, corpus: Corpus) -> SampleSet:
         A new set. ``attributes["matched_contexts"]`` counts ``exact``, ``near``, ``unmatched``, ``with_id``; a line in
         ``warnings`` says the same when any context came without an id.
     """
+    import pandas as pd
+
     index: TextIndex | None = None
-    ids = corpus.frame.index.tolist()
     known = _Documents(corpus)
     counts = {"exact": 0, "near": 0, "unmatched": 0, "with_id": 0}
     column: list[Any] = []
     for items in samples.frame["contexts"].tolist():
-        if not isinstance(items, list):
-            column.append(items)
-            continue
         done = []
-        for item in items:
-            if item.get("doc_id") is None and index is None:
-                index = TextIndex(corpus.frame["text"].tolist())
-            done.append(known.completed(_identified(item, index, ids, counts)))
-        column.append(done)
-    matched = _with_contexts(samples, column, counts)
-    return _with_expected(matched, corpus) if "reference_contexts" in samples.frame else matched
+        for item in items if isinstance(items, list) else ():
+            if item.get("doc_id") is not None:
+                counts["with_id"] += 1
+            else:
+                index = index or TextIndex(corpus.frame["text"].tolist())
+                at, how = index.find(item["text"])
+                counts[how or "unmatched"] += 1
+                if at is not None:
+                    matched = {"matched_by": "content" if how == "exact" else "similar content"}
+                    metadata = {**item.get("metadata", {}), **matched}
+                    item = {**item, "doc_id": corpus.frame.index[at], "metadata": metadata}
+            done.append(known.completed(item))
+        column.append(done if isinstance(items, list) else items)
+    frame = samples.frame.copy(deep=False)
+    frame["contexts"] = pd.Series(objects(column), index=frame.index, dtype=object)
+    warnings = samples.warnings
+    if without := counts["exact"] + counts["near"] + counts["unmatched"]:
+        reason = (
+            f"{without} contexts came without ids: {counts['exact']} are documents of the corpus, {counts['near']} "
+            f"nearly so, {counts['unmatched']} were not found in it"
+        )
+        warnings = pd.concat([remarks_frame([Remark(WHOLE_FILE, "contexts", reason)]), warnings], ignore_index=True)
+    if "reference_contexts" in frame:
+        frame["expected_docs"] = _expected(frame, index or TextIndex(corpus.frame["text"].tolist()), corpus)
+    attributes = {**samples.attributes, "matched_contexts": counts}
+    return replace(samples, frame=frame, warnings=warnings, attributes=attributes)
 
 
-def _with_expected(samples: SampleSet, corpus: Corpus) -> SampleSet:
-    """Expected documents from the ideal contexts (``reference_contexts``) of cases that name none."""
+def _expected(frame: pd.DataFrame, index: TextIndex, corpus: Corpus) -> pd.Series:
+    """Expected documents, from the ideal contexts (``reference_contexts``) in cases that name none."""
     import pandas as pd
 
-    from workbench.data.schema import objects
-
-    index, ids = TextIndex(corpus.frame["text"].tolist()), corpus.frame.index.tolist()
-    frame = samples.frame.copy(deep=False)
     column = frame["expected_docs"].tolist()
     for row, ideal in enumerate(frame["reference_contexts"].tolist()):
         if column[row] is None and ideal is not None:
-            found = [index.find(text)[0] for text in _ideal_texts(ideal)]
-            column[row] = list(dict.fromkeys(ids[at] for at in found if at is not None)) or None
-    frame["expected_docs"] = pd.Series(objects(column), index=frame.index, dtype=object)
-    return replace(samples, frame=frame)
-
-
-def _ideal_texts(value: Any) -> list[str]:
-    try:
-        return fields.texts(value) or []
-    except Unreadable:
-        return []
-
-
-def _identified(
-    item: dict[str, Any], index: TextIndex | None, ids: list[str], counts: dict[str, int]
-) -> dict[str, Any]:
-    if item.get("doc_id") is not None or index is None:
-        counts["with_id"] += 1
-        return item
-    at, how = index.find(item["text"])
-    counts[how or "unmatched"] += 1
-    if at is None:
-        return item
-    metadata = {**item.get("metadata", {}), "matched_by": "content" if how == "exact" else "similar content"}
-    return {**item, "doc_id": ids[at], "metadata": metadata}
+            try:
+                found = [index.find(text)[0] for text in fields.texts(ideal) or []]
+            except Unreadable:
+                continue
+            column[row] = list(dict.fromkeys(corpus.frame.index[at] for at in found if at is not None)) or None
+    return pd.Series(objects(column), index=frame.index, dtype=object)
 
 
 class _Documents:
@@ -361,22 +368,3 @@ class _Documents:
         if source is not None and "source" not in metadata:
             added["metadata"] = {**metadata, "source": source}
         return {**item, **added} if added else item
-
-
-def _with_contexts(samples: SampleSet, column: list[Any], counts: dict[str, int]) -> SampleSet:
-    import pandas as pd
-
-    from workbench.data.schema import objects, remarks_frame
-
-    frame = samples.frame.copy(deep=False)
-    frame["contexts"] = pd.Series(objects(column), index=frame.index, dtype=object)
-    warnings = samples.warnings
-    without = counts["exact"] + counts["near"] + counts["unmatched"]
-    if without:
-        reason = (
-            f"{without} contexts came without ids: {counts['exact']} are documents of the corpus, {counts['near']} "
-            f"nearly so, {counts['unmatched']} were not found in it"
-        )
-        warnings = pd.concat([remarks_frame([Remark(WHOLE_FILE, "contexts", reason)]), warnings], ignore_index=True)
-    attributes = {**samples.attributes, "matched_contexts": counts}
-    return replace(samples, frame=frame, warnings=warnings, attributes=attributes)

@@ -1,6 +1,6 @@
 """The data doctor: what is wrong with a set of samples before anything is scored.
 
-Each check is a function from a :class:`Patient` to its findings; ``check`` runs them all and puts the findings into
+Each check is a function from a :class:`CheckInputs` to its findings; ``check`` runs them all and puts the findings into
 words. A check says nothing when it has nothing to say.
 """
 
@@ -39,11 +39,11 @@ class Finding:
     level: Level
     sample_ids: Sequence[str] = ()
     n: int | None = None
-    values: dict[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Patient:
+class CheckInputs:
     """A set as the checks see it: its columns as lists, all as long as ``ids``."""
 
     samples: SampleSet
@@ -93,7 +93,14 @@ class Patient:
         return [sample_id for sample_id, flag in zip(self.ids, flags, strict=True) if flag]
 
 
-Check = Callable[[Patient], Iterator[Finding]]
+    def flagged(self, check: str, level: Level, flags: Iterable[bool], **values: Any) -> Iterator[Finding]:
+        """A finding about the samples whose flag is set; none when there are none."""
+        ids = self.where(flags)
+        if ids:
+            yield Finding(check, level, ids, values=values)
+
+
+Check = Callable[[CheckInputs], Iterator[Finding]]
 
 
 def check(
@@ -121,18 +128,19 @@ def check(
     ------
     InputError
         When ``k`` < 1.
+
+    Examples
+    --------
+    >>> found = wb.check(wb.load_samples("runs/baseline.jsonl"))
+    >>> "level" in found.columns
+    True
     """
     if k < 1:
         raise InputError(f"k={k}: must be 1 or more")
-    patient = Patient(samples, corpus, tuple([others] if isinstance(others, SampleSet) else others), k)
-    findings = [finding for examine in _all_checks() for finding in examine(patient)]
+    data = CheckInputs(samples, corpus, tuple([others] if isinstance(others, SampleSet) else others), k)
+    findings = [finding for examine in CHECKS for finding in examine(data)]
     findings.sort(key=lambda finding: LEVELS.index(finding.level))
     return _frame(findings)
-
-
-def _all_checks() -> tuple[Check, ...]:
-
-    return (*SET_CHECKS, *LABEL_CHECKS, *CONTEXT_CHECKS, *NOTES)
 
 
 def _frame(findings: list[Finding]) -> pd.DataFrame:
@@ -162,83 +170,68 @@ def _examples(ids: Sequence[str], limit: int = 5) -> str:
 PASTED = 0.9
 
 
-def unmatched_ids(patient: Patient) -> Iterator[Finding]:
+def unmatched_ids(data: CheckInputs) -> Iterator[Finding]:
     """Expected ids that no context and no document has, and context ids that the corpus does not have."""
-    known = patient.retrieved_ids | patient.corpus_ids
-    wanted = {doc_id for ids in patient.expected for doc_id in ids or ()}
+    known = data.retrieved_ids | data.corpus_ids
+    wanted = {doc_id for ids in data.expected for doc_id in ids or ()}
     if wanted and known and not wanted & known:
-        values = {"expected": _some(wanted), "found": _some(known)}
-        flags = [bool(ids) for ids in patient.expected]
-        yield Finding("ids_never_match", "error", patient.where(flags), values=values)
-    elif wanted and not patient.retrieved_ids and any(patient.contexts):
-        yield Finding("contexts_without_ids", "warning", patient.where(bool(items) for items in patient.contexts))
-    if not patient.corpus_ids:
+        values = {"expected": _examples(sorted(wanted), 3), "found": _examples(sorted(known), 3)}
+        yield from data.flagged("ids_never_match", "error", map(bool, data.expected), **values)
+    elif wanted and not data.retrieved_ids and any(data.contexts):
+        yield from data.flagged("contexts_without_ids", "warning", map(bool, data.contexts))
+    if not data.corpus_ids:
         return
-    absent = wanted - patient.corpus_ids
+    absent = wanted - data.corpus_ids
     if absent and wanted & known:
-        flags = [bool(absent.intersection(ids or ())) for ids in patient.expected]
-        yield Finding("expected_not_in_corpus", "warning", patient.where(flags), values={"ids": _some(absent)})
-    unknown = patient.retrieved_ids - patient.corpus_ids
+        flags = [bool(absent.intersection(ids or ())) for ids in data.expected]
+        yield from data.flagged("expected_not_in_corpus", "warning", flags, ids=_examples(sorted(absent), 3))
+    unknown = data.retrieved_ids - data.corpus_ids
     if unknown:
-        flags = [any(item.get("doc_id") in unknown for item in items or ()) for items in patient.contexts]
-        yield Finding("retrieved_not_in_corpus", "warning", patient.where(flags), values={"ids": _some(unknown)})
+        flags = [any(item.get("doc_id") in unknown for item in items or ()) for items in data.contexts]
+        yield from data.flagged("retrieved_not_in_corpus", "warning", flags, ids=_examples(sorted(unknown), 3))
 
 
-def _some(ids: set[str], limit: int = 3) -> str:
-    shown = [one if len(one) <= 40 else one[:39] + "…" for one in sorted(ids)[:limit]]
-    return ", ".join(shown) + (", …" if len(ids) > limit else "")
-
-
-def unknown_citations(patient: Patient) -> Iterator[Finding]:
+def unknown_citations(data: CheckInputs) -> Iterator[Finding]:
     """The service reports citing documents that are not among the contexts of the sample."""
     flags = []
-    for cited, items in zip(patient.column("citations"), patient.contexts, strict=True):
+    for cited, items in zip(data.column("citations"), data.contexts, strict=True):
         known = {item["doc_id"] for item in items or () if item.get("doc_id") is not None}
         numbers = {str(at) for at in range(1, len(items or ()) + 1)}
         flags.append(bool(known) and any(str(one).strip("[]【】") not in known | numbers for one in cited or ()))
-    if any(flags):
-        yield Finding("unknown_citations", "warning", patient.where(flags))
+    yield from data.flagged("unknown_citations", "warning", flags)
 
 
-def short_lists(patient: Patient) -> Iterator[Finding]:
+def short_lists(data: CheckInputs) -> Iterator[Finding]:
     """Fewer contexts than k: precision@k cannot reach 1."""
-    lengths = [len(items) for items in patient.contexts if items is not None]
+    lengths = [len(items) for items in data.contexts if items is not None]
     if not lengths:
         return
-    flags = [items is not None and 0 < len(items) < patient.k for items in patient.contexts]
-    if any(flags):
-        level: Level = "warning" if max(lengths) < patient.k else "note"
-        values = {"k": patient.k, "longest": max(lengths)}
-        yield Finding("k_beyond_list", level, patient.where(flags), values=values)
-    nothing = [items == [] for items in patient.contexts]
-    if any(nothing):
-        yield Finding("nothing_retrieved", "note", patient.where(nothing))
+    flags = [items is not None and 0 < len(items) < data.k for items in data.contexts]
+    level: Level = "warning" if max(lengths) < data.k else "note"
+    yield from data.flagged("k_beyond_list", level, flags, k=data.k, longest=max(lengths))
+    yield from data.flagged("nothing_retrieved", "note", [items == [] for items in data.contexts])
 
 
-def context_texts(patient: Patient) -> Iterator[Finding]:
+def context_texts(data: CheckInputs) -> Iterator[Finding]:
     """Contexts without text, and the same text twice in one sample."""
-    empty = [any(not item["text"].strip() for item in items or ()) for items in patient.contexts]
-    if any(empty):
-        yield Finding("empty_contexts", "warning", patient.where(empty))
-    repeated = [_repeats(items or []) for items in patient.contexts]
-    if any(repeated):
-        yield Finding("duplicate_contexts", "warning", patient.where(repeated))
+    empty, repeated = [], []
+    for items in data.contexts:
+        ids = [item["doc_id"] for item in items or () if item.get("doc_id") is not None]
+        texts = [item["text"].strip() for item in items or ()]
+        filled = [text for text in texts if text]
+        empty.append(not all(texts))
+        repeated.append(len(set(ids)) < len(ids) or len(set(filled)) < len(filled))
+    yield from data.flagged("empty_contexts", "warning", empty)
+    yield from data.flagged("duplicate_contexts", "warning", repeated)
 
 
-def _repeats(items: list[dict[str, Any]]) -> bool:
-    ids = [item["doc_id"] for item in items if item.get("doc_id") is not None]
-    texts = [item["text"].strip() for item in items if item["text"].strip()]
-    return len(set(ids)) < len(ids) or len(set(texts)) < len(texts)
-
-
-def pasted_references(patient: Patient) -> Iterator[Finding]:
+def pasted_references(data: CheckInputs) -> Iterator[Finding]:
     """The reference itself stands as a context: the retriever was given the answer."""
     flags = [
         isinstance(reference, str) and len(reference) >= 20 and _is_pasted(normalise(reference), items or [])
-        for reference, items in zip(patient.column("reference"), patient.contexts, strict=True)
+        for reference, items in zip(data.column("reference"), data.contexts, strict=True)
     ]
-    if any(flags):
-        yield Finding("reference_in_contexts", "warning", patient.where(flags))
+    yield from data.flagged("reference_in_contexts", "warning", flags)
 
 
 def _is_pasted(reference: str, items: list[dict[str, Any]]) -> bool:
@@ -246,38 +239,26 @@ def _is_pasted(reference: str, items: list[dict[str, Any]]) -> bool:
     return any(reference in plain and len(reference) >= PASTED * len(plain) for plain in map(normalise, near))
 
 
-def score_order(patient: Patient) -> Iterator[Finding]:
+def score_order(data: CheckInputs) -> Iterator[Finding]:
     """Scores that rise along the list: the order is not the order of the scores, or they are distances."""
     flags, rising = [], 0
-    for items in patient.contexts:
+    for items in data.contexts:
         scores = [item["score"] for item in items or () if item.get("score") is not None]
         pairs = list(itertools.pairwise(scores))
         flags.append(any(later > earlier for earlier, later in pairs))
         rising += bool(pairs) and all(later >= earlier for earlier, later in pairs) and flags[-1]
-    if any(flags):
-        check = "scores_ascending" if rising == sum(flags) else "scores_not_descending"
-        yield Finding(check, "warning", patient.where(flags))
+    check = "scores_ascending" if rising == sum(flags) else "scores_not_descending"
+    yield from data.flagged(check, "warning", flags)
 
 
-def tenants(patient: Patient) -> Iterator[Finding]:
+def tenants(data: CheckInputs) -> Iterator[Finding]:
     """Documents have tenants and samples have none: leaks cannot be seen."""
-    if any(value is not None for value in patient.column("tenant")):
+    if any(value is not None for value in data.column("tenant")):
         return
-    flags = [any(item.get("tenant") is not None for item in items or ()) for items in patient.contexts]
-    in_corpus = patient.corpus is not None and bool(patient.corpus.frame["tenant"].notna().any())
+    flags = [any(item.get("tenant") is not None for item in items or ()) for items in data.contexts]
+    in_corpus = data.corpus is not None and bool(data.corpus.frame["tenant"].notna().any())
     if any(flags) or in_corpus:
-        yield Finding("tenant_only_on_documents", "warning", patient.where(flags) or patient.ids)
-
-
-CONTEXT_CHECKS = (
-    unmatched_ids,
-    short_lists,
-    context_texts,
-    pasted_references,
-    score_order,
-    tenants,
-    unknown_citations,
-)
+        yield Finding("tenant_only_on_documents", "warning", data.where(flags) or data.ids)
 
 
 # ------------------------------------------------------------------------------
@@ -290,30 +271,23 @@ EXPECTATIONS = (
 )  # fmt: skip
 
 
-def duplicate_questions(patient: Patient) -> Iterator[Finding]:
+def duplicate_questions(data: CheckInputs) -> Iterator[Finding]:
     """The same question in several samples: as a plain duplicate, or with other expectations."""
-    same: list[int] = []
-    contradicting: list[int] = []
-    for places in _groups(patient):
-        kept = (same, contradicting)[len({_expectation(patient, at) for at in places}) > 1]
-        kept.extend(places)
-    if same:
-        yield Finding("duplicate_questions", "warning", [patient.ids[at] for at in sorted(same)])
-    if contradicting:
-        yield Finding("contradictory_labels", "error", [patient.ids[at] for at in sorted(contradicting)])
-
-
-def _groups(patient: Patient) -> list[list[int]]:
-    """Positions of samples that ask the same for the same tenant, where there are several."""
     groups: dict[tuple[str, Any], list[int]] = {}
-    for at, (question, tenant) in enumerate(zip(patient.questions, patient.column("tenant"), strict=True)):
+    for at, (question, tenant) in enumerate(zip(data.questions, data.column("tenant"), strict=True)):
         groups.setdefault((question, tenant), []).append(at)
-    return [places for places in groups.values() if len(places) > 1]
+    same, contradicting = [False] * len(data.ids), [False] * len(data.ids)
+    for places in groups.values():
+        kept = contradicting if len({_expectation(data, at) for at in places}) > 1 else same
+        for at in places if len(places) > 1 else ():
+            kept[at] = True
+    yield from data.flagged("duplicate_questions", "warning", same)
+    yield from data.flagged("contradictory_labels", "error", contradicting)
 
 
-def _expectation(patient: Patient, at: int) -> tuple[Any, ...]:
-    row = patient.samples.frame.iloc[at]
-    expected = patient.expected[at]
+def _expectation(data: CheckInputs, at: int) -> tuple[Any, ...]:
+    row = data.samples.frame.iloc[at]
+    expected = data.expected[at]
     reference = row["reference"]
     return (
         None if reference is None else normalise(reference),
@@ -324,15 +298,10 @@ def _expectation(patient: Patient, at: int) -> tuple[Any, ...]:
     )
 
 
-def included_and_forbidden(patient: Patient) -> Iterator[Finding]:
+def included_and_forbidden(data: CheckInputs) -> Iterator[Finding]:
     """A key point that is also forbidden, or that holds what is forbidden: no answer can pass."""
-    flags = [_clash(wanted, banned) for wanted, banned in _pairs(patient, "must_include", "must_not_include")]
-    if any(flags):
-        yield Finding("included_and_forbidden", "error", patient.where(flags))
-
-
-def _pairs(patient: Patient, left: str, right: str) -> list[tuple[Any, Any]]:
-    return list(zip(patient.column(left), patient.column(right), strict=True))
+    flags = map(_clash, data.column("must_include"), data.column("must_not_include"))
+    yield from data.flagged("included_and_forbidden", "error", flags)
 
 
 def _clash(wanted: Any, banned: Any) -> bool:
@@ -342,59 +311,49 @@ def _clash(wanted: Any, banned: Any) -> bool:
     return any(point and all(any(ban and ban in one for ban in forbidden) for one in point) for point in points)
 
 
-def refusal_with_points(patient: Patient) -> Iterator[Finding]:
+def refusal_with_points(data: CheckInputs) -> Iterator[Finding]:
     """A refusal is expected, and key points of an answer as well."""
-    flags = [refusal is True and bool(points) for refusal, points in _pairs(patient, "expect_refusal", "must_include")]
-    if any(flags):
-        yield Finding("refusal_with_points", "error", patient.where(flags))
+    both = zip(data.column("expect_refusal"), data.column("must_include"), strict=True)
+    yield from data.flagged("refusal_with_points", "error", (refused is True and bool(points) for refused, points in both))
 
 
-def expected_and_banned_documents(patient: Patient) -> Iterator[Finding]:
+def expected_and_banned_documents(data: CheckInputs) -> Iterator[Finding]:
     """A document that is expected and must not be retrieved; patterns are globs."""
     flags = [
-        any(fnmatchcase(doc_id, pattern) for doc_id in expected or () for pattern in _patterns(banned))
-        for expected, banned in zip(patient.expected, patient.column("must_not_retrieve"), strict=True)
+        any(fnmatchcase(doc_id, one) for doc_id in expected or () for entry in banned or () for one in alternatives(entry))
+        for expected, banned in zip(data.expected, data.column("must_not_retrieve"), strict=True)
     ]
-    if any(flags):
-        yield Finding("expected_and_banned_documents", "error", patient.where(flags))
+    yield from data.flagged("expected_and_banned_documents", "error", flags)
 
 
-def _patterns(banned: Any) -> list[str]:
-    return [one for entry in banned or () for one in alternatives(entry)]
+def vacuous_cases(data: CheckInputs) -> Iterator[Finding]:
+    """A case that expects nothing: whatever the system does, it cannot fail.
+
+    An empty ``expected_docs`` does expect something: that nothing is retrieved.
+    """
+    columns = [data.column(name) for name in EXPECTATIONS]
+    flags = [all(value is None for value in row) for row in zip(*columns, strict=True)]
+    yield from data.flagged("vacuous_cases", "note" if all(flags) else "warning", flags)
 
 
-def vacuous_cases(patient: Patient) -> Iterator[Finding]:
-    """A case that expects nothing: whatever the system does, it cannot fail."""
-    columns = [patient.column(name) for name in EXPECTATIONS]
-    flags = [all(_says_nothing(value) for value in row) for row in zip(*columns, strict=True)]
-    if any(flags):
-        level: Level = "note" if all(flags) else "warning"
-        yield Finding("vacuous_cases", level, patient.where(flags))
-
-
-def _says_nothing(value: Any) -> bool:
-    """None, or a list that asserts nothing; ``expected_docs == []`` asserts that nothing is to be retrieved."""
-    return value is None
-
-
-def missing_kinds(patient: Patient) -> Iterator[Finding]:
+def missing_kinds(data: CheckInputs) -> Iterator[Finding]:
     """No case that should be refused; no case about what must not be seen."""
-    if not patient.ids:
+    if not data.ids:
         return
-    if not any(value is True for value in patient.column("expect_refusal")):
+    if not any(value is True for value in data.column("expect_refusal")):
         yield Finding("no_refusal_cases", "note", n=0)
-    has_permission = any(value for value in patient.column("must_not_retrieve")) or any(
+    has_permission = any(value for value in data.column("must_not_retrieve")) or any(
         any(word in str(value or "").lower() for word in named("words", "permission"))
-        for value in patient.column("case_type")
+        for value in data.column("case_type")
     )
     if not has_permission:
         yield Finding("no_permission_cases", "note", n=0)
 
 
-def unbalanced_types(patient: Patient) -> Iterator[Finding]:
+def unbalanced_types(data: CheckInputs) -> Iterator[Finding]:
     """Types with so few samples that a rate over them says little, or that drown beside the largest."""
     sizes: dict[str, int] = {}
-    types = patient.column("case_type")
+    types = data.column("case_type")
     for value in types:
         if value is not None:
             sizes[value] = sizes.get(value, 0) + 1
@@ -404,81 +363,65 @@ def unbalanced_types(patient: Patient) -> Iterator[Finding]:
     small = {name for name, size in sizes.items() if size < 5 or size * 10 < largest}
     if small and len(small) < len(sizes):
         shown = ", ".join(f"{name} ({sizes[name]})" for name in sorted(small, key=sizes.__getitem__)[:6])
-        ids = patient.where(value in small for value in types)
+        ids = data.where(value in small for value in types)
         yield Finding("unbalanced_types", "note", ids, values={"types": shown, "largest": largest})
 
 
-def answers(patient: Patient) -> Iterator[Finding]:
+def answers(data: CheckInputs) -> Iterator[Finding]:
     """Answers that are missing or blank; answers that are the reference word for word."""
-    values = patient.column("answer")
+    values = data.column("answer")
     missing = [value is None for value in values]
     if values and all(missing):
         yield Finding("no_answers", "note", n=len(values))
-    elif any(missing):
-        yield Finding("missing_answers", "warning", patient.where(missing))
-    blank = [value is not None and not value.strip() for value in values]
-    if any(blank):
-        yield Finding("empty_answers", "warning", patient.where(blank))
+    else:
+        yield from data.flagged("missing_answers", "warning", missing)
+    yield from data.flagged("empty_answers", "warning", [value is not None and not value.strip() for value in values])
     copied = [
         bool(answer and reference) and len(reference) >= 20 and normalise(answer) == normalise(reference)
-        for answer, reference in zip(values, patient.column("reference"), strict=True)
+        for answer, reference in zip(values, data.column("reference"), strict=True)
     ]
     if sum(copied) * 2 > len(copied) and len(copied) >= 3:
-        yield Finding("answer_is_reference", "warning", patient.where(copied))
+        yield from data.flagged("answer_is_reference", "warning", copied)
 
 
-def languages(patient: Patient) -> Iterator[Finding]:
+def languages(data: CheckInputs) -> Iterator[Finding]:
     """Questions in several languages; answers in another language than their question."""
     from workbench.data.text.words import language
 
-    asked = [language(question) for question in patient.column("question")]
+    asked = [language(question) for question in data.column("question")]
     counts: Mapping[str, int] = {name: asked.count(name) for name in dict.fromkeys(asked) if name != "other"}
     if len(counts) > 1:
         shown = ", ".join(f"{name} {n}" for name, n in sorted(counts.items(), key=lambda item: -item[1]))
         yield Finding("language_mix", "note", n=len(asked), values={"languages": shown})
     flags = [
         bool(answer) and len(answer) >= 20 and name != "other" and language(answer) not in (name, "other")
-        for name, answer in zip(asked, patient.column("answer"), strict=True)
+        for name, answer in zip(asked, data.column("answer"), strict=True)
     ]
-    if any(flags):
-        yield Finding("answer_in_other_language", "note", patient.where(flags))
-
-
-LABEL_CHECKS = (
-    duplicate_questions,
-    included_and_forbidden,
-    refusal_with_points,
-    expected_and_banned_documents,
-    vacuous_cases,
-    answers,
-    unbalanced_types,
-    missing_kinds,
-    languages,
-)
+    yield from data.flagged("answer_in_other_language", "note", flags)
 
 
 # ------------------------------------------------------------------------------
 # Checks of the set as a whole: what loading left out, how it differs from other sets, what would unlock more.
 
 
-def loading(patient: Patient) -> Iterator[Finding]:
+def loading(data: CheckInputs) -> Iterator[Finding]:
     """Rows that were rejected, and values that could not be read."""
-    rejected = patient.samples.rejected
+    rejected = data.samples.rejected
     if len(rejected):
         rows = rejected["row"].drop_duplicates()
         shown = ", ".join(map(str, rows[:5])) + (", …" if len(rows) > 5 else "")
         yield Finding(
             "rejected_rows", "error", n=len(rows), values={"rows": shown, "reason": rejected["reason"].iloc[0]}
         )
-    for name, reasons in patient.samples.attributes.get("input_errors", {}).items():
+    for name, reasons in data.samples.attributes.get("input_errors", {}).items():
         values = {"field": name, "reason": next(iter(reasons.values()))}
         yield Finding("unreadable_values", "error", list(reasons), values=values)
 
 
-def other_sets(patient: Patient) -> Iterator[Finding]:
+def other_sets(data: CheckInputs) -> Iterator[Finding]:
     """Samples that only one of the sets has, and ids that mean different cases in them."""
-    mine = dict(zip(patient.ids, patient.questions, strict=True))
-    for other in patient.others:
+    mine = dict(zip(data.ids, data.questions, strict=True))
+    for other in data.others:
         theirs = dict(zip(other.frame.index.tolist(), map(normalise, other.frame["question"]), strict=True))
         here, there = [one for one in mine if one not in theirs], [one for one in theirs if one not in mine]
         values = {"other": other.name, "here": len(here), "there": len(there), "shared": len(mine) - len(here)}
@@ -488,50 +431,35 @@ def other_sets(patient: Patient) -> Iterator[Finding]:
         differing = [one for one in mine if one in theirs and mine[one] != theirs[one]]
         if differing:
             yield Finding("different_questions", "error", differing, values=values)
-        relabelled = _relabelled(
-            patient,
-            dict(zip(other.frame.index.tolist(), other.frame["reference"].tolist(), strict=True)),
-            set(differing),
-        )
-        if relabelled:
-            yield Finding("different_references", "warning", relabelled, values=values)
+        references = dict(zip(other.frame.index.tolist(), other.frame["reference"].tolist(), strict=True))
+        relabelled = [
+            bool(own and references.get(one) and own != references[one]) and one not in differing
+            for one, own in zip(data.ids, data.column("reference"), strict=True)
+        ]
+        yield from data.flagged("different_references", "warning", relabelled, **values)
 
 
-def _relabelled(patient: Patient, theirs: dict[str, str | None], differing: set[str]) -> list[str]:
-    """Ids of shared samples with the same question whose references differ."""
-    return [
-        one
-        for one, reference in zip(patient.ids, patient.column("reference"), strict=True)
-        if one in theirs and one not in differing and reference and theirs[one] and reference != theirs[one]
-    ]
+#: What a set may lack (what it would unlock is in the texts), and whether it has it where a filled column does not say it.
+UNLOCKS: dict[str, Callable[[CheckInputs], bool] | None] = {
+    "answer": None, "contexts": None, "reference": None, "expected_docs": None,
+    "doc_id": lambda data: bool(data.retrieved_ids) or not any(data.contexts),
+    "corpus": lambda data: data.corpus is not None,
+    "must_include": None, "expect_refusal": None, "tenant": None, "case_type": None,
+    "latency_ms": lambda data: bool(data.samples.frame["latency_ms"].notna().any()),
+}  # fmt: skip
 
 
-def _any(name: str) -> Callable[[Patient], bool]:
-    return lambda patient: any(value is not None for value in patient.column(name))
-
-
-#: What a set may lack, and whether it has it. What it would unlock is in the texts.
-UNLOCKS: dict[str, Callable[[Patient], bool]] = {
-    "answer": _any("answer"),
-    "contexts": _any("contexts"),
-    "reference": _any("reference"),
-    "expected_docs": _any("expected_docs"),
-    "doc_id": lambda patient: bool(patient.retrieved_ids) or not any(patient.contexts),
-    "corpus": lambda patient: patient.corpus is not None,
-    "must_include": _any("must_include"),
-    "expect_refusal": _any("expect_refusal"),
-    "tenant": _any("tenant"),
-    "case_type": _any("case_type"),
-    "latency_ms": lambda patient: bool(patient.samples.frame["latency_ms"].notna().any()),
-}
-
-
-def unlocks(patient: Patient) -> Iterator[Finding]:
+def unlocks(data: CheckInputs) -> Iterator[Finding]:
     """Columns that are not there, and what they would make possible."""
     for name, has in UNLOCKS.items():
-        if patient.ids and not has(patient):
-            yield Finding(f"unlock_{name}", "note", n=len(patient.ids))
+        there = any(value is not None for value in data.column(name)) if has is None else has(data)
+        if data.ids and not there:
+            yield Finding(f"unlock_{name}", "note", n=len(data.ids))
 
 
-SET_CHECKS = (loading, other_sets)
-NOTES = (unlocks,)
+#: Every check, in the order of its findings.
+CHECKS: tuple[Check, ...] = (
+    loading, other_sets, duplicate_questions, included_and_forbidden, refusal_with_points, expected_and_banned_documents,
+    vacuous_cases, answers, unbalanced_types, missing_kinds, languages, unmatched_ids, short_lists, context_texts,
+    pasted_references, score_order, tenants, unknown_citations, unlocks,
+)  # fmt: skip

@@ -29,6 +29,7 @@ from workbench.language import Language, languages
 _LONGEST_INTEGER = 14_000  # bits; Python writes integers of up to 4,300 digits
 _ID_SEPARATORS = re.compile(r"[,;|，；、\n]")
 _PHRASE_SEPARATORS = re.compile(r"[;|；\n]")
+_MESSAGE = re.compile(r"""['"](?:role|type|content)['"]\s*:""")
 
 
 class Unreadable(ValueError):
@@ -73,9 +74,6 @@ def jsonable(value: Any) -> Any:
 def scrub(text: str) -> str:
     """``text`` with lone surrogates replaced by U+FFFD: no file and no frame can hold them."""
     return text if text.isascii() or not SURROGATE.search(text) else SURROGATE.sub("\ufffd", text)
-
-
-# ---------------------------------------------------------------- flat values
 
 
 def text(value: Any) -> str | None:
@@ -144,10 +142,10 @@ def number(value: Any) -> float | None:
         if value.strip().lower() in named("words", "no_number"):
             return None
         value = value.strip().removesuffix("ms").replace("_", "x")
-    if value is None or (isinstance(value, (Mapping, Sequence)) and not isinstance(value, str)):
-        if value is None:
-            return None
+    elif isinstance(value, (Mapping, Sequence)):
         raise Unreadable("is a list or an object where a number is needed")
+    if value is None:
+        return None
     try:
         found = float(value)
     except (ValueError, TypeError, OverflowError) as error:
@@ -167,9 +165,6 @@ def error_text(value: Any) -> str | None:
     return value if isinstance(value, str) else _as_text(value)
 
 
-# ---------------------------------------------------------------- questions and answers
-
-
 def question(value: Any) -> str | None:
     """The question; of a conversation (list of messages) the last thing the user said."""
     return _said(value, "user", "question")
@@ -180,17 +175,21 @@ def answer(value: Any) -> str | None:
     return _said(value, "assistant", "answer")
 
 
-def reference(value: Any) -> str | None:
-    """The ideal answer; several of them are joined by line breaks, empty is missing."""
+def references(value: Any) -> list[str] | None:
+    """The ideal answers: alternatives, of which one is enough. Empty strings and nulls are dropped, none left is missing.
+
+    A SQuAD object ``{"text": [...]}`` is such a list.
+    """
     value = plain(value)
     if isinstance(value, str) and looks_structured(value) and value.lstrip().startswith(("['", '["', "[]")):
         value = _list_or_text(value)
     if isinstance(value, Mapping):
-        return filled_text(_inner(value, ("answer", "text", "output", "response", "reference", "content")))
+        value = _inner(value, ("answer", "text", "output", "response", "reference", "content"))
     if isinstance(value, Sequence) and not isinstance(value, str):
-        parts = [part for part in (reference(item) for item in value) if part]
-        return "\n".join(dict.fromkeys(parts)) or None
-    return filled_text(value)
+        parts = [part for item in value for part in references(item) or ()]
+    else:
+        parts = [part] if (part := filled_text(value)) else []
+    return list(dict.fromkeys(parts)) or None
 
 
 def _inner(value: Mapping[str, Any], keys: Sequence[str]) -> Any:
@@ -206,11 +205,7 @@ def _inner(value: Mapping[str, Any], keys: Sequence[str]) -> Any:
 def _said(value: Any, role: str, field: str) -> str | None:
     """What ``role`` said last in a conversation, or the text under a key of ``field``, or the text itself."""
     value = plain(value)
-    if (
-        isinstance(value, str)
-        and looks_structured(value)
-        and re.search(r"""['"](?:role|type|content)['"]\s*:""", value[:400])
-    ):
+    if isinstance(value, str) and looks_structured(value) and _MESSAGE.search(value[:400]):
         value = _list_or_text(value)
     if isinstance(value, Mapping):
         messages = value.get("messages")
@@ -233,9 +228,6 @@ def _last_message(messages: Sequence[Any], roles: Sequence[str]) -> str | None:
     raise Unreadable("is a list without a message of the one who speaks")
 
 
-# ---------------------------------------------------------------- lists
-
-
 def structure(value: Any) -> Any:
     """``value`` with a list or object that was written as text read back; other text stays as it is."""
     value = plain(value)
@@ -251,7 +243,7 @@ def _list_or_text(value: str) -> Any:
 
 def phrases(value: Any) -> list[Any] | None:
     """A list of texts, an entry may be a list of alternatives. Text is cut at ``;``, ``|`` and line breaks."""
-    return _entries(value, _PHRASE_SEPARATORS, _phrase)
+    return _entries(value, _PHRASE_SEPARATORS, lambda item: (filled_text(item) or "").strip() or None)
 
 
 def flat_phrases(value: Any) -> list[str] | None:
@@ -284,11 +276,6 @@ def _entries(value: Any, separators: re.Pattern[str], entry: Callable[[Any], str
         elif (one := entry(item)) is not None:
             found.append(one)
     return found
-
-
-def _phrase(item: Any) -> str | None:
-    found = filled_text(item)
-    return found.strip() if found else None
 
 
 def _identifier_of(item: Any) -> str | None:
@@ -370,6 +357,7 @@ def logprobs(value: Any) -> list[float] | None:
 
 
 # ------------------------------------------------------------------------------
+# Which column is which field.
 
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -608,22 +596,14 @@ def _from_object(item: Mapping[str, Any], at: int) -> tuple[dict[str, Any], floa
     taken = {field: first_of(values, names) for field, names in aliases("context").items()}
     used = {name for name, _ in taken.values()}
     found = {field: value for field, (_, value) in taken.items() if value is not None}
-    metadata = _metadata(found.pop("metadata", None))
+    given = structure(found.pop("metadata", None))
+    metadata = {str(key): part for key, part in given.items()} if isinstance(given, Mapping) else {}
     metadata |= {key: value for key, value in values.items() if key not in used and value is not None}
-    rank = _rank(found.pop("rank", None))
-    return _checked(found, metadata, at), rank
-
-
-def _metadata(value: Any) -> dict[str, Any]:
-    value = structure(value) if isinstance(value, str) else value
-    return {str(key): part for key, part in value.items()} if isinstance(value, Mapping) else {}
-
-
-def _rank(value: Any) -> float | None:
     try:
-        return number(value)
+        rank = number(found.pop("rank", None))
     except Unreadable:
-        return None
+        rank = None
+    return _checked(found, metadata, at), rank
 
 
 def _checked(found: dict[str, Any], metadata: dict[str, Any], at: int) -> dict[str, Any]:
@@ -637,21 +617,17 @@ def _checked(found: dict[str, Any], metadata: dict[str, Any], at: int) -> dict[s
         name, value = first_of(metadata, ("document_id", "chunk_id", "id", "_id"))
         if name and not isinstance(value, (Mapping, list)):
             found["doc_id"] = value
-    result: dict[str, Any] = {"text": _text(found.get("text"), at)}
+    body = found.get("text")
+    if isinstance(body, Mapping):
+        inner = (body[key] for key in ("text", "content", "page_content") if isinstance(body.get(key), str))
+        body = next(inner, body)
+    result: dict[str, Any] = {"text": _read(text, body, "text", at) or ""}
     for field, reader in _READERS.items():
         if field in found and (value := _read(reader, found[field], field, at)) is not None:
             result[field] = value
     if metadata:
         result["metadata"] = jsonable(metadata)
     return result
-
-
-def _text(value: Any, at: int) -> str:
-    if isinstance(value, Mapping):
-        value = next(
-            (value[key] for key in ("text", "content", "page_content") if isinstance(value.get(key), str)), value
-        )
-    return _read(text, value, "text", at) or ""
 
 
 def _position(value: Any) -> int | None:
@@ -703,7 +679,8 @@ def with_parallel(
     remarks = []
     for field, value in lists.items():
         try:
-            listed = _listed(value)
+            value = structure(value)
+            listed = list(value) if isinstance(value, list) else ids(value)
             if listed is None:
                 continue
             if items is None and field == "doc_id":
@@ -717,11 +694,6 @@ def with_parallel(
         except Unreadable as error:
             remarks.append(f"the list of {field} beside the contexts {error}; it was left out")
     return items, remarks
-
-
-def _listed(value: Any) -> list[Any] | None:
-    value = structure(value)
-    return list(value) if isinstance(value, list) else ids(value)
 
 
 def _beside(item: dict[str, Any], field: str, value: Any, at: int) -> dict[str, Any]:

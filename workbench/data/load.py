@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.data import fields
 from workbench.data.fields import (
@@ -43,10 +43,6 @@ from workbench.data.schema import (
 )
 from workbench.errors import InputError
 
-if TYPE_CHECKING:
-    pass
-
-
 # ------------------------------------------------------------------------------
 # From records to columns of our fields: each value read by its reader, each failure kept with its row.
 
@@ -57,7 +53,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "question": fields.question,
     "answer": fields.answer,
     "contexts": contexts,
-    "reference": fields.reference,
+    "reference": fields.references,
     "expected_docs": fields.expected_docs,
     "must_not_retrieve": fields.ids,
     "must_include": fields.phrases,
@@ -169,9 +165,14 @@ def _read_seconds(fields: Fields, records: Records) -> set[str]:
 
 def _read_other(fields: Fields, records: Records, column: str, columns: Mapping[str, str]) -> None:
     values = [_own(row.get(column)) for row in records.rows]
-    if (is_score(column) or column in records.score_columns) and _mostly_numbers(values):
-        fields.scores[column] = _reading_floats(fields, column, values)
-        return
+    if is_score(column) or column in records.score_columns:
+        found = [_float(value) for value in values]
+        broken = [at for at, (_, wrong) in enumerate(found) if wrong]
+        if 2 * len(broken) <= sum(value is not None for value in values):
+            fields.scores[column] = [score for score, _ in found]
+            reason = "is no number; the score counts as missing"
+            fields.warnings += [Remark(fields.numbers[at], column, reason, excerpt(values[at])) for at in broken]
+            return
     fields.own[column] = [scrubbed(value) if has_surrogate(value) else value for value in values]
     field_name = None if fold(column) in _UNDERSTOOD else near_miss(column, taken=columns)
     if field_name is not None:
@@ -189,33 +190,12 @@ def _own(value: Any) -> Any:
         return excerpt(value)
 
 
-def _mostly_numbers(values: list[Any]) -> bool:
-    given = [value for value in values if value is not None]
-    return sum(_float(value) is not None or _says_nothing(value) for value in given) * 2 >= len(given)
-
-
-def _float(value: Any) -> float | None:
+def _float(value: Any) -> tuple[float | None, bool]:
+    """A score, and whether something is there that is no number."""
     try:
-        return float(value) if isinstance(value, bool) else fields.number(value)
+        return float(value) if isinstance(value, bool) else fields.number(value), False
     except Unreadable:
-        return None
-
-
-def _says_nothing(value: Any) -> bool:
-    try:
-        return fields.number(value) is None
-    except Unreadable:
-        return False
-
-
-def _reading_floats(fields: Fields, column: str, values: list[Any]) -> list[float | None]:
-    found = [_float(value) for value in values]
-    for at, value in enumerate(values):
-        if found[at] is None and value is not None and not _says_nothing(value):
-            fields.warnings.append(
-                Remark(fields.numbers[at], column, "is no number; the score counts as missing", excerpt(value))
-            )
-    return found
+        return None, True
 
 
 # ------------------------------------------------------------------------------
@@ -247,15 +227,11 @@ def chosen_run(records: Records, column: str | None, run: str | None, where: str
         raise InputError(f"{where}: holds {len(names)} runs ({shown}); choose one with run={names[0]!r}")
     if str(run) not in names:
         raise InputError(f"{where}: there is no run {run!r}; it holds {shown or 'none'}")
-    return _only(records, [at for at, label in enumerate(labels) if label == str(run)], labels.count(None))
-
-
-def _only(records: Records, kept: list[int], n_without: int) -> Records:
+    kept = [at for at, label in enumerate(labels) if label == str(run)]
     warnings = list(records.warnings)
-    if n_without:
-        warnings.append(
-            Remark(WHOLE_FILE, "run", f"is missing in {n_without} rows, which belong to no run and were left out")
-        )
+    if n_without := labels.count(None):
+        reason = f"is missing in {n_without} rows, which belong to no run and were left out"
+        warnings.append(Remark(WHOLE_FILE, "run", reason))
     rows, numbers = [records.rows[at] for at in kept], [records.numbers[at] for at in kept]
     return replace(records, rows=rows, numbers=numbers, warnings=warnings)
 
@@ -282,15 +258,20 @@ def fill_from_cases(fields: Fields, cases: Fields, *, by_question: bool) -> None
         if name != "sample_id" and name not in RECORDED:
             fields.values[name] = _filled(fields.column(name), cases.values[name], matches)
     if by_question:
-        _take_ids(fields, cases, matches)
+        theirs = cases.values["sample_id"]
+        pairs = zip(fields.values["sample_id"], matches, strict=True)
+        fields.values["sample_id"] = [own if at is None else theirs[at] for own, at in pairs]
     for name, values in cases.own.items():
         fields.own[name] = _filled(fields.own.get(name, [None] * len(matches)), values, matches)
-    _report(fields, cases, matches, "question" if by_question else "id")
-
-
-def _take_ids(fields: Fields, cases: Fields, matches: list[int | None]) -> None:
-    ids, theirs = fields.values["sample_id"], cases.values["sample_id"]
-    fields.values["sample_id"] = [own if at is None else theirs[at] for own, at in zip(ids, matches, strict=True)]
+    by = "question" if by_question else "id"
+    fields.warnings += [
+        Remark(number, "sample_id", f"has no case with its {by}; case fields stay as recorded")
+        for number, at in zip(fields.numbers, matches, strict=True)
+        if at is None
+    ]
+    unused = len(cases.numbers) - len({at for at in matches if at is not None})
+    if unused:
+        fields.warnings.append(Remark(WHOLE_FILE, "sample_id", f"{unused} cases have no sample in this recording"))
 
 
 def _filled(values: list[Any], theirs: list[Any], matches: list[int | None]) -> list[Any]:
@@ -305,17 +286,6 @@ def _keys(fields: Fields, by_question: bool) -> list[str | None]:
     from workbench.data.text.normalise import normalise
 
     return [None if question is None else normalise(question) for question in fields.column("question")]
-
-
-def _report(fields: Fields, cases: Fields, matches: list[int | None], by: str) -> None:
-    fields.warnings += [
-        Remark(number, "sample_id", f"has no case with its {by}; case fields stay as recorded")
-        for number, at in zip(fields.numbers, matches, strict=True)
-        if at is None
-    ]
-    unused = len(cases.numbers) - len({at for at in matches if at is not None})
-    if unused:
-        fields.warnings.append(Remark(WHOLE_FILE, "sample_id", f"{unused} cases have no sample in this recording"))
 
 
 # ------------------------------------------------------------------------------
@@ -343,7 +313,9 @@ def _looks_like(records: Records, columns: Mapping[str, str], names: list[str]) 
     if names and all(is_score(name) for name in names):
         return f"holds scores without questions ({shown}); give the file that has question and answer beside them"
     if names and all(name.isdigit() for name in names):
-        return _numbered(records)
+        inner = next(iter(records.rows[0].values()), None)
+        keys = excerpt(", ".join(map(str, inner)), 60) if isinstance(inner, Mapping) else excerpt(inner, 60)
+        return f"looks like a table of scores by number without questions ({keys}); give the file that has the questions"
     if "text" in resolve(names, "corpus") and "answer" not in columns:
         return f"looks like a corpus ({shown}); read it with load_corpus, and give load_samples the questions"
     hint = "name it with mapping={'your column': 'question'}"
@@ -359,13 +331,8 @@ def _is_transposed(records: Records, names: list[str]) -> bool:
     return len(known) >= 2 and ("question" in known or fold(names[0]) == "question")
 
 
-def _numbered(records: Records) -> str:
-    inner = next((value for value in records.rows[0].values()), None)
-    keys = excerpt(", ".join(map(str, inner)), 60) if isinstance(inner, Mapping) else excerpt(inner, 60)
-    return f"looks like a table of scores by number without questions ({keys}); give the file that has the questions"
-
-
 # ------------------------------------------------------------------------------
+# From a source to samples.
 
 
 def load_samples(
@@ -411,6 +378,12 @@ def load_samples(
     ------
     InputError
         When the source cannot be read or is no sample set; with ``strict``, when anything was wrong with any row.
+
+    Examples
+    --------
+    >>> samples = wb.load_samples("runs/baseline.jsonl")
+    >>> len(samples), samples.n_read
+    (80, 80)
     """
     if isinstance(source, SampleSet):
         source = source.frame
@@ -423,7 +396,11 @@ def load_samples(
     samples = _assembled(fields, rejected, records, name or records.name)
     if strict:
         _raise_all(samples, where)
-    return _matched(samples, corpus)
+    if corpus is None:
+        return samples
+    from workbench.data.corpus import load_corpus, match_contexts
+
+    return match_contexts(samples, load_corpus(corpus))
 
 
 def short_name(records: Records) -> str:
@@ -515,20 +492,20 @@ def _columns(fields: Fields, kept: list[int]) -> dict[str, Any]:
     for name in SAMPLE_FIELDS:
         values = fields.column(name)
         picked = [values[at] for at in kept]
+        if name == "reference":
+            several = [value if value and len(value) > 1 else None for value in picked]
+            picked = [value[0] if value else None for value in picked]
+            if any(several):
+                frame["references"] = objects(several)
         frame[name] = _floats(values, kept) if name == "latency_ms" else objects(picked)
     for name, values in fields.own.items():
         picked = [values[at] for at in kept]
         taken = name in frame or name == "sample_id" or is_derived(name)
         column = f"{name}{AS_RECORDED}" if taken else name
-        numeric = (
-            picked and all(type(value) in (int, float, bool) for value in picked) and len(set(map(type, picked))) == 1
-        )
-        frame[column] = pd.array(picked).to_numpy() if numeric and _fits(picked) else objects(picked)
+        numeric = len(set(map(type, picked))) == 1 and type(picked[0]) in (int, float, bool)
+        fits = numeric and all(isinstance(value, float) or abs(value) < 2**53 for value in picked)
+        frame[column] = pd.array(picked).to_numpy() if fits else objects(picked)
     return frame
-
-
-def _fits(values: list[Any]) -> bool:
-    return all(isinstance(value, float) or abs(value) < 2**53 for value in values)
 
 
 def _floats(values: list[Any], kept: list[int]) -> Any:
@@ -564,11 +541,3 @@ def _raise_all(samples: SampleSet, where: str) -> None:
     shown = "; ".join(lines[:3])
     more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""
     raise InputError(f"{where}: {len(lines)} problems: {shown}{more}. Load without strict to see all")
-
-
-def _matched(samples: SampleSet, corpus: Any) -> SampleSet:
-    if corpus is None:
-        return samples
-    from workbench.data.corpus import load_corpus, match_contexts
-
-    return match_contexts(samples, corpus if isinstance(corpus, Corpus) else load_corpus(corpus))

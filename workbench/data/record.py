@@ -280,14 +280,8 @@ def _arguments(call: Callable[..., Any], case: Mapping[str, Any]) -> dict[str, A
     positional = [p for p in parameters if p.kind is p.POSITIONAL_ONLY]
     if positional or not named:
         return (case["question"] if positional and positional[0].name in _QUESTION_NAMES else dict(case),)
-    wanted = [p for p in named if p.default is p.empty or p.name in case]
-    return {p.name: _value(p.name, case) for p in wanted or named[:1]}
-
-
-def _value(name: str, case: Mapping[str, Any]) -> Any:
-    if name in case:
-        return case[name]
-    return case["question"] if name in _QUESTION_NAMES else dict(case)
+    wanted = [p.name for p in named if p.default is p.empty or p.name in case] or [named[0].name]
+    return {name: case.get(name, case["question"] if name in _QUESTION_NAMES else dict(case)) for name in wanted}
 
 
 async def in_thread(work: Callable[[], Any]) -> Any:

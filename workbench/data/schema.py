@@ -50,23 +50,21 @@ def stratified(frame: pd.DataFrame, n: int) -> pd.DataFrame:
 
 def _spread(rows: list[int]) -> list[int]:
     """Rows reordered so that every prefix is spread evenly over them."""
-    taken: list[int] = []
+    places: dict[int, None] = {}
     step = len(rows)
-    seen: set[int] = set()
     while step >= 1:
-        for place in range(0, len(rows), step):
-            if place not in seen:
-                seen.add(place)
-                taken.append(rows[place])
+        places |= dict.fromkeys(range(0, len(rows), step))
         step //= 2
-    return taken
+    return [rows[place] for place in places]
 
 
 # ------------------------------------------------------------------------------
 # One sample, and many.
 
 
-#: Columns of ``SampleSet.frame`` in order; DESIGN's data contract. The index is ``sample_id``.
+#: Columns of ``SampleSet.frame`` in order; DESIGN's data contract. The index is ``sample_id``. Where a sample has several
+#: reference answers, ``references`` holds these alternatives and ``reference`` one of them: the first, and in an evaluation
+#: the one that fits best.
 SAMPLE_FIELDS = (
     "question", "answer", "contexts", "reference", "expected_docs", "must_not_retrieve", "must_include",
     "must_not_include", "expect_refusal", "refusal_phrases", "case_type", "tags", "tenant", "citations", "refused",
@@ -76,7 +74,7 @@ SAMPLE_FIELDS = (
 #: Fields whose values are lists or mappings; they are stored as JSON text in Parquet.
 NESTED_FIELDS = (
     "contexts", "expected_docs", "must_not_retrieve", "must_include", "must_not_include", "refusal_phrases", "tags",
-    "citations", "usage", "sampled_answers", "logprobs",
+    "citations", "usage", "sampled_answers", "logprobs", "references",
 )  # fmt: skip
 
 CORPUS_FIELDS = ("text", "title", "tenant", "position", "source")

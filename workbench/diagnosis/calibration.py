@@ -78,6 +78,11 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
     ------
     InputError
         When the source cannot be read, has no ids or verdicts, or a verdict is none of the words above.
+
+    Examples
+    --------
+    >>> "verdict" in wb.load_verdicts("verdicts.csv")
+    True
     """
     records = read_source(source)
     name = Path(str(source)).name[-80:] if isinstance(source, (str, Path)) else "verdicts"
@@ -152,6 +157,11 @@ def annotator_agreement(verdicts: pd.DataFrame) -> pd.Series:
         where only one verdict was ever used.
 
     Source: Krippendorff, Content Analysis (2004), ch. 11.
+
+    Examples
+    --------
+    >>> wb.annotator_agreement(wb.load_verdicts("verdicts.csv")).index[0]
+    'alpha'
     """
     counts = count_table(verdicts["sample_id"], verdicts["verdict"])
     several = counts[counts.sum(axis=1) >= 2]
@@ -226,7 +236,7 @@ def _alpha_interval(counts: NDArray[np.float64]) -> tuple[float, float]:
 
 
 #: Thresholds that move ``passed``.
-MOVES = ("support", "contradiction", "refusal", "point_recall")
+MOVES = ("support", "contradiction", "refusal", "answer_right")
 #: Labels from which on a cut is suggested, and how many of them must be right and wrong.
 NEEDED, EACH = 20, 5
 #: Up to so many samples all are judged at every cut; of larger sets the labelled ones only.
@@ -268,7 +278,7 @@ def calibrate(
     score
         ``passed``, or a metric from 0 to 1.
     threshold
-        Which threshold moves ``passed``: support, contradiction, refusal or point_recall.
+        Which threshold moves ``passed``: support, contradiction, refusal or answer_right.
     cut
         In [0, 1]; default the one in force.
 
@@ -276,6 +286,12 @@ def calibrate(
     ------
     InputError
         For labels that cannot be read, and for an unknown score, threshold or cut.
+
+    Examples
+    --------
+    >>> found = wb.calibrate(wb.load_evaluation("evaluations/baseline"), "verdicts.csv")
+    >>> found.cut
+    0.5
     """
     if threshold not in MOVES:
         raise InputError(f"calibrate: threshold {threshold!r} does not move passed; use one of {', '.join(MOVES)}")
@@ -514,6 +530,10 @@ def calibration_table(evaluation: Any, labels: Any) -> pd.DataFrame:
     DataFrame, index ``score`` (``passed`` and every metric that can be calibrated), highest AUROC first; ``n`` labelled
     samples with a score, ``auroc, auroc_low, auroc_high``, ``cut`` in force, ``kappa`` there, ``suggested`` cut with
     ``suggested_low, suggested_high`` and ``suggested_kappa``.
+
+    Examples
+    --------
+    >>> wb.calibration_table(evaluation, "verdicts.csv")  # doctest: +SKIP
     """
     human, rows = _human(labels, evaluation.name), {}
     for name in calibratable(evaluation):
@@ -585,6 +605,11 @@ def repeat_noise(evaluations: Sequence[Any], score: str = PASSED) -> pd.Series:
     Series
         ``n`` samples with two scores or more, ``n_flips`` of them with verdicts that differ, ``rate`` with its 95 %
         interval (Wilson) ``low, high``, ``sd`` the pooled standard deviation of the score. NaN for n = 0.
+
+    Examples
+    --------
+    >>> wb.repeat_noise([wb.load_evaluation("evaluations/baseline")] * 2).index[0]
+    'n'
     """
     rows = repeated_samples(evaluations, score)
     rows = rows[rows["n"] >= 2]

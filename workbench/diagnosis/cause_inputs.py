@@ -10,6 +10,7 @@ import pandas as pd
 
 from workbench.evidence.frames import Evidence
 from workbench.scoring.facts import Claims
+from workbench.scoring.groups.joint import expectation
 from workbench.scoring.groups.refusal import outcome
 from workbench.scoring.metrics import HEADLINE, definitions, every_metric, score
 from workbench.scoring.scored import Floats, Mask, count
@@ -45,7 +46,9 @@ def failing(view: View) -> Failing:
     ])  # fmt: skip
     scored = np.logical_or.reduce([right.ok, leaks.ok, banned.ok, *(score(view, name).ok for name in low)])
     claimed = (np.bincount(view.answer.code, minlength=view.n) > 0) & view.facts.recorded
-    return Failing(failed, failed | scored | claimed)
+    # With question and answer alone no content could be tested: its texts may show a fault, never that it is right.
+    expected = view.facts.recorded | expectation(view)
+    return Failing(failed, failed | (expected & (scored | claimed)))
 
 
 def low_failing(view: View) -> list[str]:
@@ -206,36 +209,20 @@ class CauseInputs:
 
     @cached_property
     def on_topic(self) -> Mask:
-        """The answer makes one of the points, or is about what was asked (not judged counts as yes).
-
-        An answer that resembles neither the reference nor an expected context is about something else, however
-        well it would fit the question.
-        """
-        addresses = ~is_low(self.view, "answer_relevancy")
-        return self.makes_a_point | (addresses & self.resembles_expected)
-
-    @cached_property
-    def resembles_expected(self) -> Mask:
-        """A claim says what the reference or an expected context says, or the opposite; True without either."""
-        claims, support = self.view.answer, self.facts.support("answer")
-        expected = self.view.expected[support.context]
-        known = count(claims.code[support.claim], expected, self.n)
-        known += count(claims.code, ~np.isnan(claims.other_entail), self.n)
-        likeness = np.fmax(np.nan_to_num(claims.other_entail), np.nan_to_num(claims.other_contradict))
-        cells = np.fmax(np.nan_to_num(support.entail), np.nan_to_num(support.contradict))
-        np.fmax.at(likeness, support.claim[expected], cells[expected])
-        # Less than what would be unsure: the same sentence with a number that stands nowhere is still about the same.
-        alike = likeness >= 0.75 * (self.view.t.support - self.view.t.unsure_band)
-        return (known == 0) | self.any_of(claims, alike)
+        """The answer makes one of the points, or is about what was asked (not judged counts as yes)."""
+        return self.makes_a_point | ~is_low(self.view, "answer_relevancy")
 
     @cached_property
     def missed_point(self) -> Mask:
         """The answer is wrong: it drops a point (or without key points a reference claim), or contradicts the reference."""
-        wrong = self.score(HEADLINE) == 0
-        dropped = self.any_of(self.view.points, self.unmade_points) | self.any_of(
-            self.view.reference, self.unmade_claims
-        )
-        return wrong & (dropped | self.against_reference) & ~self.refused & self.facts.answered
+        wrong = (self.score(HEADLINE) == 0) & ~self.refused & self.facts.answered
+        dropped = self.any_of(self.view.points, self.unmade_points) | (self.judged_wrong & ~self.view.has_points)
+        return wrong & (dropped | self.against_reference)
+
+    @cached_property
+    def judged_wrong(self) -> Mask:
+        """The answer does not make the point of its reference."""
+        return self.facts.right < self.view.t.answer_right
 
     @cached_property
     def against_reference(self) -> Mask:
@@ -285,6 +272,14 @@ class CauseInputs:
         return (by_other >= self.view.t.support) & (by_expected < self.view.t.support)
 
     @cached_property
+    def misled(self) -> Mask:
+        """The answer rests on a context that is not expected: all that is supported, or what is refuted elsewhere."""
+        claims, there = self.view.answer, self.facts.judged & self.facts.recorded & ~self.missing_entries
+        refuted = self.against_expected | (self.view.answer_other == CONTRADICTED)
+        wholly = self.any_of(claims, self.misled_claims) & ~self.any_of(claims, self.well_founded_claims)
+        return there & (wholly | self.any_of(claims, self.misled_claims & refuted))
+
+    @cached_property
     def well_founded_claims(self) -> Mask:
         """Per answer claim: supported by an expected context clearly better than by any other."""
         by_expected, by_other = self.rests
@@ -306,6 +301,7 @@ class CauseInputs:
         points = self.view.points
         there = self.unmade_points & (points.own_entail >= 0.5)
         said = self.unmade_claims & (self.view.reference_verdicts == SUPPORTED) & ~self.split_claims
+        said &= self.judged_wrong[self.view.reference.code]
         return (
             (self.any_of(points, there) | self.any_of(self.view.reference, said)) & self.facts.answered & ~self.refused
         )
@@ -322,8 +318,9 @@ class CauseInputs:
 
     @cached_property
     def is_off_topic(self) -> Mask:
-        """Reading 1: grounded, makes none of the points, and is about something else."""
-        return self.facts.answered & ~self.refused & ~self.on_topic & ~self.any_of(self.view.answer, serious(self.view))
+        """Reading 1: about something else than the question, and rests on the expected documents or on none."""
+        elsewhere = self.facts.answered & ~self.refused & ~self.on_topic
+        return elsewhere & ~self.any_of(self.view.answer, serious(self.view)) & ~self.misled
 
     @cached_property
     def bad_citations(self) -> Mask:

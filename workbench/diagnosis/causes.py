@@ -70,6 +70,8 @@ class Rule:
         Blocks a release whatever the averages say.
     retriever_at_fault
         Better retrieval would have prevented it.
+    last_resort
+        Holds only where no rule before it does.
     marks
         What a reader is shown as wrong in the answer: ``claims``, the whole ``answer``, or the ``citations`` that the
         evidence names.
@@ -88,6 +90,7 @@ class Rule:
     sub_cause: Callable[[Explainer, int], str | None] | None = None
     red_line: bool = False
     retriever_at_fault: bool = False
+    last_resort: bool = False
     marks: str = "claims"
     quotes_service: bool = False
     title: str = ""
@@ -169,11 +172,7 @@ def _say_split(e: Explainer, code: int) -> Found:
 
 
 def _distracted(c: CauseInputs) -> Mask:
-    there = c.facts.judged & c.facts.recorded & ~c.missing_entries
-    refuted = c.against_expected | (c.view.answer_other == CONTRADICTED)
-    wholly = c.any_of(c.view.answer, c.misled_claims) & ~c.any_of(c.view.answer, c.well_founded_claims)
-    misled = wholly | c.any_of(c.view.answer, c.misled_claims & refuted)
-    return there & c.missed_point & misled & ~c.is_off_topic
+    return c.misled & c.missed_point
 
 
 def _say_distracted(e: Explainer, code: int) -> Found:
@@ -236,6 +235,18 @@ def _say_faithful(e: Explainer, code: int) -> Found:
     if not len(rows):
         rows = e.rows(answer, code, e.masks["held"])
     return {"claim": e.quote(answer, rows[0]), **e.where(rows[0])}
+
+
+def _wrong_confidence(c: CauseInputs) -> Floats:
+    return np.where(c.view.has_points, 1.0, 1 - np.nan_to_num(c.facts.right))
+
+
+def _say_wrong(e: Explainer, code: int) -> Found:
+    rows = e.rows(e.view.points, code, e.inputs.unmade_points)
+    if len(rows):
+        return {"variant": "point", "point": e.quote(e.view.points, rows[0])}
+    reference = str(e.inputs.evidence.plain("reference")[code] or "–")
+    return {"reference": reference[:QUOTE], "right": f"{e.facts.right[code]:.2f}"}
 
 
 def _say_off_topic(e: Explainer, code: int) -> Found:
@@ -305,6 +316,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "faithful_but_wrong", "index", ("contexts", "reference or must_include", "claims"), _faithful_but_wrong,
         _say_faithful, lambda c: c.highest(c.view.answer, c.view.answer.entail, c.view.answer_verdicts == SUPPORTED),
+    ),
+    Rule(
+        "wrong_answer", "generation", ("answer", "reference or must_include"), lambda c: c.missed_point & ~c.is_off_topic,
+        _say_wrong, _wrong_confidence, marks="answer", last_resort=True,
     ),
     Rule(
         "off_topic", "generation", ("answer", "claims"), lambda c: c.is_off_topic, _say_off_topic,
@@ -405,7 +420,6 @@ def cause(
 
     Examples
     --------
-    >>> import workbench as wb
     >>> @wb.cause("too_short", title="too short", advice="Ask for full sentences.", before="omission")
     ... def too_short(inputs):
     ...     return [len(answer or "") < 10 for answer in inputs.evidence.plain("answer")]
@@ -494,7 +508,8 @@ def attribute(view: View) -> Causes:
     failed, tested = inputs.failing
     holds = np.zeros((view.n, len(chain)), dtype=bool)
     for place, rule in enumerate(chain[:-1]):
-        holds[:, place] = np.asarray(rule.holds(inputs), dtype=bool) & failed
+        free = ~holds[:, :place].any(axis=1) if rule.last_resort else True
+        holds[:, place] = np.asarray(rule.holds(inputs), dtype=bool) & failed & free
     holds[:, -1] = failed & ~holds.any(axis=1)
     primary = np.where(failed, holds.argmax(axis=1), np.where(tested, -1, -2))
     confidence = np.where(primary >= 0, 1.0, np.nan)

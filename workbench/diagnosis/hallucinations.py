@@ -27,6 +27,11 @@ def hallucinated_claims(evaluation: Any) -> pd.DataFrame:
         ``sample_id, claim_id, text, verdict`` (contradicted, not_mentioned, unsure)``, severity, support, contradiction,
         best_doc_id, wrong`` (the parts of the claim with the least support, a list of texts)``, reason``. Unsure claims
         have no severity: they count as nothing.
+
+    Examples
+    --------
+    >>> wb.hallucinated_claims(wb.load_evaluation("evaluations/baseline"))["verdict"].iloc[0]
+    'not_mentioned'
     """
     claims = evaluation.claims()
     chosen = claims[(claims["side"] == "answer") & claims["verdict"].isin(VERDICTS)].copy()

@@ -180,6 +180,12 @@ def missed_documents(evaluation: Any, corpus: Any, encoder: str | Encoder | None
         When the encoder cannot be loaded or lacks vectors.
     InputError
         When the corpus cannot be read.
+
+    Examples
+    --------
+    >>> missed = wb.missed_documents(wb.load_evaluation("evaluations/baseline"), "corpus.jsonl", "none")
+    >>> missed.columns[:2].tolist()
+    ['sample_id', 'doc_id']
     """
     k = evaluation.thresholds.k
     index = CorpusIndex(as_corpus(corpus), "auto" if encoder is None else encoder)

@@ -367,6 +367,11 @@ class Collector:
     ------
     InputError
         At construction only: for a window, rule, address or baseline that cannot be used, or an unreadable file.
+
+    Examples
+    --------
+    >>> collector = wb.Collector("log.jsonl")  # doctest: +SKIP
+    >>> collector.add(question=question, answer=answer, latency_ms=took)  # doctest: +SKIP
     """
 
     def __init__(

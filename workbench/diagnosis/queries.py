@@ -171,6 +171,11 @@ def query_types(source: Any) -> pd.DataFrame:
     ------
     InputError
         When there are no questions in it.
+
+    Examples
+    --------
+    >>> wb.query_types(wb.load_evaluation("evaluations/baseline"))["how_many"].sum().item()
+    50
     """
     frame = sample_frame(source)
     return pd.DataFrame(type_matrix(questions_of(frame)), index=frame.index, columns=list(TYPES))
@@ -542,6 +547,11 @@ def breakdown(evaluation: Any, by: str | Sequence[str], min_n: int = 5) -> pd.Da
     ------
     InputError
         For an unknown dimension, more than two, or ``min_n`` below 1.
+
+    Examples
+    --------
+    >>> wb.breakdown(wb.load_evaluation("evaluations/baseline"), "language")["n"].sum().item()
+    80
     """
     return grouped(Dimensions(evaluation), outcomes(evaluation), by, min_n)[0]
 

@@ -224,6 +224,11 @@ def load_log(
     ------
     InputError
         For a file that cannot be read or has no usable row, an unknown field in ``mapping`` or a missing column.
+
+    Examples
+    --------
+    >>> len(wb.load_log("query_log.jsonl"))
+    5000
     """
     reader = _LogReader(mapping or {}, None if metrics is None else tuple(metrics))
     label = name or (Path(source).name.split(".")[0] if isinstance(source, (str, Path)) else "log")

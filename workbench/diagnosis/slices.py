@@ -354,6 +354,12 @@ def worst_slices(
     ------
     InputError
         For an unknown column.
+
+    Examples
+    --------
+    >>> slices = wb.worst_slices(wb.load_evaluation("evaluations/baseline"))
+    >>> slices.columns[:3].tolist()
+    ['rule', 'n', 'n_failing']
     """
     dimensions = Dimensions(evaluation)
     failed, tested = _broken(evaluation, before) if before is not None else outcomes(evaluation)[:2]

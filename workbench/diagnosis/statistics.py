@@ -44,6 +44,11 @@ def agreement(labels: Iterable[Any], predictions: Iterable[Any], positive: Any =
     ------
     InputError
         When the two are not equally long.
+
+    Examples
+    --------
+    >>> wb.agreement(["yes", "no", "yes"], ["yes", "no", "no"])["accuracy"].round(2).item()
+    0.67
     """
     said, judged = _plain(labels), _plain(predictions)
     if len(said) != len(judged):

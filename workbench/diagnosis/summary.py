@@ -140,12 +140,12 @@ def _attainable(view: View, metric: Metric, scored: Scored) -> Floats:
 
 
 def _meets(metric: Metric, mean: float, target: float | None, attainable: float) -> bool | None:
-    """Whether the mean reaches the target, or what is attainable when that is less; None without either."""
+    """Whether the mean reaches the target; None without either, and for a target beyond what the data allow."""
     if target is None or np.isnan(mean):
         return None
     if metric.higher_is_better is False:
         return bool(mean <= target)
-    return bool(mean >= (min(target, attainable) if np.isfinite(attainable) else target) - 1e-12)
+    return None if attainable < target - 1e-12 else bool(mean >= target - 1e-12)
 
 
 def _method(view: View, metric: Metric) -> str:

@@ -97,6 +97,11 @@ def failing_terms(evaluation: Any, *, min_n: int = 3, top: int = 30) -> pd.DataF
     ``n_failing``, ``rate`` failing among them, ``base_rate`` failing among all, ``share_failing`` and ``share_passing`` =
     share of failing and of passing questions that have it, ``log_odds`` with its 95 % interval ``low, high``, one-sided
     ``p_value`` and ``q_value`` (Benjamini–Hochberg over all words). Only words that lean to failing (log-odds above 0).
+
+    Examples
+    --------
+    >>> "term" in wb.failing_terms(wb.load_evaluation("evaluations/baseline"))
+    True
     """
     found = outcomes(evaluation)
     questions = np.array(questions_of(sample_frame(evaluation)), dtype=object)
@@ -442,6 +447,12 @@ def vocabulary_gaps(
     ------
     EncoderError, InputError
         As for ``missed_documents``.
+
+    Examples
+    --------
+    >>> gaps = wb.vocabulary_gaps(wb.load_evaluation("evaluations/baseline"), "corpus.jsonl", "none")
+    >>> float(gaps["coverage"].max()) <= 1
+    True
     """
     index = CorpusIndex(as_corpus(corpus), "auto" if encoder is None else encoder)
     k, match = evaluation.thresholds.k, evaluation.thresholds.match

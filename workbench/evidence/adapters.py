@@ -16,15 +16,13 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from workbench.data.record import Put, iterate
 from workbench.data.schema import Sample, SampleSet
 from workbench.errors import InputError, JudgeError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # ---------------------------------------------------------------- what another tool's judge wrote beside its scores
 #
@@ -53,9 +51,11 @@ def recorded_judgements(source: str | Path) -> pd.DataFrame:
     ------
     InputError
         When the file holds no such judgements.
-    """
-    import pandas as pd
 
+    Examples
+    --------
+    >>> wb.recorded_judgements("deepeval_results.json")  # doctest: +SKIP
+    """
     rows = [(sample_id, *judgement) for sample_id, record in _identified(source) for judgement in _judgements(record)]
     if not rows:
         raise InputError(f"{source}: no judgements of DeepEval (metrics_data) or TruLens (…_calls) are in it")
@@ -168,8 +168,6 @@ def ragas_scores(
     JudgeError
         When RAGAS itself fails.
     """
-    import pandas as pd
-
     ragas = _library()
     items = samples.samples() if isinstance(samples, SampleSet) else list(samples)
     rows = [_row(sample) for sample in items]
@@ -199,9 +197,11 @@ def with_ragas(samples: SampleSet, metrics: Sequence[Any] = METRICS, **options: 
     """The samples with RAGAS's scores among ``recorded_scores``, where every panel shows them beside ours.
 
     Options are those of :func:`ragas_scores`, as are the errors raised.
-    """
-    import pandas as pd
 
+    Examples
+    --------
+    >>> wb.with_ragas(samples, llm=llm)  # doctest: +SKIP
+    """
     found = ragas_scores(samples, metrics, **options)
     kept = samples.recorded_scores.drop(columns=found.columns, errors="ignore")
     return dataclasses.replace(samples, recorded_scores=pd.concat([kept, found.reindex(kept.index)], axis=1))

@@ -81,10 +81,7 @@ def content_key(*parts: Any) -> str:
     Lists and tuples are alike, the order of dictionary keys does not matter; ``1``, ``1.0``, ``"1"`` and ``True``
     are all different, and so are ``("ab", "c")`` and ``("a", "bc")``.
 
-    Raises
-    ------
-    TypeError
-        For a part that JSON cannot hold, or a dictionary whose keys are not all strings.
+    Raises ``TypeError`` for a part that JSON cannot hold, or a dictionary whose keys are not all strings.
     """
     _require_text_keys(parts)
     canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"))
@@ -117,10 +114,7 @@ class Cache:
     name
         File name inside ``folder``.
 
-    Raises
-    ------
-    InputError
-        For a folder that no file system can name.
+    Raises ``InputError`` for a folder that no file system can name.
     """
 
     def __init__(self, folder: str | Path | None = None, name: str = "cache.sqlite") -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.data.schema import NESTED_FIELDS, Corpus, Sample, SampleSet, to_sample
 from workbench.data.text.citations import Citation
+from workbench.data.text.points import matcher
 from workbench.data.text.sentences import sentences
 from workbench.errors import CancelledError
 from workbench.evidence.cache import Cache
@@ -18,11 +20,9 @@ from workbench.evidence.consistency import METRIC, facts_of, sampled_consistenci
 from workbench.evidence.corpus_ranks import missed_column
 from workbench.evidence.frames import COLUMNS, Evidence, encode, frame_of
 from workbench.evidence.judge import Judge, SampleEvidence
-from workbench.evidence.observe import Library, Observation, observe, support_of, without_citations
+from workbench.evidence.observe import ChunkIndex, Observation, observe, without_citations
+from workbench.evidence.offline.answers import AnswerRight, answer_right
 from workbench.evidence.run import Examined, Progress, examine
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: What a sample's evidence says when no judge was asked.
 NOT_ASKED = "no judge was asked; choose one to fill this in"
@@ -47,16 +47,13 @@ def collect(
     ``sampled_by_llm``: a language model judges ``sampled_consistency`` too, one more call for each sample that has
     ``sampled_answers``.
 
-    Raises
-    ------
-    CancelledError
-        When ``cancelled()`` turned true; judgements made until then are in the cache.
-    JudgeError
-        When the judge cannot go on at all.
+    Raises ``CancelledError`` when ``cancelled()`` turned true; judgements made until then are in the cache;
+    ``JudgeError`` when the judge cannot go on at all.
     """
     rows = _rows(samples.frame)
-    parsed = [to_sample(sample_id, row) for sample_id, row in rows]
-    library = Library(corpus) if corpus is not None else None
+    read = [_with_best_reference(to_sample(sample_id, row), row.get("references")) for sample_id, row in rows]
+    parsed = [sample for sample, _ in read]
+    chunks = ChunkIndex(corpus) if corpus is not None else None
     if judge is None:
         skipped = {s.sample_id: SampleEvidence(s.sample_id, "skipped", NOT_ASKED) for s in parsed}
         examined = Examined(skipped, 0, 0)
@@ -64,18 +61,19 @@ def collect(
         examined = examine(parsed, judge, cache=cache, progress=progress, cancelled=cancelled)
     agreement = sampled_consistencies(parsed, judge, cache=cache, use_llm=sampled_by_llm)
     items = []
-    for sample, (_, row) in zip(parsed, rows, strict=True):
+    for (sample, right), (_, row) in zip(read, rows, strict=True):
         if cancelled is not None and cancelled():
             raise CancelledError("cancelled; what was judged is kept and will not be judged again")
         judged = examined.evidence[sample.sample_id]
         # Refusals are read once: where a judge has said whether the answer declines, its words are not read again.
         unread = math.isnan(judged.declines) or math.isnan(judged.residual)
-        seen = observe(sample, row, library, read_refusal=unread)
+        seen = observe(sample, row, chunks, read_refusal=unread)
         # Agreement with other sampled answers, or why there is none though there are such answers.
         found = agreement.get(sample.sample_id)
         seen.facts |= facts_of(found)
         if found is not None and found.state in ("judge_error", "skipped"):
             judged.missing[METRIC] = (found.state, found.reason)
+        _add_right(seen, judged, right)
         items.append(_Item(sample, judged, seen, [item.get("metadata") for item in row.get("contexts") or ()]))
     evidence = Evidence(
         samples=_samples(samples, items, corpus),
@@ -91,6 +89,40 @@ def collect(
     if corpus is not None:
         evidence.samples["missed"] = missed_column(evidence, corpus, rank_encoder)
     return evidence
+
+
+def _with_best_reference(sample: Sample, references: Sequence[str] | None) -> tuple[Sample, AnswerRight | None]:
+    """The sample with the one alternative of its reference that counts, and whether the answer makes its point.
+
+    That is the alternative which the answer makes; if it makes none, the first that a context has, so that a wrong answer is
+    not put down to retrieval for a wording; else the one that comes closest.
+    """
+    if not sample.reference:
+        return sample, None
+    alternatives = list(references or [sample.reference])
+    right = answer_right(sample.question, sample.answer, alternatives)
+    if len(alternatives) == 1:
+        return sample, right
+    chosen = max(right.alternative, 0)
+    if right.probability < 0.5:
+        contexts = [matcher(c.text) for c in sample.contexts or () if c.prompted]
+        there = (at for at, text in enumerate(alternatives) if any(c.find(text) for c in contexts))
+        chosen = next(there, chosen)
+    return replace(sample, reference=alternatives[chosen]), right
+
+
+def _add_right(seen: Observation, judged: SampleEvidence, right: AnswerRight | None) -> None:
+    """Whether the answer is right and what decided; a reference that is one claim gets the same verdict."""
+    if right is None or right.reason == "no answer":
+        return
+    if not math.isnan(judged.answer_right):
+        seen.facts["text_right"] = judged.answer_right
+        return
+    seen.facts |= {"text_right": right.probability, "text_right_reason": right.reason}
+    claims = [claim for claim in judged.claims if claim.side == "reference"]
+    if len(claims) == 1 and judged.method.startswith("offline"):
+        claims[0].other_entail = right.probability
+        claims[0].other_contradict = min(claims[0].other_contradict, 1 - right.probability)
 
 
 @dataclass(slots=True)
@@ -121,10 +153,9 @@ _JUDGED = {
 
 
 def _samples(samples: SampleSet, items: Sequence[_Item], corpus: Corpus | None) -> pd.DataFrame:
-    import pandas as pd
-
     frame = samples.frame.drop(columns="contexts", errors="ignore").copy()
     frame.index = frame.index.astype("str")
+    frame["reference"] = pd.Series([item.sample.reference for item in items], index=frame.index, dtype=object)
     for name in frame.columns:
         if name in NESTED_FIELDS or frame[name].dtype == object:
             values = frame[name].tolist()
@@ -267,8 +298,6 @@ def _cited_sentence(answer: str, starts: Sequence[int], mark: Citation) -> int:
 
 
 def _support(items: Sequence[_Item]) -> pd.DataFrame:
-    import pandas as pd
-
     blocks = [block for item in items for block in (*_judged_cells(item), *_point_cells(item))]
     lengths = [len(block[3]) for block in blocks]
     if not sum(lengths):
@@ -311,7 +340,9 @@ def _point_cells(item: _Item) -> Iterable[tuple[Any, ...]]:
     contexts = item.sample.contexts or ()
     for point in item.seen.points:
         if point.side == "point" and contexts:
-            inside, across = support_of(point)
+            # Alone and stitched with the next chunk: 1 where the point stands, else 0 or missing.
+            inside = np.array([float(start >= 0) for start, _ in point.inside], dtype=np.float32)
+            across = np.array([1.0 if there else np.nan for there in point.across], dtype=np.float32)
             starts, ends = np.array(point.inside, dtype=np.int32).T
             zeros = np.zeros(len(contexts), dtype=np.float32)
             yield item.sample.sample_id, "point", point.number, inside, zeros, across, zeros, starts, ends

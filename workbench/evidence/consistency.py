@@ -67,10 +67,7 @@ def sampled_consistencies(
 ) -> dict[str, Consistency]:
     """The best of the three ways that ``judge`` allows, by sample id; only samples that have what it takes.
 
-    Raises
-    ------
-    JudgeError
-        When the judge cannot go on at all.
+    Raises ``JudgeError`` when the judge cannot go on at all.
     """
     able = [s for s in samples if s.answer and s.answer.strip() and any(text.strip() for text in s.sampled_answers)]
     if not able:

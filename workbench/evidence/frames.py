@@ -21,17 +21,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workbench.data.schema import NESTED_FIELDS, REJECTED_COLUMNS, SAMPLE_FIELDS, SampleSet, is_derived, object_frame
 from workbench.errors import InputError
 from workbench.evidence.observe import SIGNS
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 FRAMES = ("samples", "contexts", "claims", "support", "questions", "rejected")
 
@@ -134,8 +131,6 @@ class Evidence:
 
     def _once(self, kind: str, name: str, read: Callable[[pd.Series], Any]) -> Any:
         if (kind, name) not in self._read:
-            import pandas as pd
-
             absent = pd.Series([None] * len(self.samples), index=self.ids, dtype="object", name=name)
             self._read[kind, name] = read(self.samples.get(name, absent))
         return self._read[kind, name]
@@ -155,8 +150,6 @@ def _objects(column: pd.Series) -> np.ndarray:
 
 
 def _floats(column: pd.Series) -> np.ndarray:
-    import pandas as pd
-
     return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
 
 
@@ -176,8 +169,6 @@ def _plain(value: Any) -> Any:
 
 def frame_of(name: str, rows: Mapping[str, Sequence[Any] | np.ndarray]) -> pd.DataFrame:
     """A frame with the columns and types of :data:`COLUMNS`; columns that are not given are missing values."""
-    import pandas as pd
-
     length = max((len(values) for values in rows.values()), default=0)
     return pd.DataFrame(
         {
@@ -195,8 +186,6 @@ def conform(name: str, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _typed(values: Any, dtype: str) -> Any:
-    import pandas as pd
-
     if dtype == "category":
         return values if getattr(values, "dtype", None) == "category" else pd.Categorical(values)
     if dtype.startswith("int"):
@@ -208,7 +197,6 @@ def _typed(values: Any, dtype: str) -> Any:
 
 def concatenate(name: str, frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Rows of several frames one after the other, categories united."""
-    import pandas as pd
     from pandas.api.types import union_categoricals
 
     parts = list(frames)
@@ -228,8 +216,6 @@ def concatenate(name: str, frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 def restore(evidence: Evidence, name: str) -> SampleSet:
     """The sample set behind ``evidence``; rejected rows as they were, warnings are not kept."""
-    import pandas as pd
-
     own = own_columns(evidence)
     columns = {c: evidence.nested(c) if c in NESTED_FIELDS else evidence.plain(c) for c in own}
     columns["contexts"] = context_lists(evidence)

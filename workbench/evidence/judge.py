@@ -93,6 +93,8 @@ class SampleEvidence:
         In [0, 1], judges that estimate answer relevancy directly; NaN when it comes from ``questions``.
     answer_similarity
         Similarity of answer and reference as a percentile in [0, 1]; NaN when not computed.
+    answer_right
+        Probability that the answer makes the point of the reference; NaN: the texts are compared as for every judge.
     conflicts
         Pairs of answer claims (indices into ``claims``) that contradict each other, with probability.
     missing
@@ -122,6 +124,7 @@ class SampleEvidence:
     residual: float = float("nan")
     relevancy: float = float("nan")
     answer_similarity: float = float("nan")
+    answer_right: float = float("nan")
     conflicts: list[tuple[int, int, float]] = field(default_factory=list)
     missing: dict[str, tuple[str, str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

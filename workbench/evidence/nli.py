@@ -98,10 +98,7 @@ class CrossModel:
 def label_places(names: Sequence[str], kind: Kind, model: str) -> tuple[int, int]:
     """(place of entailment, place of contradiction) among a model's labels, -1 for one that it does not have.
 
-    Raises
-    ------
-    JudgeError
-        When neither is found; the message says how to name them.
+    Raises ``JudgeError`` when neither is found; the message says how to name them.
     """
     if kind == "score":
         return 0, -1

@@ -11,13 +11,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from workbench.data.corpus import chunk_order, chunk_place, document_of
 from workbench.data.schema import Context, Corpus, Sample, none_if_missing
 from workbench.data.text.citations import Citation, cited_documents, find_citations
 from workbench.data.text.markers import absolutes, hedges
-from workbench.data.text.points import Matcher, find_across, matcher, stitch
+from workbench.data.text.points import Matcher, find_across, matcher
 from workbench.data.text.quantities import contains_quantity, entities, quantities
 from workbench.data.text.refusals import refusal
 from workbench.data.text.sentences import CITATION_MARK, calls, json_body, prompt_lines, sentences
@@ -182,7 +180,7 @@ class Observation:
 
 
 def observe(
-    sample: Sample, row: Mapping[str, Any], library: Library | None = None, *, read_refusal: bool = True
+    sample: Sample, row: Mapping[str, Any], corpus: ChunkIndex | None = None, *, read_refusal: bool = True
 ) -> Observation:
     """Read one sample. ``row`` has its further fields (``citations, must_not_retrieve, expected_docs, usage``).
 
@@ -191,22 +189,24 @@ def observe(
     contexts = sample.contexts or ()
     found = Observation(n_tokens=[len(tokens(c.text)) for c in contexts])
     found.points = [
-        _point(side, number, entry, sample, row, library)
+        _point(side, number, entry, sample, row, corpus)
         for side, entries in (("point", sample.must_include), ("forbidden", sample.must_not_include))
         for number, entry in enumerate(entries)
     ]
     found.answer_share = [0.0] * len(contexts)
-    found.facts["text_must_not_retrieve"] = _banned(contexts, row.get("must_not_retrieve"))
+    banned = row.get("must_not_retrieve")
+    hits = [any(fnmatch.fnmatchcase(c.doc_id or "", str(p)) for p in banned or ()) for c in contexts]
+    found.facts["text_must_not_retrieve"] = None if banned is None else float(sum(hits))
     if sample.answer and sample.answer.strip():
-        found.citations = _citations(sample, row, library)
+        found.citations = _citations(sample, row, corpus)
         found.facts |= _answer_facts(sample, row, read_refusal)
-        _leaks(found, sample, library)
+        _leaks(found, sample, corpus)
     if sample.reference:
         found.facts |= _entity_facts("text_entities", sample.reference, contexts)
     return found
 
 
-class Library:
+class ChunkIndex:
     """A corpus made ready: chunks by id, neighbours by document and position, copies of foreign words."""
 
     def __init__(self, corpus: Corpus) -> None:
@@ -232,11 +232,11 @@ class Library:
         return self._at.get((source, position - 1)), self._at.get((source, position + 1))
 
 
-# -- key points ---------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------- key points
 
 
 def _point(
-    side: str, number: int, entry: Sequence[str], sample: Sample, row: Mapping[str, Any], library: Library | None
+    side: str, number: int, entry: Sequence[str], sample: Sample, row: Mapping[str, Any], corpus: ChunkIndex | None
 ) -> Point:
     contexts = sample.contexts or ()
     made = _first(entry, matcher(sample.answer)) if sample.answer else None
@@ -245,10 +245,13 @@ def _point(
         point.start, point.end = made
     if side == "point":
         point.inside = [_first(entry, matcher(c.text)) or (-1, -1) for c in contexts]
-        point.across = _across(entry, contexts)
+        point.across = [
+            after >= 0 and any(find_across(option, c.text, contexts[after].text) is not None for option in entry)
+            for c, after in zip(contexts, chunk_order(contexts), strict=True)
+        ]
         seen = any(start >= 0 and c.prompted for (start, _), c in zip(point.inside, contexts, strict=True))
-        if library is not None and not seen and not any(point.across):
-            point.elsewhere = _elsewhere(entry, contexts, row, library)
+        if corpus is not None and not seen and not any(point.across):
+            point.elsewhere = _elsewhere(entry, contexts, row, corpus)
     return point
 
 
@@ -257,36 +260,29 @@ def _first(entry: Iterable[str], text: Matcher) -> tuple[int, int] | None:
     return None if span is None else (span.start, span.end)
 
 
-def _across(entry: Sequence[str], contexts: Sequence[Context]) -> list[bool]:
-    return [
-        after >= 0 and any(find_across(option, c.text, contexts[after].text) is not None for option in entry)
-        for c, after in zip(contexts, chunk_order(contexts), strict=True)
-    ]
-
-
-def _elsewhere(entry: Sequence[str], contexts: Sequence[Context], row: Mapping[str, Any], library: Library) -> str:
+def _elsewhere(entry: Sequence[str], contexts: Sequence[Context], row: Mapping[str, Any], corpus: ChunkIndex) -> str:
     """Where in the corpus a point stands that no context has."""
     retrieved = {c.doc_id for c in contexts if c.prompted}
     for context in contexts:
-        before, after = library.neighbours(context.doc_id) if context.prompted else (None, None)
-        pairs = [(library.texts[before], context.text)] if before and before not in retrieved else []
-        pairs += [(context.text, library.texts[after])] if after and after not in retrieved else []
+        before, after = corpus.neighbours(context.doc_id) if context.prompted else (None, None)
+        pairs = [(corpus.texts[before], context.text)] if before and before not in retrieved else []
+        pairs += [(context.text, corpus.texts[after])] if after and after not in retrieved else []
         if any(find_across(option, *pair) is not None for pair in pairs for option in entry):
             return "split"
     expected = row.get("expected_docs") or ()
     ids = {str(i) for item in expected for i in (item if isinstance(item, (list, tuple)) else (item,))} - retrieved
-    if any(_first(entry, matcher(library.texts[i])) for i in ids if i in library.texts):
+    if any(_first(entry, matcher(corpus.texts[i])) for i in ids if i in corpus.texts):
         return "missed"
     return ""
 
 
-# -- citations and leaks ------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------- citations and leaks
 
 
-def _citations(sample: Sample, row: Mapping[str, Any], library: Library | None) -> list[tuple[Citation, int, str]]:
+def _citations(sample: Sample, row: Mapping[str, Any], corpus: ChunkIndex | None) -> list[tuple[Citation, int, str]]:
     """Each citation with the 1-based rank that it resolves to (0 = nothing) and the id that it names."""
     contexts = sample.contexts or ()
-    known = [c.doc_id for c in contexts if c.doc_id] + list(library.texts if library is not None else ())
+    known = [c.doc_id for c in contexts if c.doc_id] + list(corpus.texts if corpus is not None else ())
     marks = find_citations(sample.answer or "", known)
     marks += cited_documents(row.get("citations"))
     return [(mark, *_resolved(mark, contexts)) for mark in marks]
@@ -302,7 +298,7 @@ def _resolved(mark: Citation, contexts: Sequence[Context]) -> tuple[int, str]:
     return (next(named, 0) if mark.doc_id else 0), mark.doc_id or ""
 
 
-def _leaks(found: Observation, sample: Sample, library: Library | None) -> None:
+def _leaks(found: Observation, sample: Sample, corpus: ChunkIndex | None) -> None:
     """Words that stand in the answer and only in documents of another tenant, and foreign documents it cites."""
     contexts = sample.contexts or ()
     if sample.tenant is None:
@@ -313,22 +309,16 @@ def _leaks(found: Observation, sample: Sample, library: Library | None) -> None:
     copies = Copies({str(i): c.text for i, c in enumerate(contexts) if foreign[i]})
     for key, share in copies.shares(sample.answer or "", allowed).items():
         found.answer_share[int(key)] = share
-    if library is not None:
+    if corpus is not None:
         recorded = {c.doc_id for c in contexts}
-        others = {d for d, tenant in library.tenants.items() if tenant != sample.tenant and d not in recorded}
-        copied = library.copies.shares(sample.answer or "", allowed, others)
+        others = {d for d, tenant in corpus.tenants.items() if tenant != sample.tenant and d not in recorded}
+        copied = corpus.copies.shares(sample.answer or "", allowed, others)
         found.facts["text_foreign_answered"] = sorted(copied) or None
         cited = {doc for _, rank, doc in found.citations if rank == 0 and doc in others}
         found.facts["text_foreign_cited"] = sorted(cited) or None
 
 
-def _banned(contexts: Sequence[Context], patterns: Any) -> float | None:
-    if patterns is None:
-        return None
-    return float(sum(any(fnmatch.fnmatchcase(c.doc_id or "", str(p)) for p in patterns) for c in contexts))
-
-
-# -- figures of the answer ----------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------- figures of the answer
 
 
 def _answer_facts(sample: Sample, row: Mapping[str, Any], read_refusal: bool) -> dict[str, Any]:
@@ -381,16 +371,3 @@ def _entity_facts(name: str, text: str, contexts: Sequence[Context]) -> dict[str
     shown = [matcher(c.text) for c in contexts if c.prompted]
     found = sum(any(m.find(text) is not None for m in shown) for text in wanted)
     return {name: len(wanted), f"{name}_found": found}
-
-
-def stitched(contexts: Sequence[Context]) -> dict[int, str]:
-    """Text of each context joined with the next chunk of its document, where that is among the contexts."""
-    after = chunk_order(contexts)
-    return {i: stitch(c.text, contexts[after[i]].text) for i, c in enumerate(contexts) if after[i] >= 0}
-
-
-def support_of(point: Point) -> tuple[np.ndarray, np.ndarray]:
-    """A point's support by each context (T,), alone and stitched with the next chunk: 1 where it stands, else 0."""
-    inside = np.array([float(start >= 0) for start, _ in point.inside], dtype=np.float32)
-    across = np.array([1.0 if there else np.nan for there in point.across], dtype=np.float32)
-    return inside, across

@@ -53,7 +53,7 @@ def _faults(item: SampleEvidence, sample: Sample) -> Iterator[str]:
     for name in _PER_CONTEXT:
         yield from _array(name, getattr(item, name), (contexts,), unit=name == "relevance")
     yield from _array("spans", item.spans, (n, contexts, 2), unit=False)
-    for name in ("declines", "residual", "relevancy", "answer_similarity"):
+    for name in ("declines", "residual", "relevancy", "answer_similarity", "answer_right"):
         yield from _unit(name, getattr(item, name))
     for question in item.questions:
         yield from _unit("the similarity of a question", question.similarity)
@@ -121,10 +121,7 @@ def to_text(evidence: SampleEvidence) -> str:
 def from_text(text: str, sample_id: str) -> SampleEvidence:
     """The inverse of :func:`to_text`, for the sample ``sample_id``.
 
-    Raises
-    ------
-    ValueError, KeyError, TypeError
-        When the text was not written by this version.
+    Raises ``ValueError``, ``KeyError`` or ``TypeError`` when the text was not written by this version.
     """
     fields = json.loads(text)
     for name, kind in _ARRAYS.items():
@@ -185,12 +182,8 @@ def examine(
 ) -> Examined:
     """Evidence of every sample; samples of equal content are judged once.
 
-    Raises
-    ------
-    CancelledError
-        When ``cancelled()`` turns true; all that was judged until then is in the cache.
-    JudgeError
-        When the judge cannot go on at all.
+    Raises ``CancelledError`` when ``cancelled()`` turns true; all that was judged until then is in the cache;
+    ``JudgeError`` when the judge cannot go on at all.
     """
     keys = [judgement_key(judge.name, sample) for sample in samples]
     found = _cached(keys, cache)

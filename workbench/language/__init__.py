@@ -10,6 +10,7 @@ said in English; a key that English lacks is an error: a reader never meets a ba
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -168,6 +169,10 @@ def set_language(language: str | None) -> None:
     ------
     InputError
         For a language that is not known.
+
+    Examples
+    --------
+    >>> wb.set_language("en")
     """
     global _current, _chosen
     if language is not None:
@@ -178,6 +183,15 @@ def set_language(language: str | None) -> None:
 def get_language() -> str:
     """The code of the language in force."""
     return _current
+
+
+def main_language(texts: Iterable[object]) -> str:
+    """The code of the language in whose script most (over 60 %) of the first 200 texts are written; else English."""
+    shown = [text for text in itertools.islice(texts, 200) if isinstance(text, str)]
+    for language in languages():
+        if language.script and sum(bool(language.script.search(text)) for text in shown) > 0.6 * len(shown):
+            return language.code
+    return "en"
 
 
 def suggest_language(language: str) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from workbench.data.corpus import document_of
 from workbench.data.schema import judgements
 from workbench.evidence.frames import Evidence
+from workbench.evidence.offline.answers import answer_right
 from workbench.scoring.scored import INPUT_ERROR, JUDGE_ERROR, OK, SKIPPED
 
 Ints = NDArray[np.int64]
@@ -115,6 +116,18 @@ class Facts:
     def referenced(self) -> Mask:
         """There is a reference."""
         return np.array([isinstance(r, str) and bool(r.strip()) for r in self.evidence.plain("reference")], dtype=bool)
+
+    @cached_property
+    def right(self) -> Floats:
+        """Probability that the answer makes the point of its reference; NaN without either.
+
+        Evaluations saved before it was kept are read anew: it needs the texts alone.
+        """
+        if "text_right" in self.evidence.samples:
+            return self.evidence.number("text_right")
+        plain = self.evidence.plain
+        texts = zip(plain("question"), plain("answer"), plain("reference"), self.answered & self.referenced, strict=True)
+        return np.array([answer_right(q, a, r).probability if both else np.nan for q, a, r, both in texts], dtype=float)
 
     @cached_property
     def recorded(self) -> Mask:

@@ -187,7 +187,6 @@ def metric(
 
     Examples
     --------
-    >>> import workbench as wb
     >>> @wb.metric("answer_words", needs=("answer",), high=1000, higher_is_better=None)
     ... def answer_words(row):
     ...     "Words of the answer."
@@ -286,6 +285,11 @@ def metrics_table(language: str | None = None) -> pd.DataFrame:
     S: claims of the answer that the contexts support; R: those that the reference supports; X: claims of the reference
     that the contexts support; A: those that the answer makes. D = n without the unsure claims. v_t is 1 where context t
     is relevant, else 0.
+
+    Examples
+    --------
+    >>> wb.metrics_table().loc["faithfulness", "formula"]
+    'supported / D'
     """
     import pandas as pd
 

@@ -553,6 +553,13 @@ def evaluate_rankings(
     InputError
         For no rows, missing columns, ids or grades that are missing or of the wrong type, two different grades for one
         document, an unknown metric, k < 1, an unknown ``gain`` or ``precision``.
+
+    Examples
+    --------
+    >>> qrels = pd.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"], "relevance": [1, 1]})
+    >>> run = pd.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "x"], "score": [2.0, 1.0]})
+    >>> wb.evaluate_rankings(qrels, run, ["recall@5"])["recall@5"].item()
+    0.5
     """
     wanted = _wanted(metrics)
     if precision not in ("float64", "float32"):

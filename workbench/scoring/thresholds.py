@@ -27,6 +27,9 @@ Cut = Annotated[float, Field(ge=0, description="a number from 0 on")]
 Cuts = Annotated[dict[str, Cut], Field(description="a table of metric names and numbers from 0 on")]
 Match = Annotated[Literal["chunk", "document"], Field(description="'chunk' or 'document'")]
 
+#: Names that older files have and nothing reads any more.
+_RETIRED = ("point_recall",)
+
 #: Thresholds that change no score, only what counts as low or as reached.
 _OF_SCORES = ("low_score", "low_scores", "targets", "similarity_percentile")
 
@@ -55,8 +58,8 @@ class Thresholds:
         In (0, 100]: a similarity counts as near from this percentile of random pairs on.
     low_score, low_scores
         Below it a sample's score is low; ``low_scores`` names the metrics with a cut of their own.
-    point_recall
-        Share of reference claims that a right answer makes when there are no key points (must be exceeded).
+    answer_right
+        An answer makes the point of its reference from this probability on.
     targets
         Metric → the mean that is aimed for.
     match
@@ -69,7 +72,6 @@ class Thresholds:
 
     Examples
     --------
-    >>> import workbench as wb
     >>> wb.Thresholds(k=3).replace(support=0.6).support
     0.6
     """
@@ -83,7 +85,7 @@ class Thresholds:
     similarity_percentile: Percentile = 95.0
     low_score: Share = 0.5
     low_scores: Cuts = field(default_factory=lambda: _declared("low_score"))
-    point_recall: Share = 0.7
+    answer_right: Share = 0.5
     targets: Cuts = field(default_factory=lambda: _declared("target"))
     match: Match = "chunk"
 
@@ -153,7 +155,7 @@ class Thresholds:
             raise InputError(f"{name}: not valid TOML ({error})") from error
         if not isinstance(table, Mapping):
             raise InputError(f"{name}: [thresholds] must be a table")
-        return cls().replace(**table)
+        return cls().replace(**{key: value for key, value in table.items() if key not in _RETIRED})
 
 
 @cache

@@ -11,7 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.scoring.facts import Claims, Facts
-from workbench.scoring.scored import Floats, Mask, Scored, count
+from workbench.scoring.scored import (
+    INPUT_ERROR,
+    JUDGE_ERROR,
+    NOT_APPLICABLE,
+    SKIPPED,
+    UNDEFINED,
+    Floats,
+    Mask,
+    Scored,
+    count,
+)
 
 if TYPE_CHECKING:
     from workbench.scoring.thresholds import Thresholds
@@ -173,6 +183,23 @@ class View:
         small = View(self.facts.one(code), self.t)
         small._done = {compute: _cut(result, code) for compute, result in self._done.items()}
         return small
+
+    # -- the conditions of a metric, for ``with_states`` --------------------------------------------------------------
+
+    def fields(self, *names: str) -> list[tuple[Mask, str]]:
+        """Where one of the fields could not be read, was not recorded, or is an answer that is missing."""
+        facts = self.facts
+        absent = np.zeros(self.n, dtype=bool)
+        absent |= ~facts.referenced if "reference" in names else False
+        absent |= ~facts.recorded if "contexts" in names else False
+        silent = [(~facts.answered, UNDEFINED)] if "answer" in names else []
+        return [(facts.unreadable(*names), INPUT_ERROR), (absent, NOT_APPLICABLE), *silent]
+
+    def judged(self, broken: Floats | Mask, *parts: str) -> list[tuple[Mask, str]]:
+        """Where a part of the evidence was never asked for, failed, or has a gap (``broken``, by sample)."""
+        return [(self.facts.skipped(*parts), SKIPPED), (self.facts.failed(*parts) | (broken > 0), JUDGE_ERROR)]
+
+    # -- claims and contexts ------------------------------------------------------------------------------------------
 
     @cached_property
     def answer(self) -> Claims:

@@ -505,7 +505,7 @@ AT_LEAST = {"recall": 1.0, "grams": 2.0, "some_grams": 0.5}
 #: notation means, however many words around it agree.
 AT_MOST = {"number_missing": -1.0, "number_other": -1.2, "code_missing": -1.5, "name_other": -1.5, "opposite": -2.8}
 #: More of them for statements.
-AT_MOST_STATEMENT = AT_MOST | {"number_missing": -1.5, "names_missing": -0.7, "flipped": -1.0}
+AT_MOST_STATEMENT = AT_MOST | {"number_missing": -1.5, "names_missing": -0.7, "flipped": -1.5}
 
 
 def logistic(rows: Floats, right: Flags, counts: Floats, penalty: float, prior: Floats | None = None) -> Floats:

@@ -55,26 +55,19 @@ class Answer:
 def parse(line: str, style: str) -> Answer:
     """The answer of one line of a collection."""
     question, _, marked = line.rpartition("\t")
-    text, marks, kind = "", [], "states"
+    text, kind = "", "states"
+    kind_of: list[str] = []
     for part in re.split(r"([\^~§])", marked):
         if part in _MARKS:
             kind = _MARKS[part]
-        elif part:
-            marks.append((len(text), len(text) + len(part), kind))
+        else:
+            kind_of += [kind] * len(part)
             text += part
     cut = segments(text)
-    kinds = tuple(_kind_at(span.start, span.end, marks) for span, _ in cut)
-    found = {mark for *_, mark in marks}
-    refusal = "refuses" in found and "states" not in found
+    # A clause is of the kind of most of its characters.
+    kinds = tuple(Counter(kind_of[span.start : span.end]).most_common(1)[0][0] for span, _ in cut)
+    refusal = "refuses" in kind_of and "states" not in kind_of
     return Answer(style, text, tuple(s.text for s, _ in cut), tuple(n for _, n in cut), kinds, refusal, question)
-
-
-def _kind_at(start: int, end: int, marks: Sequence[tuple[int, int, str]]) -> str:
-    """The kind of which most of a clause is."""
-    overlap: Counter[str] = Counter()
-    for left, right, kind in marks:
-        overlap[kind] += max(0, min(end, right) - max(start, left))
-    return overlap.most_common(1)[0][0]
 
 
 def collection(folder: Path) -> list[Answer]:

@@ -30,6 +30,10 @@ def data_path(data: str | Path = SAMPLE) -> str:
 
     A path of the user's own is returned as it is. The line that the notebooks come with gives what was chosen in
     notebook 00 in this folder, else the sample data, also when the notebook runs from elsewhere.
+
+    Examples
+    --------
+    >>> wb.data_path("runs/baseline")  # doctest: +SKIP
     """
     if str(data) not in (SAMPLE, SAMPLE_AFTER):
         return _found(str(data))
@@ -37,23 +41,43 @@ def data_path(data: str | Path = SAMPLE) -> str:
 
 
 def baseline_path(baseline: str | Path | None = SAMPLE, data: str | Path = SAMPLE_AFTER) -> str | None:
-    """The run to compare with for the lines ``BASELINE = …`` and ``DATA = …``; None without one."""
+    """The run to compare with for the lines ``BASELINE = …`` and ``DATA = …``; None without one.
+
+    Examples
+    --------
+    >>> wb.baseline_path("runs/before", "runs/after")  # doctest: +SKIP
+    """
     return _beside(baseline, SAMPLE, data)
 
 
 def corpus_path(corpus: str | Path | None = SAMPLE_CORPUS, data: str | Path = SAMPLE) -> str | None:
-    """The corpus to open for the lines ``CORPUS = …`` and ``DATA = …``; None without one."""
+    """The corpus to open for the lines ``CORPUS = …`` and ``DATA = …``; None without one.
+
+    Examples
+    --------
+    >>> wb.corpus_path("corpus.jsonl", "runs/baseline")  # doctest: +SKIP
+    """
     return _beside(corpus, SAMPLE_CORPUS, data)
 
 
 def log_path(log: str | Path | None = SAMPLE_LOG, data: str | Path = SAMPLE) -> str | None:
-    """The query log to open for the lines ``LOG = …`` and ``DATA = …``; None without one."""
+    """The query log to open for the lines ``LOG = …`` and ``DATA = …``; None without one.
+
+    Examples
+    --------
+    >>> wb.log_path("query_log.jsonl", "runs/baseline")  # doctest: +SKIP
+    """
     return _beside(log, SAMPLE_LOG, data)
 
 
 def labels_path(labels: str | Path | None = SAMPLE_LABELS) -> str | None:
     """The file of verdicts for the line ``LABELS = …``; None stays None, and so does the line that the notebook comes with
-    where there are no sample data. Verdicts on other runs than the one opened do not count anyway."""
+    where there are no sample data. Verdicts on other runs than the one opened do not count anyway.
+
+    Examples
+    --------
+    >>> wb.labels_path("verdicts.csv")  # doctest: +SKIP
+    """
     found = None if labels is None else _found(str(labels))
     return None if found is None or (str(labels) == SAMPLE_LABELS and not Path(found).exists()) else found
 

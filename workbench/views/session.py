@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.data.files import JsonLines, write_bytes
 from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
-from workbench.language import codes, suggest_language
+from workbench.language import main_language, suggest_language
 from workbench.language import text as _t
 from workbench.scoring.thresholds import Thresholds
 from workbench.views.filtering import CauseTable, Filter, Slices, facets, light_samples, matching, search_texts
@@ -227,6 +227,11 @@ class Session:
     ----------
     notes
         Lines that a panel shows: what was restored, what could not be saved.
+
+    Examples
+    --------
+    >>> session = wb.Session(wb.open("runs/baseline"))  # doctest: +SKIP
+    >>> wb.panels.low_scores(session)  # doctest: +SKIP
     """
 
     def __init__(self, evaluation: Any, path: str | Path | None = None) -> None:
@@ -240,9 +245,7 @@ class Session:
         own = getattr(evaluation, "path", None)
         folder = Path(path) if path is not None else Path(own) / "session" if own is not None else None
         self._journal = JsonLines(folder / JOURNAL) if folder is not None else None
-        # Panels speak the language of most questions, where it is one that we speak.
-        shares = self.facets["language"].value_counts(normalize=True)
-        suggest_language(next((code for code in codes() if shares.get(code, 0) > 0.6), codes()[0]))
+        suggest_language(main_language(self.samples["question"]))
         self._restore()
 
     # What is in force.

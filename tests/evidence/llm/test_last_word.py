@@ -197,6 +197,13 @@ def test_an_error_in_a_reply_is_told_with_the_providers_words(make_judge, model,
         assert found.state == "judge_error" and found.reason.startswith(code) and words in found.reason
 
 
+def test_an_error_in_a_reply_is_tried_again(make_judge, model, monkeypatch):
+    monkeypatch.setattr("workbench.evidence.llm.client.RETRY_SECONDS", 0.01)
+    answers = [body(error={"message": "overloaded", "code": 529}), body(error="overloaded")]
+    model.fault = lambda asked: answers.pop() if answers else None
+    assert only(make_judge(cache=False), sample()).state == "ok" and len(model.requests) == 4
+
+
 # ---------------------------------------------------------------- a claim without a verdict has its reason in the table
 
 

@@ -147,10 +147,11 @@ def test_a_whole_object_is_found(text):
         ('{"a": [1], "b', {"a": [1]}, ""),
         ('{"a": {"x": tr', {}, ""),
         ('{"a": "un', {}, ""),
+        ('The set {of: {"a": 1, "b": [1, 2', {"a": 1, "b": [1]}, "b"),
     ],
 )
 def test_of_a_cut_object_the_whole_items_are_kept(text, value, cut):
-    loaded = load_object(text)
+    loaded = load_object(text, ["a", "b"])
     assert (loaded.value, loaded.cut) == (value, cut)
 
 

@@ -65,7 +65,7 @@ def describe(value: Any) -> str:
     """What a JSON value looks like, in a few words."""
     if isinstance(value, Mapping):
         keys = ", ".join(excerpt(str(key), 30) for key in list(value)[:6])
-        if value and all(_is_number(item) for item in value.values()):
+        if value and all(type(item) in (int, float) for item in value.values()):
             return f"it looks like aggregate scores: {keys}"
         if any(is_score(str(key)) for key in value):
             return f"it looks like scores without questions: {keys}"
@@ -82,7 +82,8 @@ def _find_records(value: Any, depth: int = 0) -> Sequence[Any] | None:
         return [_unwrap(item) for item in value] if any(isinstance(item, Mapping) for item in value) else None
     if not isinstance(value, Mapping) or not value:
         return None
-    return _split_orient(value) or _by_column(value) or _wrapped(value, depth) or _by_id(value) or _single(value)
+    found = _split_orient(value) or _by_column(value) or _wrapped(value, depth) or _by_id(value)
+    return found or ([value] if _names_a_record(value) else None)
 
 
 def _unwrap(item: Any) -> Any:
@@ -109,13 +110,10 @@ def _by_column(value: Mapping[str, Any]) -> list[Any] | None:
         if len({len(part) for part in parts}) != 1 or not _names_a_record(value):
             return None
         return [dict(zip(value, row, strict=True)) for row in zip(*parts, strict=True)]
-    if all(isinstance(part, Mapping) for part in parts) and _names_a_record(value) and _same_keys(parts):
-        return [{name: part.get(key) for name, part in value.items()} for key in parts[0]]
-    return None
-
-
-def _same_keys(parts: list[Any]) -> bool:
-    return bool(parts[0]) and all(part.keys() == parts[0].keys() for part in parts)
+    if not all(isinstance(part, Mapping) for part in parts) or not _names_a_record(value):
+        return None
+    same = bool(parts[0]) and all(part.keys() == parts[0].keys() for part in parts)
+    return [{name: part.get(key) for name, part in value.items()} for key in parts[0]] if same else None
 
 
 def _wrapped(value: Mapping[str, Any], depth: int) -> Sequence[Any] | None:
@@ -138,11 +136,10 @@ def _by_id(value: Mapping[str, Any]) -> list[Any] | None:
         return None
     if _names_a_question(value) or not any(_names_a_record(part) for part in value.values()):
         return None
-    return [part if _names_an_id(part) else {"id": key, **part} for key, part in value.items()]
-
-
-def _single(value: Mapping[str, Any]) -> list[Any] | None:
-    return [value] if _names_a_record(value) else None
+    return [
+        part if "sample_id" in resolve(list(map(str, part)), "sample") else {"id": key, **part}
+        for key, part in value.items()
+    ]
 
 
 def _names_a_question(value: Mapping[str, Any]) -> bool:
@@ -154,16 +151,8 @@ def _names_a_record(value: Mapping[str, Any]) -> bool:
     return _names_a_question(value) or "text" in resolve(list(map(str, value)), "corpus")
 
 
-def _names_an_id(value: Mapping[str, Any]) -> bool:
-    return "sample_id" in resolve(list(map(str, value)), "sample")
-
-
 def _is_container(value: Mapping[str, Any]) -> bool:
     return not _names_a_question(value) or all(isinstance(part, (list, Mapping)) for part in value.values())
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _read_lines_or_fail(text: str, path: str, error: ValueError) -> Records | None:
@@ -176,29 +165,18 @@ def _read_lines_or_fail(text: str, path: str, error: ValueError) -> Records | No
         if not line.strip():
             continue
         number += 1
-        record = _read_line(number, at, line)
-        if isinstance(record, Remark):
-            rejected.append(record)
-        else:
-            rows.append(record)
+        reason = f"line {at} is no record of named fields"
+        try:
+            value = parse_json(line)
+        except ValueError as wrong:
+            value, reason = None, f"line {at} is no valid JSON ({excerpt(str(wrong), 100)})"
+        if isinstance(value, Mapping):
+            rows.append(_unwrap(value))
             numbers.append(number)
+        else:
+            rejected.append(Remark(number, "", reason, excerpt(line)))
     if rows:
         return Records(rows, numbers, "JSON lines", rejected)
     if text.lstrip().startswith(("{", "[[", '["', "[{", "[\n", "[\r", "[ ")):
-        raise InputError(f"{path}: is no valid JSON ({_reason(error)}); export it again or repair it")
+        raise InputError(f"{path}: is no valid JSON ({excerpt(str(error), 100)}); export it again or repair it")
     return None
-
-
-def _read_line(number: int, at: int, line: str) -> Any:
-    """The record in one line, or the remark that rejects it."""
-    try:
-        value = parse_json(line)
-    except ValueError as error:
-        return Remark(number, "", f"line {at} is no valid JSON ({_reason(error)})", excerpt(line))
-    if isinstance(value, Mapping):
-        return _unwrap(value)
-    return Remark(number, "", f"line {at} is no record of named fields", excerpt(line))
-
-
-def _reason(error: ValueError) -> str:
-    return excerpt(str(error), 100)

@@ -22,19 +22,9 @@ MAX_DEPTH = 60
 
 _STRING = r"""[rbuRBU]{0,2}(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _STRINGS_ONLY = re.compile(rf"\[\s*(?:{_STRING}(?:\s*,\s*|\s*))*\]\s*", re.DOTALL)
-_ONE_STRING = re.compile(_STRING, re.DOTALL)
 _ARRAY = re.compile(r"^(?:np\.|numpy\.)?array\((.*?)(?:,\s*dtype=[\w.'\"<>]+)?\)$", re.DOTALL)
 _QUOTED = re.compile(_STRING, re.DOTALL)
-_NAMES = {
-    "None": None,
-    "null": None,
-    "nan": None,
-    "NaN": None,
-    "True": True,
-    "False": False,
-    "true": True,
-    "false": False,
-}
+_NAMES = dict.fromkeys(("None", "null", "nan", "NaN")) | {"True": True, "true": True, "False": False, "false": False}
 _LOOKS_STRUCTURED = re.compile(
     r"""\s*(?:
         \[\s*(?:['"\[{\]]|Document\(|array\(|-?\d[\d.eE+-]*\s*(?:,|\]\s*$)|(?:nan|None|null)\s*[,\]])
@@ -74,7 +64,7 @@ def _parse_python(text: str) -> Any:
     if array:
         text = array.group(1).strip()
     if _STRINGS_ONLY.fullmatch(text):
-        return [_string(match.group()) for match in _ONE_STRING.finditer(text)]
+        return [_string(match.group()) for match in _QUOTED.finditer(text)]
     try:
         return _value(ast.parse(_escape_breaks(text), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -154,6 +144,7 @@ def _call(node: ast.Call) -> Any:
 
 
 # ------------------------------------------------------------------------------
+# Records and remarks.
 
 
 #: Row number of a remark about the whole source.
@@ -223,13 +214,9 @@ def excerpt(value: Any, limit: int = _EXCERPT) -> str:
     elif isinstance(value, (list, tuple, dict)) and len(value) > limit:
         text = f"{type(value).__name__} of {len(value)} items"
     else:
-        text = _safe_repr(value)
+        try:
+            text = repr(value)
+        except (ValueError, RecursionError):  # an integer of more than 4,300 digits, or nesting without end
+            text = f"<{type(value).__name__}>"
     text = "".join(c if c.isprintable() else " " for c in text[: limit + 1])
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _safe_repr(value: Any) -> str:
-    try:
-        return repr(value)
-    except (ValueError, RecursionError):  # an integer of more than 4,300 digits, or nesting without end
-        return f"<{type(value).__name__}>"

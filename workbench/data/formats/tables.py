@@ -47,9 +47,13 @@ def read_delimited(text: str) -> Records | None:
 
 
 def _read(text: str, delimiter: str) -> Records:
-    cells = _parse(text, delimiter)
+    cells = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     header = unique_header([cell.strip() for cell in next(cells)])
-    return from_cells(header, cells, "TSV" if delimiter == "\t" else "CSV", _quote_warning(text))
+    warnings = []
+    if text.count('"') % 2:
+        reason = "a quotation mark is never closed; the rows after it may have run together"
+        warnings.append(Remark(WHOLE_FILE, "", reason))
+    return from_cells(header, cells, "TSV" if delimiter == "\t" else "CSV", warnings)
 
 
 def from_cells(header: list[str], cells: Iterator[list[Any]], kind: str, warnings: list[Remark]) -> Records:
@@ -69,35 +73,24 @@ def from_cells(header: list[str], cells: Iterator[list[Any]], kind: str, warning
         if len(row) < width:
             reason = f"has {len(row)} cells under {width} columns; the others count as missing"
             warnings.append(Remark(number, header[len(row)], reason, excerpt(str(row[0]))))
-        rows.append({name: _cell(row[at]) if at < len(row) else None for at, name in enumerate(header)})
+        cells_of = [None if cell == "" else cell for cell in row] + [None] * (width - len(row))
+        rows.append(dict(zip(header, cells_of, strict=False)))
         numbers.append(number)
     return Records(rows, numbers, kind, rejected, warnings, columns=header)
 
 
-def _cell(cell: Any) -> Any:
-    return None if cell == "" else cell
-
-
-def _parse(text: str, delimiter: str) -> Iterator[list[str]]:
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-
-
 def _sniff(text: str) -> str | None:
     """The delimiter under which most columns have names that we know; None when nothing looks like a table."""
-    best: tuple[int, float, int] = (0, 0.0, 0)
-    chosen = None
-    for delimiter in _DELIMITERS:
-        rank = _rank(text, delimiter)
-        if rank > best:
-            best, chosen = rank, delimiter
-    return chosen
+    ranks = {delimiter: _rank(text[:200_000], delimiter) for delimiter in _DELIMITERS}
+    best = max(ranks, key=lambda delimiter: ranks[delimiter])
+    return best if ranks[best] > (0, 0.0, 0) else None
 
 
-def _rank(text: str, delimiter: str) -> tuple[int, float, int]:
+def _rank(head: str, delimiter: str) -> tuple[int, float, int]:
     """Known columns, share of rows as wide as the header, number of columns."""
-    head = text[:200_000]
     try:
-        rows = [row for row in itertools.islice(_parse(head, delimiter), _PROBE) if any(cell.strip() for cell in row)]
+        cells = itertools.islice(csv.reader(io.StringIO(head, newline=""), delimiter=delimiter), _PROBE)
+        rows = [row for row in cells if any(cell.strip() for cell in row)]
     except csv.Error:
         return 0, 0.0, 0
     if not rows:
@@ -119,12 +112,6 @@ def unique_header(header: Sequence[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return names
-
-
-def _quote_warning(text: str) -> list[Remark]:
-    if text.count('"') % 2 == 0:
-        return []
-    return [Remark(WHOLE_FILE, "", "a quotation mark is never closed; the rows after it may have run together")]
 
 
 # ------------------------------------------------------------------------------
@@ -152,21 +139,18 @@ def read_workbook(content: bytes, where: str) -> Records:
     try:
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
         try:
-            return _best_sheet({sheet.title: _cells(sheet) for sheet in book.worksheets}, where)
+            for sheet in book.worksheets:
+                sheet.reset_dimensions()  # the recorded size may be wrong or huge
+            cells: dict[str, Iterator[list[Any]]] = {
+                sheet.title: (list(row) for row in sheet.iter_rows(values_only=True)) for sheet in book.worksheets
+            }
+            return _best_sheet(cells, where)
         finally:
             book.close()
-    except (
-        InvalidFileException,
-        zipfile.BadZipFile,
-        OSError,
-        KeyError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        SyntaxError,
-    ) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (InvalidFileException, zipfile.BadZipFile, OSError, KeyError, ValueError, TypeError, AttributeError,
+            SyntaxError) as error:  # fmt: skip
         raise InputError(f"{where}: the workbook cannot be read ({error}); save it again as .xlsx or CSV") from error
 
 
@@ -181,12 +165,6 @@ def _check(content: bytes, where: str) -> None:
         raise InputError(f"{where}: is a zip file and no workbook; unpack it and give the file in it")
     if size > MAX_UNPACKED:
         raise InputError(f"{where}: unpacks to {size >> 20} MB, more than {MAX_UNPACKED >> 20}; export it as CSV")
-
-
-def _cells(sheet: Any) -> Iterator[list[Any]]:
-    sheet.reset_dimensions()  # the recorded size may be wrong or huge
-    for row in sheet.iter_rows(values_only=True):
-        yield list(row)
 
 
 def _best_sheet(sheets: dict[str, Iterator[list[Any]]], where: str) -> Records:
@@ -204,7 +182,9 @@ def _best_sheet(sheets: dict[str, Iterator[list[Any]]], where: str) -> Records:
     if len(heads) > 1:
         others = ", ".join(title for title in heads if title != chosen)
         warnings.append(Remark(WHOLE_FILE, "", f"read the sheet {chosen!r}; the others ({others}) were left out"))
-    records = from_cells(heads[chosen], _trimmed(sheets[chosen], len(heads[chosen])), "Excel", warnings)
+    # A workbook does not store empty cells at the end of a row.
+    rows = (row + [None] * (len(heads[chosen]) - len(row)) for row in sheets[chosen])
+    records = from_cells(heads[chosen], rows, "Excel", warnings)
     if not records.n_read:
         raise InputError(f"{where}: the sheet {chosen!r} has a header and no rows; give one with at least one record")
     return records
@@ -219,13 +199,8 @@ def _header(cells: Iterator[list[Any]]) -> list[str]:
     return []
 
 
-def _trimmed(cells: Iterator[list[Any]], width: int) -> Iterator[list[Any]]:
-    """Rows filled up to the width of the header: a workbook does not store empty cells at the end."""
-    for row in cells:
-        yield row + [None] * (width - len(row))
-
-
 # ------------------------------------------------------------------------------
+# Data frames, Arrow and data sets.
 
 
 def from_frame(frame: pd.DataFrame) -> Records:

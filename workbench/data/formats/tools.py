@@ -31,11 +31,7 @@ def is_phoenix(columns: set[str], records: Records) -> bool:
 def from_phoenix(records: Records) -> Records:
     """One record for each trace (or span, when no traces are recorded)."""
     if _INPUT not in records.columns:
-        rows = [
-            {"contexts" if key == "reference" else key: value for key, value in row.items()} for row in records.rows
-        ]
-        columns = ["contexts" if name == "reference" else name for name in records.columns]
-        return replace(records, rows=rows, columns=columns, kind="Phoenix")
+        return replace(_renamed(records, "reference", "contexts"), kind="Phoenix")
     traces: dict[Any, list[int]] = {}
     for at, row in enumerate(records.rows):
         trace = row.get("context.trace_id")
@@ -62,19 +58,10 @@ def _root(records: Records, places: list[int]) -> int:
 def _sample(records: Records, places: list[int], root: int) -> dict[str, Any]:
     row = records.rows[root]
     documents = next((found for at in [root, *places] if (found := _documents(records.rows[at])) is not None), None)
-    done = {
-        key: value
-        for key, value in row.items()
-        if key not in (_INPUT, _OUTPUT, _DOCUMENTS) and not _NUMBERED.match(key)
-    }
+    taken = (_INPUT, _OUTPUT, _DOCUMENTS)
     identity = row.get("context.trace_id") or row.get("context.span_id")
-    return {
-        "sample_id": identity,
-        "question": row.get(_INPUT),
-        "answer": row.get(_OUTPUT),
-        "contexts": documents,
-        **done,
-    }
+    found = {"sample_id": identity, "question": row.get(_INPUT), "answer": row.get(_OUTPUT), "contexts": documents}
+    return found | {key: value for key, value in row.items() if key not in taken and not _NUMBERED.match(key)}
 
 
 def _documents(row: Mapping[str, Any]) -> Any:
@@ -109,7 +96,10 @@ def from_promptfoo(records: Records) -> Records:
     for at, (row, label) in enumerate(zip(records.rows, labels, strict=True)):
         scores = {"score": row.get("score"), **_mapping(row.get("namedScores"))}
         names.update(scores)
-        done = {**_identified(row, at), **_answer(row), **_assertions(row), **scores}
+        variables = _mapping(row.get("vars"))
+        if "sample_id" not in resolve(list(variables), "sample"):
+            variables = {"sample_id": row.get("testIdx", row.get("id", at + 1)), **variables}
+        done = {**variables, **_answer(row), **_assertions(row), **scores}
         rows.append({**done, "run": label} if several else done)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     return replace(records, rows=rows, columns=columns, score_columns=frozenset(names), kind="promptfoo")
@@ -126,13 +116,6 @@ def _label(row: Mapping[str, Any]) -> str:
     prompt = row.get("promptIdx")
     named = provider if isinstance(provider, str) and provider else "provider"
     return f"{named} / prompt {prompt}" if isinstance(prompt, int) and 0 < prompt < 1000 else named
-
-
-def _identified(row: Mapping[str, Any], at: int) -> dict[str, Any]:
-    variables = _mapping(row.get("vars"))
-    if "sample_id" in resolve(list(variables), "sample"):
-        return variables
-    return {"sample_id": row.get("testIdx", row.get("id", at + 1)), **variables}
 
 
 def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,6 +150,7 @@ def _assertions(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # ------------------------------------------------------------------------------
+# Nested inputs, outputs and scores of any tool.
 
 
 Row = dict[str, Any]
@@ -195,19 +179,19 @@ def unpack(records: Records) -> Records:
         records = mapped(records, lambda row: {scrub(name): value for name, value in row.items()})
     for recognises, convert in _TOOLS:
         if recognises(set(records.columns), records):
-            records = convert(mapped(records, _plain))
+            # Arrays become lists and missing values None, so that conversions meet nothing else.
+            records = convert(mapped(records, lambda row: {name: plain(value) for name, value in row.items()}))
     return records
-
-
-def _plain(row: Row) -> Row:
-    """Arrays as lists and missing values as None, so that conversions meet nothing else."""
-    return {name: plain(value) for name, value in row.items()}
 
 
 def mapped(records: Records, convert: Callable[[Row], Row]) -> Records:
     """``records`` with each row converted, columns in the order of their first appearance."""
     rows = [convert(dict(row)) for row in records.rows]
     return replace(records, rows=rows, columns=list(dict.fromkeys(key for row in rows for key in row)))
+
+
+def _renamed(records: Records, old: str, new: str) -> Records:
+    return mapped(records, lambda row: {new if name == old else name: value for name, value in row.items()})
 
 
 def opened(value: Any) -> Any:
@@ -218,9 +202,6 @@ def opened(value: Any) -> Any:
         except ValueError:
             return value
     return value
-
-
-# ---------------------------------------------------------------- dotted columns
 
 
 def _has_dots(columns: set[str], records: Records) -> bool:
@@ -237,24 +218,17 @@ def _nest_dots(records: Records) -> Records:
     """``inputs.question`` as ``{"inputs": {"question": …}}``."""
 
     def nest(row: Row) -> Row:
-        """A record with its dotted columns as objects."""
         nested: Row = {}
         for name, value in row.items():
             head = _prefix(name)
             part = nested.get(head) if head else None
             if head and (part is None or isinstance(part, dict)):
-                nested.setdefault(head, {})
-                if nested[head] is None:
-                    nested[head] = {}
-                nested[head][name.partition(".")[2]] = value
+                nested[head] = {**(part or {}), name.partition(".")[2]: value}
             else:
                 nested[name] = value
         return nested
 
     return mapped(records, nest)
-
-
-# ---------------------------------------------------------------- scores
 
 
 def _has_scores(columns: set[str], records: Records) -> bool:
@@ -266,7 +240,6 @@ def _lift_scores(records: Records) -> Records:
     names: set[str] = set(records.score_columns)
 
     def lift(row: Row) -> Row:
-        """A record with each score as a column, and ``names`` told of it."""
         for key in _SCORE_KEYS:
             found = _scores(opened(row.get(key)))
             if found:
@@ -295,9 +268,6 @@ def _first(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((item[name] for name in names if item.get(name) is not None), None)
 
 
-# ---------------------------------------------------------------- inputs / outputs
-
-
 def _has_inputs(columns: set[str], records: Records) -> bool:
     """Whether inputs, outputs or references are objects, or the columns of LangSmith."""
     if "inputs" in columns:
@@ -316,7 +286,6 @@ def _lift_inputs(records: Records) -> Records:
         warnings.append(Remark(WHOLE_FILE, "outputs", reason))
 
     def lift(row: Row) -> Row:
-        """A record with the parts of inputs, outputs and references as columns."""
         done = {name: value for name, value in row.items() if name not in (*_INPUTS, *_OUTPUTS, reference_key)}
         parts = [(_INPUTS, "question"), (_OUTPUTS, "reference" if is_examples else "answer")]
         parts += [((reference_key,), "reference")] if reference_key else []
@@ -356,7 +325,8 @@ def _lifted(value: Any, target: str, taken: Row) -> Row:
     return found
 
 
-# ---------------------------------------------------------------- DeepEval, TruLens
+# ------------------------------------------------------------------------------
+# DeepEval and TruLens.
 
 
 def _is_deepeval(columns: set[str], records: Records) -> bool:
@@ -366,10 +336,7 @@ def _is_deepeval(columns: set[str], records: Records) -> bool:
 def _from_deepeval(records: Records) -> Records:
     """DeepEval's ``context`` is the ideal one and not what was retrieved."""
 
-    def rename(row: Row) -> Row:
-        return {"reference_contexts" if name == "context" else name: value for name, value in row.items()}
-
-    return mapped(records, rename)
+    return _renamed(records, "context", "reference_contexts")
 
 
 def _is_trulens(columns: set[str], records: Records) -> bool:
@@ -383,7 +350,6 @@ def _from_trulens(records: Records) -> Records:
     apps = {row["app_id"] for row in records.rows if isinstance(row.get("app_id"), str)}
 
     def lift(row: Row) -> Row:
-        """A record with its contexts, latency and run under our names."""
         contexts = _called_contexts([opened(row.pop(name, None)) for name in calls])
         if contexts and "contexts" not in row:
             row["contexts"] = contexts

@@ -50,6 +50,10 @@ def load_trec(*, qrels: str | os.PathLike[str] | None = None, run: str | os.Path
 
     Raises :class:`InputError`, naming file and row, for a file that cannot be read, is empty, or has a line with
     another number of fields or a score or grade that is no number.
+
+    Examples
+    --------
+    >>> qrels, run = wb.load_trec(qrels="qrels.txt", run="run.txt")  # doctest: +SKIP
     """
     if qrels is None and run is None:
         raise InputError("give load_trec a qrels file, a run file or both: load_trec(qrels='a.qrels', run='a.run')")
@@ -82,32 +86,19 @@ def _qrels_frame(queries: Any, documents: Any, grade: np.ndarray) -> pd.DataFram
 
 def _read_fields(path: Path, names: tuple[str, ...]) -> pd.DataFrame:
     """All fields as text. The quick parser reads; a line that it stumbles over is found and named line by line."""
-    _readable(path)
-    try:
-        frame = pd.read_csv(
-            path,
-            sep=r"\s+",
-            header=None,
-            names=[*names, "surplus"],
-            index_col=False,
-            dtype="str",
-            quoting=csv.QUOTE_NONE,
-            na_filter=False,
-            skip_blank_lines=False,
-            encoding="utf-8-sig",
-            on_bad_lines="error",
-        )
-        sound = len(frame) > 0 and not (frame[names[-1]].fillna("") == "").any() and frame["surplus"].isna().all()
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, pd.errors.ParserWarning, ValueError, OSError, EOFError):
-        sound = False
-    return frame if sound else _read_slowly(path, names)
-
-
-def _readable(path: Path) -> None:
     if not path.exists():
         raise InputError(f"{path}: no such file; check the path")
     if path.is_dir():
         raise InputError(f"{path} is a folder; give a TREC file (a BEIR folder goes to load_trec(qrels=…))")
+    try:
+        frame = pd.read_csv(
+            path, sep=r"\s+", header=None, names=[*names, "surplus"], index_col=False, dtype="str",
+            quoting=csv.QUOTE_NONE, na_filter=False, skip_blank_lines=False, encoding="utf-8-sig", on_bad_lines="error",
+        )  # fmt: skip
+        sound = len(frame) > 0 and not (frame[names[-1]].fillna("") == "").any() and frame["surplus"].isna().all()
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, pd.errors.ParserWarning, ValueError, OSError, EOFError):
+        sound = False
+    return frame if sound else _read_slowly(path, names)
 
 
 def _read_slowly(path: Path, names: tuple[str, ...]) -> pd.DataFrame:
@@ -126,11 +117,11 @@ def _fields(path: Path, names: tuple[str, ...]) -> Iterator[tuple[int, list[str]
                 f"{path}, row {row}: {len(fields)} fields instead of {len(names)}; "
                 f"expected: {SHAPES[names]}; the line begins {line[:60].decode(errors='replace')!r}"
             )
-        if fields:
-            try:
+        try:
+            if fields:
                 yield row, [field.decode("utf-8") for field in fields]
-            except UnicodeDecodeError:
-                raise InputError(f"{path}, row {row}: not UTF-8 text; save the file as UTF-8") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{path}, row {row}: not UTF-8 text; save the file as UTF-8") from None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -144,31 +135,26 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _numbers(texts: pd.Series, path: Path, names: tuple[str, ...], name: str, finite: bool = False) -> np.ndarray:
+    """A column as float64; the error names the first row whose field is no number, or no finite one."""
     try:
         values = texts.to_numpy(dtype=object).astype(np.float64)
-    except ValueError as error:
-        _name_the_row(path, names, name, finite)
-        raise InputError(f"{path}: {name} holds something that is not a number") from error
-    if finite and not np.isfinite(values).all():
-        _name_the_row(path, names, name, finite)
-    return values
-
-
-def _name_the_row(path: Path, names: tuple[str, ...], name: str, finite: bool) -> None:
-    """Raise for the first row whose field is no number, or no finite one."""
+    except ValueError:
+        sound = False
+    else:
+        sound = not finite or bool(np.isfinite(values).all())
+    if sound:
+        return values
     for row, fields in _fields(path, names):
         value = fields[names.index(name)]
-        if not _is_number(value, finite):
+        try:
+            number = float(value)
+            wrong = finite and not np.isfinite(number)
+        except ValueError:
+            wrong = True
+        if wrong:
             kind = "a finite number" if finite else "a number"
             raise InputError(f"{path}, row {row}: {name} is {value[:40]!r}, not {kind}")
-
-
-def _is_number(text: str, finite: bool) -> bool:
-    try:
-        value = float(text)
-    except ValueError:
-        return False
-    return not finite or bool(np.isfinite(value))
+    raise InputError(f"{path}: {name} holds something that is not a number")
 
 
 def write_qrels(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -179,7 +165,8 @@ def write_qrels(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """
     queries, documents = _ids(frame, "query_id", "qrels"), _ids(frame, "doc_id", "qrels")
     grades = _plain_numbers(frame, "relevance", "qrels")
-    lines = (f"{q} 0 {d} {_shortest(g)}\n" for q, d, g in zip(queries, documents, grades, strict=True))
+    shortest = (str(int(grade)) if grade == int(grade) else repr(grade) for grade in grades)
+    lines = (f"{q} 0 {d} {grade}\n" for q, d, grade in zip(queries, documents, shortest, strict=True))
     _write_lines(Path(path), lines)
 
 
@@ -199,10 +186,6 @@ def write_run(frame: pd.DataFrame, path: str | os.PathLike[str], *, tag: str = "
     table["rank"] = table.groupby("place", sort=False).cumcount() + 1
     rows = zip(table["q"], table["d"], table["rank"], table["s"], strict=True)
     _write_lines(Path(path), (f"{q} Q0 {d} {rank} {score!r} {tag}\n" for q, d, rank, score in rows))
-
-
-def _shortest(number: float) -> str:
-    return str(int(number)) if number == int(number) else repr(number)
 
 
 def _column(frame: pd.DataFrame, name: str, owner: str) -> pd.Series:

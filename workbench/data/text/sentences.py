@@ -294,34 +294,16 @@ def _stripped_claim(text: str, span: Span) -> Span | None:
     """The span without list marker and citation marks at its edges, or None if nothing is stated."""
     if _is_question(span.text) or pattern("sentences", "«no_claim»", re.IGNORECASE).search(span.text):
         return None
-    start, end = _without_marks(text, span.start, span.end)
-    body = text[start:end]
-    if not re.search(r"\w", body):
-        return None
-    return Span(start, end, body)
-
-
-def _without_marks(text: str, start: int, end: int) -> tuple[int, int]:
+    start, end = span.start, span.end
     mark = pattern("sentences", _LIST_MARK).match(text, start, end)
     if mark and mark.end() < end:
         start = mark.end()
-    start, end = _without_citations(text, start, end)
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    while start < end and text[start].isspace():
-        start += 1
-    return start, end
-
-
-def _without_citations(text: str, start: int, end: int) -> tuple[int, int]:
-    """Cut citation marks from both edges; marks in the middle stay inside the span."""
-    leading = CITATION_MARK.match(text, start, end)
-    while leading:
+    while leading := CITATION_MARK.match(text, start, end):
         start = leading.end()
-        leading = CITATION_MARK.match(text, start, end)
-    body = text[start:end]
-    trailing = _trailing_marks(body)
-    return start, start + trailing
+    body = text[start : start + _trailing_marks(text[start:end])]
+    start += len(body) - len(body.lstrip())
+    body = body.strip()
+    return Span(start, start + len(body), body) if re.search(r"\w", body) else None
 
 
 def _trailing_marks(body: str) -> int:

@@ -113,12 +113,8 @@ class CachedEncoder:
         cancel
             Asked before each batch; e.g. ``threading.Event().is_set``.
 
-        Raises
-        ------
-        CancelledError
-            When ``cancel()`` was true; finished batches are kept.
-        EncoderError
-            When the encoder returns another shape or numbers that are not finite.
+        Raises ``CancelledError`` when ``cancel()`` was true; finished batches are kept; ``EncoderError`` when the
+        encoder returns another shape or numbers that are not finite.
         """
         keys = {text: content_key("vector", self._identity, kind, text) for text in dict.fromkeys(map(scrub, texts))}
         rows = self.cache.get_vectors("vectors", keys.values())
@@ -174,10 +170,7 @@ def length_batches(
 def checked_vectors(vectors: Any, n: int, dimension: int, name: str) -> np.ndarray:
     """``vectors`` as unit rows (n, d) float32; a row of zeros stays one.
 
-    Raises
-    ------
-    EncoderError
-        For another shape, values that are no real numbers, or numbers that are not finite.
+    Raises ``EncoderError`` for another shape, values that are no real numbers, or numbers that are not finite.
     """
     try:
         found = np.asarray(vectors)

@@ -201,10 +201,7 @@ _KEPT: WeakKeyDictionary[Any, Cache] = WeakKeyDictionary()
 class LazyEncoder:
     """Stands for an encoder that was loaded before; members it was not seen with are missing here too.
 
-    Raises
-    ------
-    EncoderError
-        At the first encoding, when the model cannot be loaded or is another one than was remembered.
+    Raises ``EncoderError`` at the first encoding, when the model cannot be loaded or is another one than was remembered.
     """
 
     def __init__(self, wanted: str, seen: dict[str, Any], cache: Cache) -> None:

@@ -44,11 +44,8 @@ def has_local_copy(name: str) -> bool:
 def require_reachable(name: str) -> None:
     """Return when the hub answers for model ``name``.
 
-    Raises
-    ------
-    EncoderError
-        When there is no such model, no network, or the user asked for none (``HF_HUB_OFFLINE``); within
-        ``TIMEOUT`` seconds.
+    Raises ``EncoderError`` when there is no such model, no network, or the user asked for none (``HF_HUB_OFFLINE``);
+    within ``TIMEOUT`` seconds.
     """
     remedy = "use encoder='e5' (embedded), or the folder of a downloaded model"
     if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
@@ -227,10 +224,7 @@ class SentenceTransformerEncoder:
 def load_sentence_transformer(name: str) -> SentenceTransformerEncoder:
     """The model in folder ``name`` (no network), or the hub's model ``name`` from the local copy or the network.
 
-    Raises
-    ------
-    EncoderError
-        When there is none; within seconds where the hub cannot be reached.
+    Raises ``EncoderError`` when there is none; within seconds where the hub cannot be reached.
     """
     folder = Path(name).expanduser()
     if name and folder.is_dir():
@@ -255,10 +249,7 @@ def _hub_model(name: str) -> Any:
 def open_model(name: str, *, local_files_only: bool = True) -> Any:
     """Load a ``SentenceTransformer`` in float32 on the CPU or the GPU that torch finds.
 
-    Raises
-    ------
-    EncoderError
-        With the reason, in one line.
+    Raises ``EncoderError`` with the reason, in one line.
     """
     try:
         import torch

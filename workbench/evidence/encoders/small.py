@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from workbench.data.fields import scrub
+from workbench.data.files import redacted
 from workbench.errors import EncoderError
 from workbench.evidence.encoders.base import Kind, checked_vectors, unit_rows
 
@@ -63,10 +64,8 @@ class OpenAIEncoder:
     def encode(self, texts: Sequence[str], kind: Kind = "passage") -> np.ndarray:
         """Unit rows (n, d) float32.
 
-        Raises
-        ------
-        EncoderError
-            When the endpoint refuses, does not answer, or answers with other than one vector for each text.
+        Raises ``EncoderError`` when the endpoint refuses, does not answer, or answers with other than one vector for
+        each text.
         """
         prompt = self.prompts.get(kind, "")
         # An empty input is refused by most endpoints.
@@ -88,8 +87,7 @@ class OpenAIEncoder:
             # Not every server knows the client's default, base64.
             answer = self._client.embeddings.create(model=self.model, input=inputs, encoding_format="float")
         except openai.OpenAIError as error:
-            message = str(error).replace(self._key, "…") if self._key else str(error)
-            said = " ".join(re.sub(r"\bsk-[\w*-]+", "…", message).split())[:200]
+            said = " ".join(redacted(str(error), [self._key]).split())[:200]
             raise EncoderError(f"encoder {self.name}: {type(error).__name__}: {said}") from None
         data: list[Any] = sorted(answer.data or [], key=lambda item: item.index)
         if [item.index for item in data] != list(range(len(inputs))):
@@ -127,10 +125,7 @@ class PrecomputedEncoder:
     def encode(self, texts: Sequence[str], kind: Kind = "passage") -> np.ndarray:
         """Unit rows (n, d) float32.
 
-        Raises
-        ------
-        EncoderError
-            When a text has no vector; the message names the first and how many there are.
+        Raises ``EncoderError`` when a text has no vector; the message names the first and how many there are.
         """
         found = [self._find(text, kind) for text in texts]
         missing = [text for text, row in zip(texts, found, strict=True) if row is None]

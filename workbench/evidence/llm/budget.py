@@ -14,13 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from workbench.errors import InputError
 from workbench.language import text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60\U00020000-\U0003ffff]")
 _OTHER_PER_TOKEN = 3.5
@@ -57,10 +56,7 @@ def price_of(model: str, table: str | Path | None = None) -> Price | None:
 
     A date at the end of the name (``-2024-07-18``) and a vendor before a slash are left out when the whole is absent.
 
-    Raises
-    ------
-    InputError
-        When the table cannot be read.
+    Raises ``InputError`` when the table cannot be read.
     """
     prices = _table(table)
     name = model.lower()
@@ -96,10 +92,7 @@ class Budget:
     def of(cls, value: Budget | Mapping[str, Any] | float | None) -> Budget:
         """From a number of dollars, a mapping with ``calls, tokens, cost``, or nothing.
 
-        Raises
-        ------
-        InputError
-            For another name, or a bound that is no number ≥ 0.
+        Raises ``InputError`` for another name, or a bound that is no number ≥ 0.
         """
         if value is None or isinstance(value, Budget):
             return value or cls()
@@ -198,8 +191,6 @@ class Plan:
 
     def frame(self) -> pd.DataFrame:
         """``rows`` as a frame."""
-        import pandas as pd
-
         return pd.DataFrame(list(self.rows), columns=["sample_id", "calls", "cached", "parts", "sent", "received"])
 
     def to_dict(self) -> dict[str, Any]:

@@ -79,10 +79,7 @@ class CascadeJudge:
     def examine(self, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
         """Yield the evidence of every sample, those judged offline first.
 
-        Raises
-        ------
-        JudgeError
-            As the model's ``examine`` does.
+        Raises ``JudgeError`` as the model's ``examine`` does.
         """
         samples = list(samples)
         if samples and hasattr(self.llm, "check_ready"):

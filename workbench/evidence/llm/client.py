@@ -218,14 +218,9 @@ NAMESPACE = "llm-formats"
 FORMATS = ("json_schema", "json_object_schema", "json_object", "text")
 #: Seconds that other calls wait for the first one to find out the format.
 PROBE_SECONDS = 20.0
+#: Seconds before an error that a reply tells is tried again, doubled each time.
+RETRY_SECONDS = 0.5
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
-
-_LENGTH_WORDS = (
-    "context length", "context_length", "maximum context", "too long", "too many tokens", "max_model_len", "context size",
-    "context window",
-)  # fmt: skip
-#: What servers say whose model has no system role (the templates of Gemma and of the first Mistral models).
-_NO_SYSTEM_WORDS = ("system role", "roles must alternate", "only user and assistant roles")
 
 
 class CallError(Exception):
@@ -290,10 +285,7 @@ class EndpointOptions:
 def check_ready(options: EndpointOptions) -> None:
     """Raise what would stop every call, without making any.
 
-    Raises
-    ------
-    JudgeError
-        When the package ``openai`` is not installed, or OpenAI itself would be asked without a key.
+    Raises ``JudgeError`` when the package ``openai`` is not installed, or OpenAI itself would be asked without a key.
     """
     try:
         import openai  # noqa: F401 - only whether it is there
@@ -353,10 +345,7 @@ class Endpoint:
     async def complete(self, call: Call) -> Completion:
         """The model's reply to ``call``, asked to follow its schema.
 
-        Raises
-        ------
-        CallError
-            When there is no reply after all retries, or the endpoint refuses.
+        Raises ``CallError`` when there is no reply after all retries, or the endpoint refuses.
         """
         if self._known is None and self._first is None:
             self._first = asyncio.Event()
@@ -374,7 +363,7 @@ class Endpoint:
         try:
             return await self._send(call, self._known)
         except _FormatRefused as refused:
-            if not _about_format(refused.args[0].detail):
+            if not _says("format", refused.args[0].detail):
                 raise refused.args[0] from None
             self._known, self._floor = None, FORMATS.index(self._known) + 1
             return await self._probe(call)
@@ -396,10 +385,10 @@ class Endpoint:
         self._floor = start
         raise refusals[0] if refusals else CallError("bad_request", "the endpoint refuses every reply format")
 
-    async def _send(self, call: Call, kind: str) -> Completion:
+    async def _send(self, call: Call, kind: str, attempt: int = 0) -> Completion:
         import openai
 
-        body = self._body(call, kind)
+        body, told = self._body(call, kind), False
         async with self._pace.slot(call.tokens):
             started = time.monotonic()
             try:
@@ -425,11 +414,17 @@ class Endpoint:
                     sent = completion.sent or call.tokens
                     self._spending.completed(sent, completion.received or estimate_tokens(completion.text))
                     return completion
-                failure = self._failure(*completion.error, reply.headers)
+                failure = self._failure(*completion.error, reply.headers, told=True)
+                told = True
+        if told and attempt < self.options.retries and failure.code in ("rate_limited", "server_error"):
+            # The client has tried again what came with such a status, not what a reply tells.
+            self._pace.pushed_back()
+            await asyncio.sleep(RETRY_SECONDS * 2**attempt)
+            return await self._send(call, kind, attempt + 1)
         if failure.code == "bad_request" and self._temperature is not None and "temperature" in failure.detail.lower():
             self._temperature = None
             return await self._send(call, kind)
-        if not self._one_message and any(word in failure.detail.lower() for word in _NO_SYSTEM_WORDS):
+        if not self._one_message and _says("no_system", failure.detail):
             self._one_message = True
             return await self._send(call, kind)
         if kind != "text" and failure.may_be_format:
@@ -461,9 +456,11 @@ class Endpoint:
     def _tries(self) -> str:
         return f"{self.options.retries + 1} tries"
 
-    def _failure(self, status: int, kind: str, message: str, headers: Mapping[str, str]) -> CallError:
-        """The error of a status; 0 for one that a body tells without any."""
-        detail = f"HTTP {status}: {message}" if status else f"the endpoint answers with an error: {message}"
+    def _failure(
+        self, status: int, kind: str, message: str, headers: Mapping[str, str], told: bool = False
+    ) -> CallError:
+        """The error of a status, 0 for none; ``told``: by the body of a reply that seemed to be one."""
+        detail = f"the endpoint answers with an error: {message}" if told else f"HTTP {status}: {message}"
         words = f"{kind} {detail}".lower()
         if status in (401, 403):
             return self._error("authentication", detail, final=True)
@@ -473,13 +470,11 @@ class Endpoint:
             return self._error("unknown_model", f"{detail} ({self.options.address}, {self.options.model})", final=True)
         if status == 429:
             return self._error("rate_limited", f"{detail}, {self._tries()}")
-        too_long = status == 413 or any(word in words for word in _LENGTH_WORDS)
+        too_long = status == 413 or _says("length", words)
         if status >= 500 or status in (408, 409) or (status == 0 and not too_long):
             # llama.cpp answers 500 to a schema that it cannot use; 502–504 come from a server that is not ready.
-            unusable = status in (500, 501) or (status == 0 and _about_format(detail))
-            return self._error(
-                "server_error", f"{detail}, {self._tries()}" if status else detail, may_be_format=unusable
-            )
+            unusable = status in (500, 501) or (status == 0 and _says("format", detail))
+            return self._error("server_error", f"{detail}, {self._tries()}", may_be_format=unusable)
         return self._error("too_long" if too_long else "bad_request", detail, may_be_format=not too_long)
 
     def _recall(self) -> None:
@@ -511,14 +506,14 @@ def _raw_response(openai: Any) -> type:
 
 def _is_spent(words: str, headers: Mapping[str, str]) -> bool:
     """Whether a 429 is about an account without credit; one that will pass says when, or names a rate."""
-    spent = [word for item in languages() for word in item.table("judging").get("endpoints", {}).get("quota", ())]
     passes = "retry-after" in headers or "per minute" in words or "per second" in words
-    return "insufficient_quota" in words or (not passes and any(word in words for word in spent))
+    return "insufficient_quota" in words or (not passes and _says("quota", words))
 
 
-def _about_format(detail: str) -> bool:
-    words = detail.lower()
-    return any(word in words for word in ("response_format", "json_schema", "json_object", "schema", "grammar"))
+def _says(what: str, message: str) -> bool:
+    """Whether an error says ``what``, in one of the words of any language's ``judging.toml``."""
+    known = [word for item in languages() for word in item.table("judging").get("endpoints", {}).get(what, ())]
+    return any(word in message.lower() for word in known)
 
 
 def _message(error: Any) -> str:

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,11 @@ from workbench.data.text.markers import absolutes, negations
 from workbench.data.text.quantities import Quantity, contains_quantity, entities, quantities
 from workbench.data.text.sentences import sentences
 from workbench.data.text.words import Span, language, normalise, normalise_with_map, stop_words, tokens, words
+from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.judge import MAX_CLAIMS, Claim, ReverseQuestion, SampleEvidence, Side
 from workbench.evidence.llm.prompts import Piece, Task
 from workbench.evidence.llm.replies import ReadClaim, Reply, Verdict, edges
 from workbench.language import languages
-
-if TYPE_CHECKING:
-    from workbench.evidence.encoders.base import Encoder
-
 
 # ---------------------------------------------------------------- parts of claims
 #

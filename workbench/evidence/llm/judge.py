@@ -21,7 +21,9 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import pandas as pd
 
 from workbench.data.files import Secret, redacted
 from workbench.data.record import Put, iterate
@@ -30,6 +32,8 @@ from workbench.data.text.reasoning import final_words
 from workbench.data.text.words import language as written_in
 from workbench.errors import InputError, JudgeError
 from workbench.evidence.cache import Cache, content_key
+from workbench.evidence.encoders.base import Encoder, encoder_identity
+from workbench.evidence.encoders.resolve import resolve_encoder
 from workbench.evidence.judge import SampleEvidence, failed
 from workbench.evidence.llm.budget import Budget, Plan, Price, Spending, estimate_tokens, price_of
 from workbench.evidence.llm.client import (
@@ -57,12 +61,6 @@ from workbench.evidence.llm.prompts import (
 from workbench.evidence.llm.replies import Problem, ReadClaim, Reply, read_part, read_questions, read_verification
 from workbench.evidence.offline.models import AnswerSimilarity
 from workbench.language import Language, codes, has_text, languages, text
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from workbench.evidence.encoders.base import Encoder
-
 
 # ---------------------------------------------------------------- asking one thing about one sample
 #
@@ -139,12 +137,8 @@ class Asker:
 
         A reply with problems is repaired once while ``repairs`` lasts; the better of the two counts.
 
-        Raises
-        ------
-        CallError
-            No reply, or none that can be used; ``code`` tells which.
-        BudgetSpent
-            Before anything is sent that the budget does not cover.
+        Raises ``CallError`` without a reply, or with none that can be used (``code`` tells which); ``BudgetSpent`` before
+        anything is sent that the budget does not cover.
         """
         kept = self._kept.reply(call, read)
         if kept is not None:
@@ -258,8 +252,6 @@ class Outcomes:
 
     def frame(self) -> pd.DataFrame:
         """``outcome, n, sample_ids, meaning`` (in the language in force), the most frequent first."""
-        import pandas as pd
-
         groups: dict[str, list[str]] = {}
         for sample_id, outcome in self._by_sample.items():
             groups.setdefault(outcome, []).append(sample_id)
@@ -359,10 +351,7 @@ class Settings(EndpointOptions):
     def of(cls, model: str, options: Mapping[str, Any]) -> Settings:
         """Settings from arguments and, for what they leave out, the ``[llm]`` table of ``options_file``.
 
-        Raises
-        ------
-        InputError
-            For an unknown name, a value out of range, or a file that cannot be read.
+        Raises ``InputError`` for an unknown name, a value out of range, or a file that cannot be read.
         """
         given = dict(options)
         path = given.pop("options_file", None)
@@ -383,10 +372,7 @@ class Settings(EndpointOptions):
 def read_options(path: str | Path) -> dict[str, Any]:
     """The ``[llm]`` table of a TOML file.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be read, has no such table, or holds a key.
+    Raises ``InputError`` when the file cannot be read, has no such table, or holds a key.
     """
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
@@ -520,10 +506,8 @@ class Batch:
     async def run(self, samples: Sequence[Sample], put: Put) -> None:
         """Put the evidence of every sample as it completes.
 
-        Raises
-        ------
-        JudgeError
-            After :data:`FATAL_IN_A_ROW` errors that every call would meet; what was judged is in the cache.
+        Raises ``JudgeError`` after :data:`FATAL_IN_A_ROW` errors that every call would meet; what was judged is in the
+        cache.
         """
         await self.work(samples, self._one, put, lambda sample, *why: failed(sample.sample_id, *why))
 
@@ -741,10 +725,7 @@ class LLMJudge:
     def from_spec(cls, spec: str, options: Mapping[str, Any] | str | Path | None = None, **more: Any) -> LLMJudge:
         """A judge from ``"llm:MODEL"`` and options: a mapping, a TOML file with a ``[llm]`` table, or nothing.
 
-        Raises
-        ------
-        InputError
-            When ``spec`` names no model, and for what the constructor refuses.
+        Raises ``InputError`` when ``spec`` names no model, and for what the constructor refuses.
         """
         kind, _, model = spec.partition(":")
         if kind != "llm" or not model.strip():
@@ -758,8 +739,6 @@ class LLMJudge:
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder, loaded when it is first needed."""
-        from workbench.evidence.encoders.resolve import resolve_encoder
-
         return resolve_encoder(self._wanted_encoder)
 
     @property
@@ -775,8 +754,6 @@ class LLMJudge:
     @property
     def name(self) -> str:
         """Model, endpoint, prompts and every option that can change a verdict; never the key."""
-        from workbench.evidence.encoders.base import encoder_identity
-
         s = self.settings
         name = " ".join((
             self.method, f"at={self.endpoint.address}", f"prompts={self.prompt_hash}",
@@ -799,11 +776,8 @@ class LLMJudge:
     def examine(self, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
         """Yield evidence as it completes, one item a sample; see :class:`~workbench.evidence.judge.Judge`.
 
-        Raises
-        ------
-        JudgeError
-            After repeated rejection of the key, an exhausted quota, an unknown model or an unreachable endpoint, and
-            when the package ``openai`` is missing. Replies that came before are kept.
+        Raises ``JudgeError`` after repeated rejection of the key, an exhausted quota, an unknown model or an
+        unreachable endpoint, and when the package ``openai`` is missing. Replies that came before are kept.
         """
         if not samples:
             return

@@ -27,35 +27,12 @@ from workbench.language import Language, language_of, languages, text
 
 # ---------------------------------------------------------------- families of models: a judge rates its own kind too high
 
-#: Family → what the names of its models look like; names in further languages stand in their ``judging.toml``.
-FAMILIES = {
-    "openai": r"gpt|chatgpt|davinci|^o[1-9](?:-|$)",
-    "claude": r"claude",
-    "google": r"gemini|gemma|palm",
-    "llama": r"llama|vicuna|alpaca",
-    "qwen": r"qwen|qwq|qvq|tongyi",
-    "deepseek": r"deepseek",
-    "mistral": r"mi[sx]tral|codestral|magistral",
-    "glm": r"glm|zhipu",
-    "ernie": r"ernie|wenxin",
-    "kimi": r"kimi|moonshot",
-    "doubao": r"doubao|seed-",
-    "yi": r"(?:^|/)yi-",
-    "phi": r"(?:^|/)phi-?\d",
-    "cohere": r"command|aya-",
-    "grok": r"grok",
-    "hunyuan": r"hunyuan",
-    "baichuan": r"baichuan",
-    "minimax": r"minimax|abab",
-    "internlm": r"internlm",
-}
-
 
 def family(model: str) -> str | None:
     """The family of a model's name, or None when it is not known."""
     name = model.strip().lower()
-    further = [(key, word) for item in languages() for key, words in _part(item, "families").items() for word in words]
-    return next((key for key, pattern in (*FAMILIES.items(), *further) if re.search(pattern, name)), None)
+    known = [family for item in languages() for family in _part(item, "families").items()]
+    return next((key for key, pattern in known if re.search(pattern, name)), None)
 
 
 def family_warning(judge: str, generator: str | None) -> list[str]:
@@ -115,10 +92,7 @@ def _hash(known: tuple[Language, ...]) -> str:
 def render(name: str, language: str, flags: Collection[str], values: Mapping[str, str]) -> list[Message]:
     """The chat messages of prompt ``name``: conditions decided by ``flags``, slots filled from ``values``.
 
-    Raises
-    ------
-    KeyError
-        When the prompt has a slot that ``values`` lacks.
+    Raises ``KeyError`` when the prompt has a slot that ``values`` lacks.
     """
     parts: dict[str, list[str]] = {}
     role = "user"

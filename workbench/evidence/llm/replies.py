@@ -78,10 +78,12 @@ def _last_answer(text: str, wanted: Collection[str]) -> Loaded:
             continue
         if last is None or any(f"{quote}{name}{quote}" in broken for name in wanted for quote in "\"'"):
             salvaged = _salvaged(broken)
-            if salvaged.value is not None:
+            if salvaged.value:
                 return salvaged
+    if last is None and not outer:
+        return _salvaged(text[unclosed[0] :]) if unclosed else Loaded(None)
     if last is None:
-        return Loaded(outer[-1].value if outer else None)
+        return Loaded(outer[-1].value)
     rest = text[last.end :].strip().strip("`").strip()
     more = bool(rest) and not text[last.start :].startswith(rest)
     different = {json.dumps(item.value, sort_keys=True, default=str) for item in answers}

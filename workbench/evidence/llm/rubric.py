@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from workbench.data.record import iterate
 from workbench.data.schema import Context, Sample, SampleSet
@@ -18,9 +20,6 @@ from workbench.evidence.llm.judge import Asker, LLMJudge, Repairs
 from workbench.evidence.llm.prompts import make_task, part_call, rubric_call
 from workbench.evidence.llm.replies import Reply, read_part, read_rating
 from workbench.language import codes, languages
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RATING_COLUMNS = ("sample_id", "criterion", "score", "reasoning", "state", "reason", "method")
 CONSISTENCY_COLUMNS = ("sample_id", "score", "n_sentences", "n_answers", "inconsistent", "state", "reason", "method")
@@ -54,11 +53,6 @@ def criterion(value: str | Criterion | Mapping[str, str]) -> Criterion:
     ------
     InputError
         For a name that is no preset, or a mapping without a name or without words.
-
-    Examples
-    --------
-    >>> criterion({"name": "politeness", "en": "The answer is polite."}).text("en")
-    'The answer is polite.'
     """
     if isinstance(value, Criterion):
         return value
@@ -99,9 +93,11 @@ def rate(
         For a criterion or a judge that is not known.
     JudgeError
         As :meth:`LLMJudge.examine` does.
-    """
-    import pandas as pd
 
+    Examples
+    --------
+    >>> wb.rate("llm:MODEL", samples, "faithfulness")  # doctest: +SKIP
+    """
     wanted = [criterion(v) for v in ([criteria] if isinstance(criteria, (str, Criterion, Mapping)) else criteria)]
     model = LLMJudge.from_spec(judge) if isinstance(judge, str) else judge
     items = [(s, c) for s in (samples.samples() if isinstance(samples, SampleSet) else samples) for c in wanted]
@@ -146,7 +142,6 @@ def sampled_consistency(judge: LLMJudge, samples: Sequence[Sample]) -> pd.DataFr
     JudgeError
         As :meth:`LLMJudge.examine` does.
     """
-    import pandas as pd
 
     def failed(sample: Sample, reason: str, state: str = "judge_error") -> Any:
         key = sample.sample_id

@@ -47,6 +47,7 @@ from workbench.evidence.offline.answer_reading import (
     read,
     says_nothing,
 )
+from workbench.evidence.offline.examination import bare_values
 from workbench.evidence.offline.features import opposite_words
 from workbench.language import languages
 
@@ -100,8 +101,6 @@ STATEMENT, PARTS = 6, 3
 #: Rarity from which a word is telling: another one in its place says something else. Chinese words have too many others
 #: for that, Latin ones among them do not.
 TELLING = 0.6
-#: A number counts as near within this share of its value.
-NEAR = 0.05
 
 Floats = NDArray[np.float64]
 
@@ -138,7 +137,10 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     if not re.search(r"\w", said):
         return AnswerRight(0.0, usable[0], "no answer")
     rows, owners = compared(question, said, [alternatives[i] for i in usable])
-    scores = coefficients(language_of(question, said)).probabilities(np.array(rows))
+    model = coefficients(language_of(question, said))
+    scores = model.probabilities(np.array(rows))
+    for row, owner in enumerate(owners):
+        scores[row] = min([scores[row], *_of_items(question, said, alternatives[usable[owner]], model)])
     best = int(np.argmax(scores))
     probability = float(scores[best])
     low, high = close_band()
@@ -146,6 +148,17 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     return AnswerRight(
         probability, usable[owners[best]], _reason(values, probability), low <= probability <= high, values
     )
+
+
+def _of_items(question: str, said: str, reference: str, model: Coefficients) -> list[float]:
+    """The probability of each value of a reference that lists several: all of them are needed.
+
+    Two that a comma parts may be one (a town and its country).
+    """
+    values = [reference[start:end] for start, end in bare_values(reference)]
+    if len(values) < 2 or (len(values) == 2 and not re.search("[;；、]", reference)):
+        return []
+    return [float(model.probabilities(np.array(compared(question, said, [value])[0])).max()) for value in values]
 
 
 def answers_right(rows: Iterable[tuple[str, str | None, str | Sequence[str]]]) -> list[AnswerRight]:
@@ -368,7 +381,8 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
         _in_place_of_missing(asked, said, wanted, missing, put)
     put("rarest_missing", 0.0 if squashed else max((wanted.weights[i] for i in missing), default=0.0))
     told_at_length = len(new) + len(numbers) >= STATEMENT or (len(wanted.statements) > 1 and wanted.length > STATEMENT)
-    put("statement", told_at_length or _items(wanted.text) >= PARTS)
+    clauses = len(cut_clauses(wanted.folded)) if wanted.han else 1
+    put("statement", told_at_length or clauses > 1 or _items(wanted.text) >= PARTS)
     for name, special in (("code_missing", wanted.code), ("names_missing", wanted.foreign if wanted.han else wanted.capital)):
         of = [i for i in new if special[i]]
         put(name, sum(i in missing for i in of) / len(of) if of else 0.0)
@@ -479,7 +493,16 @@ def _near(wanted: Quantity, found: Quantity) -> bool:
         return wanted.low <= found.value <= wanted.high
     if found.value is None or wanted.value is None:
         return found.value is None and wanted.value is not None and found.low <= wanted.value <= found.high
-    return abs(wanted.value - found.value) <= NEAR * abs(wanted.value) and abs(wanted.value) >= 20
+    return _rounds_to(wanted.value, found.value) or _rounds_to(found.value, wanted.value)
+
+
+def _rounds_to(exact: float, rounded: float) -> bool:
+    """Whether ``rounded``, of at least 100 and with zeros at its end, is ``exact`` in fewer digits."""
+    if not 100 <= abs(rounded) < 1e15 or rounded != int(rounded):
+        return False
+    digits = str(abs(int(rounded)))
+    zeros = len(digits) - len(digits.rstrip("0"))
+    return zeros > 0 and exact != rounded and round(exact, -zeros) == rounded
 
 
 def _parts_of_any(quantity: Quantity) -> dict[str, int]:

@@ -9,12 +9,9 @@ import numpy as np
 from workbench.scoring.groups.refusal import outcome, refused
 from workbench.scoring.scored import (
     INPUT_ERROR,
-    JUDGE_ERROR,
     NOT_APPLICABLE,
-    SKIPPED,
     UNDEFINED,
     Floats,
-    Mask,
     Scored,
     count,
     ratio,
@@ -44,6 +41,8 @@ METRICS = (
             higher_is_better=None, source="RAGChecker (Ru et al. 2024)", default=False),
     _metric("answer_relevancy", "mean similarity of questions made from the answer alone to the question", ("answer",),
             "no answer, or a refusal", source="RAGAS (Es et al. 2024)", target=0.8, low_fails=True, in_report=10),
+    _metric("answer_right", "probability that the answer makes the point of its reference, of the alternative that fits best",
+            _COMPARED, "no answer", source="EVOUNA (Wang et al. 2023), see README", read_from="texts", in_report=2),
     _metric("answer_correctness", "F1 of P = Σ R / n and Q = Σ A / m", _COMPARED, "no answer or no claims",
             source="RAGAS; RAGChecker overall F1", in_overview=True, begin_with=2),
     _metric("answer_correctness_precision", "Σ R / n", _COMPARED, "no answer or no claims", default=False),
@@ -80,28 +79,11 @@ def compute(view: View) -> dict[str, Scored]:
     }  # fmt: skip
 
 
-def _fields(view: View, *, reference: bool = False, contexts: bool = False) -> tuple[tuple[Mask, str], ...]:
-    facts = view.facts
-    names = ("answer", *(("reference",) if reference else ()), *(("contexts",) if contexts else ()))
-    absent = (~facts.referenced if reference else False) | (
-        ~facts.recorded if contexts else np.zeros(view.n, dtype=bool)
-    )
-    return (
-        (facts.unreadable(*names), INPUT_ERROR),
-        (absent, NOT_APPLICABLE),
-        (~facts.answered, UNDEFINED),
-    )
-
-
-def _judged(view: View, broken: Floats, *parts: str) -> tuple[tuple[Mask, str], ...]:
-    return ((view.facts.skipped(*parts), SKIPPED), (view.facts.failed(*parts) | (broken > 0), JUDGE_ERROR))
-
-
 def _grounding(view: View) -> dict[str, Scored]:
     claims, found, n = view.answer, view.answer_verdicts, view.n
     conditions = (
-        *_fields(view, contexts=True),
-        *_judged(view, count(claims.code, claims.incomplete, n), "claims", "support"),
+        *view.fields("answer", "contexts"),
+        *view.judged(count(claims.code, claims.incomplete, n), "claims", "support"),
     )
     total = np.bincount(claims.code, minlength=n).astype(float)
     of = {code: count(claims.code, found == code, n) for code in (SUPPORTED, CONTRADICTED, UNSURE, NOT_MENTIONED)}
@@ -123,8 +105,8 @@ def _self_knowledge(view: View, total: Floats) -> Scored:
     known = (view.answer_other == SUPPORTED) & (view.answer_verdicts != SUPPORTED)
     return with_states(
         ratio(count(claims.code, known, view.n), total),
-        *_fields(view, reference=True, contexts=True),
-        *_judged(view, broken, "claims", "support", "reference"),
+        *view.fields("answer", "reference", "contexts"),
+        *view.judged(broken, "claims", "support", "reference"),
     )
 
 
@@ -148,17 +130,19 @@ def correctness(view: View) -> dict[str, Scored]:
     broken = count(answer.code, np.isnan(answer.other_entail), n) + count(
         reference.code, np.isnan(reference.other_entail), n
     )
-    fields = _fields(view, reference=True)
+    fields = view.fields("answer", "reference")
     conditions = (*fields[:2], (view.once(outcome) == "right_refusal", NOT_APPLICABLE), fields[2])
-    judged = _judged(view, broken, "claims", "reference")
+    judged = view.judged(broken, "claims", "reference")
     total = precision + recall
     f1 = np.where(total > 0, ratio(2 * precision * recall, total), np.where(total == 0, 0.0, np.nan))
     similarity = facts.evidence.number("judge_answer_similarity")
+    right = (*conditions[:2], (facts.expect_refusal == 1, NOT_APPLICABLE), *conditions[2:])
     return {
+        "answer_right": with_states(facts.right, *right),
         "answer_correctness": with_states(f1, *conditions, *judged),
         "answer_correctness_precision": with_states(precision, *conditions, *judged),
         "answer_correctness_recall": with_states(recall, *conditions, *judged),
-        "answer_similarity": with_states(similarity, *fields, *_judged(view, np.isnan(similarity), "similarity")),
+        "answer_similarity": with_states(similarity, *fields, *view.judged(np.isnan(similarity), "similarity")),
     }
 
 
@@ -171,7 +155,7 @@ def _relevancy(view: View) -> dict[str, Scored]:
     direct = facts.evidence.number("judge_relevancy")
     values = np.where(np.isnan(direct), from_questions, direct)
     declined = view.once(refused).values == 1
-    score = with_states(values, *_fields(view), (declined, UNDEFINED), *_judged(view, np.isnan(values), "relevancy"))
+    score = with_states(values, *view.fields("answer"), (declined, UNDEFINED), *view.judged(np.isnan(values), "relevancy"))
     return {"answer_relevancy": score}
 
 
@@ -206,7 +190,7 @@ def key_points(view: View) -> dict[str, Scored]:
 
 def _numbers(view: View) -> dict[str, Scored]:
     number = view.facts.evidence.number
-    fields = _fields(view, contexts=True)
+    fields = view.fields("answer", "contexts")
     return {
         "number_accuracy": with_states(ratio(number("text_numbers_found"), number("text_numbers")), *fields),
         "entity_precision": with_states(
@@ -222,9 +206,9 @@ def _citations(view: View) -> dict[str, Scored]:
     total = np.bincount(code, minlength=n).astype(float)
     resolved = cited["cited"].to_numpy(dtype=np.int64) >= 0
     pair, claim_cited = view.cited
-    fields = _fields(view, contexts=True)
+    fields = view.fields("answer", "contexts")
     claims = view.answer
-    judged = _judged(view, count(claims.code, claims.incomplete, n) + unread_citations(view), "claims", "support")
+    judged = view.judged(count(claims.code, claims.incomplete, n) + unread_citations(view), "claims", "support")
     usable = ~np.isnan(pair)
     claimed = np.where(total > 0, np.bincount(claims.code, minlength=n), 0)
     return {

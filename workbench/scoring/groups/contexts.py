@@ -7,9 +7,7 @@ from functools import partial
 import numpy as np
 
 from workbench.scoring.scored import (
-    INPUT_ERROR,
     JUDGE_ERROR,
-    NOT_APPLICABLE,
     OK,
     SKIPPED,
     UNDEFINED,
@@ -32,7 +30,7 @@ METRICS = (
             source=_RAGAS, on_relevance=True),
     _metric("context_relevant_share", "Σ v_t / T", ("contexts",), "no contexts", default=False, on_relevance=True),
     _metric("context_relevance", "mean relevance of the contexts", ("contexts",), "no contexts", source="TruLens RAG triad",
-            on_relevance=True, target=0.7, in_report=6, in_overview=True),
+            on_relevance=True, in_report=6, in_overview=True),
     _metric("context_sentence_relevance", "relevant sentences / sentences", ("contexts",), "no sentences",
             source="RAGAS context relevancy (Es et al. 2024)", default=False, on_relevance=True),
     _metric("context_recall", "Σ X / m; 0 with a reference and no contexts", ("reference", "contexts"),
@@ -64,13 +62,8 @@ def _relevance(view: View) -> dict[str, Scored]:
     contexts, empty = facts.contexts, facts.n_contexts == 0
     shown = contexts.prompted
     code, relevance = contexts.code[shown], contexts.relevance[shown]
-    conditions = (
-        (facts.unreadable("contexts"), INPUT_ERROR),
-        (~facts.recorded, NOT_APPLICABLE),
-        (empty, UNDEFINED),
-        (facts.skipped("relevance"), SKIPPED),
-        (facts.failed("relevance") | (count(code, np.isnan(relevance), view.n) > 0), JUDGE_ERROR),
-    )
+    broken = count(code, np.isnan(relevance), view.n)
+    conditions = (*view.fields("contexts"), (empty, UNDEFINED), *view.judged(broken, "relevance"))
     v = view.relevant[shown].astype(float)
     relevant = np.bincount(code, weights=v, minlength=view.n)
     return {
@@ -102,55 +95,31 @@ def _sentences(view: View, code: np.ndarray, shown: Mask) -> Scored:
     values = ratio(
         np.bincount(code, weights=relevant, minlength=view.n), np.bincount(code, weights=total, minlength=view.n)
     )
-    return with_states(
-        values,
-        (facts.unreadable("contexts"), INPUT_ERROR),
-        (~facts.recorded, NOT_APPLICABLE),
-        (facts.n_contexts == 0, UNDEFINED),
-        (facts.skipped("sentences"), SKIPPED),
-        (facts.failed("sentences"), JUDGE_ERROR),
-    )
+    empty = (facts.n_contexts == 0, UNDEFINED)
+    return with_states(values, *view.fields("contexts"), empty, *view.judged(np.zeros(view.n), "sentences"))
 
 
 def _recall(view: View) -> dict[str, Scored]:
     facts, claims = view.facts, view.reference
-    fields = (
-        (facts.unreadable("reference", "contexts"), INPUT_ERROR),
-        (~facts.referenced | ~facts.recorded, NOT_APPLICABLE),
-    )
+    fields = view.fields("reference", "contexts")
     nothing = facts.n_contexts == 0
     supported = count(claims.code, view.reference_verdicts == SUPPORTED, view.n)
     total = np.bincount(claims.code, minlength=view.n)
-    judged = (
-        (facts.skipped("claims", "support"), SKIPPED),
-        (facts.failed("claims", "support") | (count(claims.code, claims.incomplete, view.n) > 0), JUDGE_ERROR),
-    )
+    judged = view.judged(count(claims.code, claims.incomplete, view.n), "claims", "support")
     recall = with_states(np.where(nothing, 0.0, ratio(supported, total)), *fields, (nothing, OK), *judged)
     found, entities = facts.evidence.number("text_entities_found"), facts.evidence.number("text_entities")
     return {"context_recall": recall, "context_entity_recall": with_states(ratio(found, entities), *fields)}
 
 
-def _answered(view: View, *fields: str) -> tuple[tuple[Mask, str], ...]:
-    """Conditions of a metric that needs the answer, the contexts and perhaps the reference."""
-    facts = view.facts
-    absent = ~facts.recorded | (~facts.referenced if "reference" in fields else False)
-    return (
-        (facts.unreadable("answer", "contexts", *fields), INPUT_ERROR),
-        (absent, NOT_APPLICABLE),
-        (~facts.answered, UNDEFINED),
-    )
-
-
 def _use(view: View) -> dict[str, Scored]:
-    facts, claims = view.facts, view.reference
+    claims = view.reference
     retrieved = view.reference_verdicts == SUPPORTED
     used = retrieved & (view.reference_other == SUPPORTED)
     broken = claims.incomplete | (retrieved & np.isnan(claims.other_entail))
     utilization = with_states(
         ratio(count(claims.code, used, view.n), count(claims.code, retrieved, view.n)),
-        *_answered(view, "reference"),
-        (facts.skipped("claims", "support", "reference"), SKIPPED),
-        (facts.failed("claims", "support", "reference") | (count(claims.code, broken, view.n) > 0), JUDGE_ERROR),
+        *view.fields("answer", "reference", "contexts"),
+        *view.judged(count(claims.code, broken, view.n), "claims", "support", "reference"),
     )
     return {"context_utilization": utilization, **_shares(view)}
 
@@ -164,10 +133,9 @@ def _shares(view: View) -> dict[str, Scored]:
     idle = contexts.prompted & ~used
     tokens = np.where(idle, facts.evidence.contexts["n_tokens"].to_numpy(dtype=float), 0.0)
     conditions = (
-        *_answered(view),
+        *view.fields("answer", "contexts"),
         (facts.n_contexts == 0, UNDEFINED),
-        (facts.skipped("claims", "support"), SKIPPED),
-        (facts.failed("claims", "support") | (count(contexts.code, unread & ~used, view.n) > 0), JUDGE_ERROR),
+        *view.judged(count(contexts.code, unread & ~used, view.n), "claims", "support"),
     )
     return {
         "contexts_used_share": with_states(ratio(count(contexts.code, used, view.n), facts.n_contexts), *conditions),
@@ -176,13 +144,12 @@ def _shares(view: View) -> dict[str, Scored]:
 
 
 def _noise(view: View) -> dict[str, Scored]:
-    facts, claims = view.facts, view.answer
+    claims = view.answer
     noise = (view.answer_verdicts == SUPPORTED) & (view.answer_other != SUPPORTED)
     broken = claims.incomplete | np.isnan(claims.other_entail)
     conditions = (
-        *_answered(view, "reference"),
-        (facts.skipped("claims", "support", "reference"), SKIPPED),
-        (facts.failed("claims", "support", "reference") | (count(claims.code, broken, view.n) > 0), JUDGE_ERROR),
+        *view.fields("answer", "reference", "contexts"),
+        *view.judged(count(claims.code, broken, view.n), "claims", "support", "reference"),
     )
     total = np.bincount(claims.code, minlength=view.n)
     by_relevant = noise & _supported_by_relevant(view)

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.scoring.groups.answer import correctness, key_points
+from workbench.scoring.groups.answer import key_points
 from workbench.scoring.groups.contexts import relevance_known
 from workbench.scoring.groups.refusal import leaks, refused
 from workbench.scoring.scored import (
@@ -58,12 +58,11 @@ SIGN_METRICS = (
 def compute_signs(view: View) -> dict[str, Scored]:
     """All metrics of this group."""
     facts, number = view.facts, view.facts.evidence.number
-    fields = ((facts.unreadable("answer"), INPUT_ERROR), (~facts.answered, UNDEFINED))
+    fields = view.fields("answer")
     tokens = number("text_tokens")
     found = {
         "self_consistency": with_states(
-            _pairs(view), *fields, (facts.skipped("claims", "conflicts"), SKIPPED),
-            (facts.failed("claims", "conflicts"), JUDGE_ERROR),
+            _pairs(view), *fields, *view.judged(np.zeros(view.n), "claims", "conflicts")
         ),
         "hedging": with_states(100 * ratio(number("text_hedges"), tokens), *fields),
         "overconfidence": with_states(100 * ratio(number("text_absolutes"), tokens), *fields),
@@ -117,8 +116,8 @@ _joint = partial(Metric, group="joint")
 METRICS = (
     _joint("end_to_end_correct",
            "1 iff answered, no leak, and: refused where expected; else not refused, all key points made, nothing "
-           "forbidden, and with a reference and no key points no claim contradicts it and Σ A / m > point_recall",
-           ("answer", "an expectation"), "no reference claims", binary=True, in_report=1, in_overview=True, begin_with=4),
+           "forbidden, and with a reference and no key points answer_right ≥ its threshold and no claim contradicts it",
+           ("answer", "an expectation"), "", binary=True, in_report=1, in_overview=True, begin_with=4),
     _joint("retrieval_generation_consistency",
            "supported claims with a supporting context that is expected (else relevant) / supported claims",
            ("answer", "contexts"), "no answer, or no supported claim"),
@@ -160,8 +159,7 @@ def end_to_end(view: View) -> Scored:
     settled_wrong = ~facts.answered | leaked | np.where(wants_refusal, ~declined, declined | dropped | banned)
     judged = by_reference(view) & ~settled_wrong
     contradicts = count(view.answer.code, view.answer_other == CONTRADICTED, n) > 0
-    recall = view.once(correctness)["answer_correctness_recall"]
-    agrees = ~contradicts & (np.nan_to_num(recall.values) > view.t.point_recall)
+    agrees = ~contradicts & (np.nan_to_num(facts.right) >= view.t.answer_right)
     values = np.where(settled_wrong, 0.0, np.where(judged, agrees, 1.0))
     absent = ~expectation(view) | (not facts.set_has_outcomes)
     return with_states(
@@ -171,7 +169,6 @@ def end_to_end(view: View) -> Scored:
         (~judged, OK),
         (facts.skipped("claims", "reference"), SKIPPED),
         (facts.failed("claims", "reference") | _unjudged(view), JUDGE_ERROR),
-        (np.bincount(view.reference.code, minlength=n) == 0, UNDEFINED),
     )
 
 
@@ -194,11 +191,8 @@ def _consistency(view: View) -> Scored:
     by_relevance = [(mask & ~facts.judged, state) for mask, state in relevance_known(view)]
     return with_states(
         ratio(count(claims.code, supported & right, view.n), count(claims.code, supported, view.n)),
-        (facts.unreadable("answer", "contexts"), INPUT_ERROR),
-        (~facts.recorded, NOT_APPLICABLE),
-        (~facts.answered, UNDEFINED),
-        (facts.skipped("claims", "support"), SKIPPED),
-        (facts.failed("claims", "support") | (count(claims.code, broken, view.n) > 0), JUDGE_ERROR),
+        *view.fields("answer", "contexts"),
+        *view.judged(count(claims.code, broken, view.n), "claims", "support"),
         *by_relevance,
     )
 

@@ -18,7 +18,7 @@ _TREC = "trec_eval 10"
 _metric = partial(Metric, group="ranking", layer="retrieval", read_from="ids")
 
 METRICS = (
-    _metric("precision@{k}", "relevant in the first k / k", _NEEDS, source=_TREC, bounded="depth", target=0.7, in_report=4),
+    _metric("precision@{k}", "relevant in the first k / k", _NEEDS, source=_TREC, bounded="depth", in_report=4),
     _metric("precision_returned@{k}", "relevant in the first k / returned in the first k", _NEEDS, "nothing returned",
             default=False),
     _metric("recall@{k}", "relevant in the first k / relevant", _NEEDS, source=_TREC, bounded="relevant", target=0.8,
