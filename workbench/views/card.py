@@ -518,7 +518,7 @@ class ListPanel(Panel):
         """Select the sample at a place of the list."""
         self.session.select(self.ids()[at])
 
-    def settle(self) -> None:
+    def keep_selection(self) -> None:
         """After the list changed: keep the selected sample when it is listed, else select the first."""
         ids = self.ids()
         if self.session.selection in ids or not ids:
@@ -583,7 +583,7 @@ class MissPanel(ListPanel):
         else:
             self.session.select(miss.sample_id)
 
-    def settle(self, first: int = 0) -> None:
+    def keep_selection(self, first: int = 0) -> None:
         """After the list changed: keep what is looked at when it is listed, else go to ``first``."""
         if self.listed and self.session.selection not in self.ids():
             self.go(first)

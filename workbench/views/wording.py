@@ -14,9 +14,7 @@ from workbench.scoring import metrics
 
 __all__ = ["chance", "count", "missing", "points", "score", "sentences"]
 
-# ------------------------------------------------------------------------------
 # Numbers as a report shows them: never parted from their sign by the end of a line.
-
 
 _THIN = "\u00a0"
 
@@ -41,7 +39,7 @@ def scale(highs: Iterable[float]) -> float:
     return min(1.0, math.ceil(10 * max(highs) - 1e-9) / 10)
 
 
-# ------------------------------------------------------------------------------
+# Names.
 
 
 def metric_title(name: str) -> str:

@@ -405,7 +405,7 @@ class CalibrationPanel(ListPanel):
             self.shown.value = "unlabelled"
             return
         self._ids = self.listed(self.shown.value)
-        self.settle()
+        self.keep_selection()
 
     def ids(self) -> list[str]:
         """Ids of the chosen one of :data:`LISTS`."""

@@ -625,7 +625,7 @@ class Compare(ListPanel):
         if self._comparison is not None:
             self._rows = changed_samples(self.session, self._comparison, shown=self.shown.value,
                                          cause=self.cause.value or None, sort=self.sort.value)  # fmt: skip
-            self.settle()
+            self.keep_selection()
 
     def ids(self) -> list[str]:
         """Ids of the list, in its order."""

@@ -85,7 +85,7 @@ class Hallucinations(ListPanel):
         unbroken = {"verdict": lambda words: h("span", words, cls="wb-chip")}
         _fill(self.list, _readable(self._rows), self._empty_words(), unbroken)
         display(self.stepper, bool(self.ids()))
-        self.settle()
+        self.keep_selection()
 
     def draw_card(self) -> None:
         """Show the selected sample, and point out its rows."""

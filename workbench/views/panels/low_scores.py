@@ -156,7 +156,7 @@ class LowScores(ListPanel):
         display(self.without, n > 0)
         self.picture.draw(self.figure("screen"), _t("panels.low_scores.caption"))
         show(self.reading, quiet(metric_reading(metric), tag="p"))
-        self.settle()
+        self.keep_selection()
 
     def _offer(self) -> None:
         """Offer the metrics that there are now: another k renames the ranking metrics."""

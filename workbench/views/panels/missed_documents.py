@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from workbench.evidence.corpus_index import CorpusIndex
     from workbench.evidence.encoders.base import Encoder
     from workbench.views.session import Session
-    from workbench.views.widgets import Progress
+    from workbench.views.widgets import WorkProgress
 
 
 # What is shown, as plain functions of missed documents: sentences, tables and pictures.
@@ -412,7 +412,7 @@ class MissedDocuments(MissPanel):
         show(self.count, h("span", self._count_words(), quiet(depth_words(self.examined.found, k))))
         show(self.causes, quiet(cause_words(found, k)))
         # One that is in the corpus has more to say than one that is not.
-        self.settle(next((at for at, item in enumerate(found) if item.autopsy.indexed), 0))
+        self.keep_selection(next((at for at, item in enumerate(found) if item.autopsy.indexed), 0))
 
     def draw_card(self) -> None:
         """Show the document looked at, in words, texts, pictures and with the sample's card."""
@@ -509,7 +509,7 @@ def nothing_expected(session: Session) -> bool:
     return recall in scores and bool(scores[recall].isna().all())
 
 
-def _progress_words(progress: Progress) -> str:
+def _progress_words(progress: WorkProgress) -> str:
     if progress.done >= progress.total:
         # One lot of texts is done; another one, or the ranking, is next.
         return _t("missed.working")

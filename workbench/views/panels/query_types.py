@@ -331,7 +331,7 @@ class QueryTypes(ListPanel):
         order = np.flatnonzero(failed) if self.only_failing.value else np.argsort(~failed, kind="stable")
         self._listed = [str(name) for name in ids[order]]
         self.filtered.fill()
-        self.settle()
+        self.keep_selection()
 
     def ids(self) -> list[str]:
         """The samples that are listed, failing ones first."""

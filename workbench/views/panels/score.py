@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from workbench.data.schema import SampleSet
     from workbench.evidence.judge import Judge
     from workbench.views.session import Session
-    from workbench.views.widgets import Progress
+    from workbench.views.widgets import WorkProgress
 
 
 # The judge: which one, what it would cost, how much it may spend, how its samples ended. The address and the key of a
@@ -431,7 +431,7 @@ class Score(Panel):
         self.choice.follow()
         display(self.plan, self.judge.value in WITH_MODEL)
 
-    def _progress_words(self, progress: Progress) -> str:
+    def _progress_words(self, progress: WorkProgress) -> str:
         words = f"{progress.done:,} / {progress.total:,}"
         if progress.left is not None:
             words = _t("panels.score.progress", done=f"{progress.done:,}", total=f"{progress.total:,}",

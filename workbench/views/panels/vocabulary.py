@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from workbench.evidence.encoders.base import Encoder
     from workbench.views.session import Session
-    from workbench.views.widgets import Progress
+    from workbench.views.widgets import WorkProgress
 
 
 # What is shown, as plain functions of gaps: counts, the highlighted pair, tables and pictures.
@@ -315,7 +315,7 @@ class VocabularyPanel(MissPanel):
         mine = [gap for gap in self.gaps if gap.miss.sample_id in ids]
         self._listed = below(mine, self.cut.value) if self.shown.value == "below" else mine
         show(self.count, h("span", count_words(mine, self.cut.value)))
-        self.settle()
+        self.keep_selection()
         self._draw_synonyms()
 
     def draw_card(self) -> None:
@@ -467,5 +467,5 @@ class VocabularyPanel(MissPanel):
         )  # fmt: skip
 
 
-def _progress_words(progress: Progress) -> str:
+def _progress_words(progress: WorkProgress) -> str:
     return _t("vocabulary.progress", done=f"{progress.done:,}", total=f"{progress.total:,}")
