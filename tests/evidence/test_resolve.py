@@ -236,7 +236,7 @@ def test_rating_by_name_and_with_a_set(service: Model, tmp_path: Path, monkeypat
     frame = wb.rate("llm:m", sample_set(rows()), "faithfulness")
     assert frame["score"].tolist() == pytest.approx([0.75, 0.75, math.nan], nan_ok=True)
     assert list(presets()) == ["faithfulness", "relevance", "completeness"]
-    for name in ("with_ragas", "ragas_scores", "recorded_judgements", "Criterion", "LLMJudge", "OfflineJudge"):
+    for name in ("with_ragas", "recorded_judgements", "rate"):
         assert callable(getattr(wb, name))
 
 

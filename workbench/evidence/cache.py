@@ -261,7 +261,10 @@ class Cache:
             # Created by hand so that it is private from the start; SQLite gives its -wal and -shm the same mode.
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
-            raise _cannot_open(error) from error
+            # The operating system's refusal in the form that SQLite's own has.
+            refused = sqlite3.OperationalError(f"{error.strerror or error}: {error.filename}")
+            refused.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+            raise refused from error
         self._local.seen = _inode(self.path)
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
@@ -269,27 +272,29 @@ class Cache:
         except sqlite3.DatabaseError:
             connection.close()
             raise
-        self._remember(connection)
-        return connection
-
-    def _remember(self, connection: sqlite3.Connection) -> None:
-        """Keep the connection for :meth:`close`; close those whose thread has ended."""
-        with self._lock:
+        with self._lock:  # kept for :meth:`close`; those whose thread has ended are closed now
             for thread, old in self._opened:
                 if not thread.is_alive():
                     old.close()
             alive = [entry for entry in self._opened if entry[0].is_alive()]
             self._opened = [*alive, (threading.current_thread(), connection)]
+        return connection
 
     def _recover(self, error: sqlite3.DatabaseError) -> None:
-        """Set a damaged file aside, or go on in memory; any other error is raised again."""
+        """Set a damaged file aside, or give the file up and go on in memory; any other error is raised again."""
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in _CORRUPT:
             self._set_aside(error)
-        elif code in _UNUSABLE:
-            self._use_memory(error)
-        else:
+            return
+        if code not in _UNUSABLE:
             raise error
+        with self._lock:
+            if self._memory is None:
+                logger.warning(
+                    "cache file %s cannot be used (%s); results are kept in memory only. Set WORKBENCH_CACHE to a"
+                    " folder you can write to", self.path, error,
+                )  # fmt: skip
+                self._memory = _memory()
 
     def _set_aside(self, error: sqlite3.DatabaseError) -> None:
         """Rename the damaged file unless another thread or process has replaced it already."""
@@ -304,18 +309,6 @@ class Cache:
             for suffix in ("-wal", "-shm", ""):
                 with suppress(FileNotFoundError):
                     os.replace(f"{self.path}{suffix}", f"{aside}{suffix}")
-
-    def _use_memory(self, error: sqlite3.DatabaseError) -> None:
-        """Give the file up for this process."""
-        with self._lock:
-            if self._memory is None:
-                logger.warning(
-                    "cache file %s cannot be used (%s); results are kept in memory only. Set WORKBENCH_CACHE to a"
-                    " folder you can write to",
-                    self.path,
-                    error,
-                )
-                self._memory = _memory()
 
 
 def _memory() -> sqlite3.Connection:
@@ -351,13 +344,6 @@ def _only_process(path: Path, stale: float = 10.0) -> Iterator[None]:
     finally:
         with suppress(OSError):
             claim.rmdir()
-
-
-def _cannot_open(error: OSError) -> sqlite3.OperationalError:
-    """The operating system's refusal in the form that SQLite's own has."""
-    refused = sqlite3.OperationalError(f"{error.strerror or error}: {error.filename}")
-    refused.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
-    return refused
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

@@ -63,7 +63,6 @@ class Claims:
     other_entail: Floats
     other_contradict: Floats
     severity: Ints
-    conflict: Floats
 
     def __len__(self) -> int:
         return len(self.code)
@@ -81,7 +80,8 @@ class Support:
 
 
 class Facts:
-    """Threshold-independent arrays of one evaluation (see the module's docstring)."""
+    """Threshold-independent arrays of one evaluation (see the module's docstring); those that are plain arrays are
+    over samples."""
 
     def __init__(self, evidence: Evidence, whole: Facts | None = None) -> None:
         self.evidence = evidence
@@ -91,8 +91,10 @@ class Facts:
         self._kept: dict[Any, Any] = {}
 
     def one(self, code: int) -> Facts:
-        """The facts of one sample, as part of its set."""
-        return Facts(self.evidence.one(code), self._whole)
+        """The facts of one sample, as part of its set; what is known of each sample is cut, not worked out again."""
+        small = Facts(self.evidence.one(code), self._whole)
+        small.__dict__.update({name: v[code : code + 1] for name, v in vars(self).items() if isinstance(v, np.ndarray)})
+        return small
 
     @cached_property
     def set_has_answers(self) -> bool:
@@ -416,7 +418,6 @@ def _claims(frame: pd.DataFrame, rows: Ints, code: Ints, support: Support) -> Cl
         other_entail=frame["other_entail"].to_numpy(dtype=float),
         other_contradict=frame["other_contradict"].to_numpy(dtype=float),
         severity=severity.astype(np.int64),
-        conflict=frame["conflict"].to_numpy(dtype=float),
     )
 
 
