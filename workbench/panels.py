@@ -7,6 +7,7 @@ layer itself does not know. Each panel is imported when it is first asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,63 +26,52 @@ if TYPE_CHECKING:
     from workbench.views.session import Session
 
 
+def _module(name: str) -> Any:
+    return import_module(f"workbench.views.panels.{name}")
+
+
 def dataset(source: Any, corpus: Any = None) -> Dataset:
     """Panel 00: does my data load, what is in it, where do I go? ``source``: a path, a session or a set of samples."""
-    from workbench.views.panels.dataset import Dataset
-
-    return Dataset(source, corpus)
+    return _module("dataset").Dataset(source, corpus)
 
 
 def score(session: Session, data: Mapping[str, str | Path] | None = None, out: str | Path | None = None) -> Score:
     """Panel 01: how good is it? ``data``: names and paths to choose from; ``out``: where a new evaluation is saved."""
-    from workbench.views.panels.score import Score
-
-    return Score(session, data, out=out)
+    return _module("score").Score(session, data, out=out)
 
 
 def low_scores(session: Session, metric: str | None = None) -> LowScores:
     """Panel 02: which samples fail and what do they look like?"""
-    from workbench.views.panels.low_scores import LowScores
-
-    return LowScores(session, metric)
+    return _module("low_scores").LowScores(session, metric)
 
 
 def missed_documents(session: Session, corpus: Any = None, encoder: Any = None) -> MissedDocuments:
     """Panel 03: where in embedding space are the documents we missed? ``corpus``: the knowledge base, or its path."""
-    from workbench.views.panels.missed_documents import MissedDocuments
-
-    return MissedDocuments(session, corpus, encoder)
+    return _module("missed_documents").MissedDocuments(session, corpus, encoder)
 
 
 def vocabulary(
     session: Session, corpus: Any = None, encoder: Any = None, folder: str | Path = "findings"
 ) -> VocabularyPanel:
     """Panel 04: which words never meet? ``folder``: where accepted synonyms are exported to."""
-    from workbench.views.panels.vocabulary import VocabularyPanel
-
-    return VocabularyPanel(session, corpus, encoder, folder)
+    return _module("vocabulary").VocabularyPanel(session, corpus, encoder, folder)
 
 
 def query_types(session: Session, by: str | None = None, other: str | None = None, min_n: int = 5) -> QueryTypes:
     """Panel 05: which kinds of query fail? ``by``, ``other``: dimensions as in ``wb.breakdown``."""
-    from workbench.views.panels.query_types import QueryTypes
-
-    return QueryTypes(session, by, other, min_n)
+    return _module("query_types").QueryTypes(session, by, other, min_n)
 
 
 def compare(session: Session, before: Any = None) -> Compare:
     """Panel 06: what got worse, and is it real? ``before``: the run to compare the session's with, or several."""
     from workbench.reports import gate
-    from workbench.views.panels.compare import Compare
 
-    return Compare(session, before, gate)
+    return _module("compare").Compare(session, before, gate)
 
 
 def hallucinations(session: Session) -> Hallucinations:
     """Panel 07: what was made up, and how serious is it?"""
-    from workbench.views.panels.hallucinations import Hallucinations
-
-    return Hallucinations(session)
+    return _module("hallucinations").Hallucinations(session)
 
 
 def monitoring(
@@ -89,22 +79,18 @@ def monitoring(
     until: float | str | None = None,
 ) -> MonitoringPanel:  # fmt: skip
     """Panel 09: is production drifting? A session (pins go there) and its log, or only a log; see ``wb.monitor``."""
-    from workbench.views.panels.monitoring import MonitoringPanel
-
-    return MonitoringPanel(session_or_log, log, baseline, window=window, until=until)
+    return _module("monitoring").MonitoringPanel(session_or_log, log, baseline, window=window, until=until)
 
 
 def calibration(session: Session, labels: Any = None) -> CalibrationPanel:
     """Panel 08: can I trust the judge, and where should the cut be? ``labels``: verdicts, as ``wb.load_verdicts`` reads."""
     from workbench.reports.gate import freeze
-    from workbench.views.panels.calibration import CalibrationPanel
 
-    return CalibrationPanel(session, labels, freeze)
+    return _module("calibration").CalibrationPanel(session, labels, freeze)
 
 
 def export(session: Session, folder: str | Path = "findings") -> Export:
     """Panel 10: what do I hand to my team?"""
     from workbench.reports.tables import export_findings
-    from workbench.views.panels.export import Export
 
-    return Export(session, export_findings, folder)
+    return _module("export").Export(session, export_findings, folder)

@@ -48,13 +48,20 @@ def test_pyplot_is_nowhere() -> None:
 
 
 def test_sliders_move_once() -> None:
-    """With ``continuous_update`` one drag calls the handler many times."""
-    sliders = [(path, node) for path in VIEWS for node in calls(path) if called(node).endswith("Slider")]
-    given = [{word.arg: ast.unparse(word.value) for word in node.keywords} for _, node in sliders]
+    """With ``continuous_update`` one drag calls the handler many times: ``slider`` makes them, or the call says no."""
+    import ipywidgets as W
+
+    from workbench.views.widgets import cut_slider, slider
+
+    direct = [(path, node) for path in VIEWS for node in calls(path) if called(node).endswith("Slider")]
+    given = [{word.arg: ast.unparse(word.value) for word in node.keywords} for _, node in direct]
     assert [
-        place(*at) for at, words in zip(sliders, given, strict=True) if words.get("continuous_update") != "False"
+        place(*at) for at, words in zip(direct, given, strict=True) if words.get("continuous_update") != "False"
     ] == []
-    assert len(sliders) >= 4
+    assert [made.continuous_update for made in (slider(W.IntSlider, "n"), cut_slider("cut", 0.5))] == [False, False]
+    made = [node for path in VIEWS for node in calls(path) if called(node) == "slider"]
+    assert [node for node in made if "continuous_update" in {word.arg for word in node.keywords}] == []
+    assert len(direct) + len(made) >= 4
 
 
 def test_the_running_loop_is_left_alone() -> None:

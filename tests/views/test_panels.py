@@ -16,7 +16,7 @@ from workbench.views.panels.export import Export, findings_table
 from workbench.views.panels.low_scores import LowScores
 from workbench.views.panels.score import Score, reading, score_table
 from workbench.views.session import Session
-from workbench.views.widgets import Background, PagedTable, Panel, Progress, Work, markup, show
+from workbench.views.widgets import Background, PagedTable, Panel, Work, WorkProgress, markup, show
 
 
 @pytest.fixture
@@ -185,9 +185,9 @@ def test_a_judge_that_cannot_work_is_said_and_a_fault_of_ours_is_red(session, mo
 
 
 def test_progress_knows_rate_and_rest():
-    progress = Progress(done=30, total=80, cached=10, seconds=5)
+    progress = WorkProgress(done=30, total=80, cached=10, seconds=5)
     assert progress.rate == 4 and progress.left == 12.5
-    assert Progress(10, 80, 10, 1).left is None
+    assert WorkProgress(10, 80, 10, 1).left is None
 
 
 def test_progress_is_paced_but_the_end_is_always_told():

@@ -93,7 +93,7 @@ def test_the_plan_sends_nothing(panel: Score, model: Model) -> None:
     panel.model.value = "gpt-4.1-mini"
     press(panel, panel.plan)
     assert "price $0.00" in panel.choice.note.value
-    assert model.requests == [] and panel.message.value == "<span></span>"
+    assert model.requests == [] and panel.message.value == '<span class="wb-quiet"></span>'
 
 
 def test_a_limit_then_all_then_nothing_left(panel: Score, model: Model) -> None:

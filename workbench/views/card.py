@@ -261,7 +261,7 @@ def _support_marks(support: pd.DataFrame, rank: int, thresholds: Any) -> list[Ma
 def _scores(session: Session, sample_id: str) -> Markup:
     """All scores of the sample, those without a value with their state to unfold, and other tools' scores."""
     small = session.slices.small(sample_id)
-    chips, without = [], {}
+    chips, without = [], dict[str, list[str]]()
     states = small.states().loc[sample_id].to_dict()
     for name, value in small.scores().loc[sample_id].to_dict().items():
         if states[name] != "ok":
@@ -274,7 +274,7 @@ def _scores(session: Session, sample_id: str) -> Markup:
         chips.append(h("span", f"{metric_title(name)} ", number, " ✗" if low else "", cls="wb-chip"))
     if without:
         lines = [h("p", f"{state_title(state)}: ", ", ".join(names)) for state, names in without.items()]
-        n = sum(map(len, without.values()))
+        n = sum(len(names) for names in without.values())
         chips.append(h("details", h("summary", _t("panels.card.without", n=n), cls="wb-quiet"), *lines))
     pairs = [("scores", join(chips))]
     recorded = small.samples.recorded_scores
@@ -444,7 +444,7 @@ class Card(W.VBox):
             stated["table"] = table if table.index.name is None else table.reset_index()
         if (figure := self._panel.figure()) is not None:
             stated["figure"] = figure_png(figure)
-        known = {"note": own.note if own else "", "sample_ids": self._panel.ids(), "snippet": self._panel.snippet()}
+        known = {"note": own.note if own else "", "sample_ids": self._panel.ids(), "snippet": self._panel._snippet()}
         self._session.pin(title, panel=self._panel.stem, **{**known, **stated})
         show(self.saved, quiet(_t("panels.card.pinned", n=len(self._session.findings))))
 
@@ -488,7 +488,7 @@ class ListPanel(Panel):
         """Ids of the list, in its order."""
 
     @abstractmethod
-    def empty_words(self) -> str:
+    def _empty_words(self) -> str:
         """What the card says when nothing is listed."""
 
     @abstractmethod
@@ -496,10 +496,10 @@ class ListPanel(Panel):
         """Keep what is shown as a finding."""
 
     @abstractmethod
-    def snippet(self) -> str:
+    def _snippet(self) -> str:
         """Lines of Python that give the same table."""
 
-    def position(self, at: int, ids: Sequence[str]) -> str:
+    def _position(self, at: int, ids: Sequence[str]) -> str:
         """ "3 of 41" and the id, for place ``at`` (from 0) of ``ids``, which may be empty."""
         if not ids:
             return _t("panels.low_scores.none")
@@ -518,7 +518,7 @@ class ListPanel(Panel):
         """Select the sample at a place of the list."""
         self.session.select(self.ids()[at])
 
-    def settle(self) -> None:
+    def keep_selection(self) -> None:
         """After the list changed: keep the selected sample when it is listed, else select the first."""
         ids = self.ids()
         if self.session.selection in ids or not ids:
@@ -536,8 +536,8 @@ class ListPanel(Panel):
         """Show the selected sample and its place; the first one when the selected one is not listed."""
         ids, shown = self.ids(), self.shown_id
         at = ids.index(shown) if shown is not None else 0
-        self.stepper.set(at, len(ids), self.position(at, ids))
-        self.card.draw(shown, self.empty_words())
+        self.stepper.set(at, len(ids), self._position(at, ids))
+        self.card.draw(shown, self._empty_words())
 
     def script(self, *lines: str, opened: str = "session") -> str:
         """Lines of Python after those that open the ``session`` with its filter, or the ``evaluation``."""
@@ -583,7 +583,7 @@ class MissPanel(ListPanel):
         else:
             self.session.select(miss.sample_id)
 
-    def settle(self, first: int = 0) -> None:
+    def keep_selection(self, first: int = 0) -> None:
         """After the list changed: keep what is looked at when it is listed, else go to ``first``."""
         if self.listed and self.session.selection not in self.ids():
             self.go(first)

@@ -41,47 +41,33 @@ def data_path(data: str | Path = SAMPLE) -> str:
 
 
 def baseline_path(baseline: str | Path | None = SAMPLE, data: str | Path = SAMPLE_AFTER) -> str | None:
-    """The run to compare with for the lines ``BASELINE = …`` and ``DATA = …``.
-
-    The baseline that the notebooks come with belongs to the sample data: beside other data it is none. None stays None.
+    """The run to compare with for the lines ``BASELINE = …`` and ``DATA = …``; None without one.
 
     Examples
     --------
     >>> wb.baseline_path("runs/before", "runs/after")  # doctest: +SKIP
     """
-    if baseline is None or (str(baseline) == SAMPLE and not _is_sample(data_path(data))):
-        return None
-    return _found(str(baseline))
+    return _beside(baseline, SAMPLE, data)
 
 
 def corpus_path(corpus: str | Path | None = SAMPLE_CORPUS, data: str | Path = SAMPLE) -> str | None:
-    """The corpus to open for the lines ``CORPUS = …`` and ``DATA = …``.
-
-    The corpus that the notebooks come with belongs to the sample data: beside other data it is none. None stays None.
+    """The corpus to open for the lines ``CORPUS = …`` and ``DATA = …``; None without one.
 
     Examples
     --------
     >>> wb.corpus_path("corpus.jsonl", "runs/baseline")  # doctest: +SKIP
     """
-    if corpus is None:
-        return None
-    if str(corpus) == SAMPLE_CORPUS and not _is_sample(data_path(data)):
-        return None
-    return _found(str(corpus))
+    return _beside(corpus, SAMPLE_CORPUS, data)
 
 
 def log_path(log: str | Path | None = SAMPLE_LOG, data: str | Path = SAMPLE) -> str | None:
-    """The query log to open for the lines ``LOG = …`` and ``DATA = …``.
-
-    The log that the notebooks come with belongs to the sample data: beside other data it is none. None stays None.
+    """The query log to open for the lines ``LOG = …`` and ``DATA = …``; None without one.
 
     Examples
     --------
     >>> wb.log_path("query_log.jsonl", "runs/baseline")  # doctest: +SKIP
     """
-    if log is None or (str(log) == SAMPLE_LOG and not _is_sample(data_path(data))):
-        return None
-    return _found(str(log))
+    return _beside(log, SAMPLE_LOG, data)
 
 
 def labels_path(labels: str | Path | None = SAMPLE_LABELS) -> str | None:
@@ -96,8 +82,13 @@ def labels_path(labels: str | Path | None = SAMPLE_LABELS) -> str | None:
     return None if found is None or (str(labels) == SAMPLE_LABELS and not Path(found).exists()) else found
 
 
-def _is_sample(path: str) -> bool:
-    return Path(_found(SAMPLE)).resolve().parents[1] in Path(path).resolve().parents
+def _beside(path: str | Path | None, sample: str, data: str | Path) -> str | None:
+    """``path``; what the notebooks come with belongs to the sample data: beside other data it is none."""
+    if path is None:
+        return None
+    if str(path) == sample and Path(_found(SAMPLE)).resolve().parents[1] not in Path(data_path(data)).resolve().parents:
+        return None
+    return _found(str(path))
 
 
 def remembered() -> str | None:

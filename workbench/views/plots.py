@@ -142,7 +142,7 @@ def _cut_line(axes: Axes, cut: float) -> None:
             ha="right" if right else "left")  # fmt: skip
 
 
-def _whole_numbers(axis: Any, most: int | str = "auto") -> None:
+def _whole_numbers(axis: Any, most: Any = "auto") -> None:
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(most, integer=True))
@@ -516,15 +516,6 @@ def _labels(axes: Axes, side: Mapping[str, tuple[float, float, int]], *, left: b
         words = f"{drawable(cause_title(name), 30)}  {n:,}" if left else f"{n:,}  {drawable(cause_title(name), 30)}"
         axes.text(0.235 if left else 0.765, top + height / 2, words, ha="right" if left else "left", va="center",
                   fontsize=8.5)  # fmt: skip
-
-
-def _paint(before: str, after: str) -> tuple[str, float]:
-    """Colour and opacity of a band."""
-    if before == after:
-        return GREY, 0.22
-    if "not_checked" in (before, after):
-        return SKY, 0.4
-    return (GREEN, 0.62) if after == "pass" else (VERMILLION, 0.75) if before == "pass" else (ORANGE, 0.5)
 
 
 def trend(table: pd.DataFrame, titles: Mapping[str, str], *, title: str = "", theme: str = "print") -> Figure:

@@ -6,6 +6,7 @@ another notebook opens the evaluation; the evaluation itself is never changed. P
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import logging
@@ -114,12 +115,6 @@ class Finding:
         # Only the name counts: a journal cannot make us read a file elsewhere.
         values["figure"] = folder / Path(figure).name if figure and folder is not None else None
         return cls(**values)
-
-
-def plain_rows(frame: pd.DataFrame) -> tuple[tuple[Any, ...], ...]:
-    """The first :data:`TABLE_ROWS` rows as values that JSON can hold."""
-    columns: Sequence[list[Any]] = [[_plain(value) for value in frame[name].head(TABLE_ROWS)] for name in frame]
-    return tuple(zip(*columns, strict=True)) if columns else ()
 
 
 def _plain(value: Any) -> Any:
@@ -253,7 +248,7 @@ class Session:
         suggest_language(main_language(self.samples["question"]))
         self._restore()
 
-    # ------------------------------------------------------------ what is in force
+    # What is in force.
 
     @property
     def filter(self) -> Filter:
@@ -341,7 +336,7 @@ class Session:
         for name in ("causes", "slices", *changed):
             self.__dict__.pop(name, None)
 
-    # ------------------------------------------------------------ changes
+    # Changes.
 
     def set_filter(self, **changes: Any) -> None:
         """Change parts of the filter, e.g. ``set_filter(cause="omission", type="fact")``; None = any."""
@@ -398,16 +393,21 @@ class Session:
         snippet
             Lines of Python that reproduce it.
         """
-        finding_id = uuid.uuid4().hex[:12]
+        import pandas as pd
+
+        table = pd.DataFrame() if table is None else table
+        columns = [[_plain(value) for value in table[name].head(TABLE_ROWS)] for name in table]
         low, high = interval or (None, None)
         finding = Finding(
-            finding_id, title, note, panel, _now(), tuple(str(item) for item in sample_ids), len(sample_ids),
-            len(self.samples) if n_total is None else n_total, value, low, high,
-            () if table is None else tuple(str(name) for name in table.columns),
-            () if table is None else plain_rows(table), self.filter.to_dict(), self.thresholds.to_dict(),
-            tuple(runs or (self.evaluation.name,)), snippet,
+            uuid.uuid4().hex[:12], title, note, panel, _now(), tuple(str(item) for item in sample_ids), len(sample_ids),
+            len(self.samples) if n_total is None else n_total, value, low, high, tuple(map(str, table.columns)),
+            tuple(zip(*columns, strict=True)), self.filter.to_dict(), self.thresholds.to_dict(),
+            tuple(runs or (self.evaluation.name,)), snippet, figure_bytes=figure,
         )  # fmt: skip
-        finding = self._with_figure(finding, figure)
+        if figure is not None and self._journal is not None:
+            with contextlib.suppress(InputError):
+                path = write_bytes(self._journal.path.parent / "figures" / f"{finding.finding_id}.png", figure)
+                finding = finding.replace(figure=path, figure_bytes=None)
         self._change({"findings"}, findings=(*self.findings, finding))
         return finding
 
@@ -448,7 +448,7 @@ class Session:
         """Filter and thresholds as at the beginning; verdicts and pins stay."""
         self._change({"filter", "thresholds"}, filter=Filter(), thresholds=self._opened.thresholds)
 
-    # ------------------------------------------------------------ observers
+    # Observers.
 
     def observe(self, observer: Observer) -> None:
         """Call ``observer(names)`` after each change, with the names among :data:`CHANGES` that changed."""
@@ -480,7 +480,7 @@ class Session:
         for observer in list(self._observers):
             observer(frozenset(names))
 
-    # ------------------------------------------------------------ keeping
+    # Keeping.
 
     def refresh(self) -> bool:
         """Take over verdicts and pins that another kernel wrote since; True when anything changed."""
@@ -521,15 +521,6 @@ class Session:
             _log.warning("session is kept in memory only: %s", error)
             self._journal = None
             self.notes.append(_t("panels.session.not_saved", reason=error.strerror or type(error).__name__))
-
-    def _with_figure(self, finding: Finding, figure: bytes | None) -> Finding:
-        if figure is None or self._journal is None:
-            return finding.replace(figure_bytes=figure)
-        try:
-            path = write_bytes(self._journal.path.parent / "figures" / f"{finding.finding_id}.png", figure)
-        except InputError:
-            return finding.replace(figure_bytes=figure)
-        return finding.replace(figure=path)
 
     def _restore(self) -> None:
         if self._journal is None:

@@ -42,7 +42,7 @@ PACE = 0.2
 
 
 @dataclass(frozen=True)
-class Progress:
+class WorkProgress:
     """How far work has come: samples ``done`` of ``total``, of which ``cached`` cost nothing; ``seconds`` so far."""
 
     done: int
@@ -67,11 +67,11 @@ class Work:
     Parameters
     ----------
     on_progress, on_end
-        Called from that thread with a :class:`Progress` until it ends or is cancelled, and at the end with
+        Called from that thread with a :class:`WorkProgress` until it ends or is cancelled, and at the end with
         ``(result, None)`` or ``(None, error)``.
     """
 
-    def __init__(self, function: Callable[..., Any], on_progress: Callable[[Progress], None],
+    def __init__(self, function: Callable[..., Any], on_progress: Callable[[WorkProgress], None],
                  on_end: Callable[[Any, BaseException | None], None]) -> None:  # fmt: skip
         self._function, self._on_progress, self._on_end = function, on_progress, on_end
         self._stop, self._ended = threading.Event(), False
@@ -112,7 +112,7 @@ class Work:
         if self._ended or self._stop.is_set() or (done < total and now - self._told < PACE):
             return
         self._told = now
-        self._on_progress(Progress(done, total, cached, now - self._started))
+        self._on_progress(WorkProgress(done, total, cached, now - self._started))
 
 
 # Single widgets.
@@ -379,7 +379,7 @@ class Background(W.HBox):
     Parameters
     ----------
     words
-        What stands beside the bar, for a :class:`Progress`.
+        What stands beside the bar, for a :class:`WorkProgress`.
     cancel
         The words of the button.
     on_busy, on_cancel
@@ -387,7 +387,7 @@ class Background(W.HBox):
     """
 
     def __init__(
-        self, panel: Panel, words: Callable[[Progress], str], cancel: str, *,
+        self, panel: Panel, words: Callable[[WorkProgress], str], cancel: str, *,
         on_busy: Callable[[bool], None] = lambda busy: None, on_cancel: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self._panel, self._words, self._on_busy, self._on_cancel = panel, words, on_busy, on_cancel
@@ -461,7 +461,7 @@ class Background(W.HBox):
         finally:
             display(self.waits, False)
 
-    def _told(self, progress: Progress) -> None:
+    def _told(self, progress: WorkProgress) -> None:
         self.bar.max, self.bar.value = max(progress.total, 1), progress.done
         self.say(self._words(progress))
 

@@ -14,9 +14,7 @@ from workbench.scoring import metrics
 
 __all__ = ["chance", "count", "missing", "points", "score", "sentences"]
 
-# ------------------------------------------------------------------------------
 # Numbers as a report shows them: never parted from their sign by the end of a line.
-
 
 _THIN = "\u00a0"
 
@@ -41,11 +39,11 @@ def scale(highs: Iterable[float]) -> float:
     return min(1.0, math.ceil(10 * max(highs) - 1e-9) / 10)
 
 
-# ------------------------------------------------------------------------------
+# Names.
 
 
 def metric_title(name: str) -> str:
-    """The readable name of a metric: ``recall@5`` → "recall@5" / "召回率@5"; a user's own metric keeps its name."""
+    """The readable name of a metric: ``recall@5`` → "recall@5" in English; a user's own metric keeps its name."""
     return metrics.title(name)
 
 

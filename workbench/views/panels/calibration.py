@@ -78,9 +78,8 @@ def advice_words(found: Calibration) -> str:
     """Where the cut should be, or how many labels are missing."""
     if not found.enough:
         lacking = [_t(f"calibration.lack_{name}", n=n) for name, n in found.lacking.items() if n]
-        counts = {name: found.counts[name] for name in ("n", "right", "wrong")}
-        words = _t("calibration.joiner").join(lacking)
-        return _t("calibration.few", **counts, needed=NEEDED, each=EACH, lacking=words)
+        n, words = found.counts, _t("calibration.joiner").join(lacking)
+        return _t("calibration.few", n=n["n"], right=n["right"], wrong=n["wrong"], needed=NEEDED, each=EACH, lacking=words)
     cut, (area, interval) = found.suggested, found.area
     scale = _t("calibration.area", area=numbers.score(area), interval=_bracketed(interval.low, interval.high))
     if np.isnan(cut.value):
@@ -406,14 +405,13 @@ class CalibrationPanel(ListPanel):
             self.shown.value = "unlabelled"
             return
         self._ids = self.listed(self.shown.value)
-        self.settle()
+        self.keep_selection()
 
     def ids(self) -> list[str]:
         """Ids of the chosen one of :data:`LISTS`."""
         return self._ids
 
-    def empty_words(self) -> str:
-        """Why the chosen list is empty."""
+    def _empty_words(self) -> str:
         return _t(f"calibration.empty.{self.shown.value}")
 
     def draw_card(self) -> None:
@@ -446,8 +444,7 @@ class CalibrationPanel(ListPanel):
             n_total=self.found.counts["n"], value=share if known else None, interval=(low, high) if known else None,
         )  # fmt: skip
 
-    def snippet(self) -> str:
-        """Lines of Python that give the same table."""
+    def _snippet(self) -> str:
         human = {str(key): str(value) for key, value in self.found.human.items()}
         score, threshold = self.score.value
         call = f"wb.calibrate(evaluation, {human!r}, {score!r}, threshold={threshold!r}, cut={self.found.cut!r})"

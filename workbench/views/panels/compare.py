@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate
 from pathlib import Path
@@ -230,7 +230,9 @@ def _delta(value: float) -> str:
 
 
 #: How columns of causes, changes and contrasts are shown.
-_TITLES = {"cause_before": cause_title, "cause_after": cause_title, "change": change_title, "contrast": _delta}
+_TITLES: Mapping[str, Callable[[Any], Any]] = {
+    "cause_before": cause_title, "cause_after": cause_title, "change": change_title, "contrast": _delta,
+}  # fmt: skip
 
 
 def ledger_table(comparison: Comparison, rows: int = 30) -> Markup:
@@ -623,7 +625,7 @@ class Compare(ListPanel):
         if self._comparison is not None:
             self._rows = changed_samples(self.session, self._comparison, shown=self.shown.value,
                                          cause=self.cause.value or None, sort=self.sort.value)  # fmt: skip
-            self.settle()
+            self.keep_selection()
 
     def ids(self) -> list[str]:
         """Ids of the list, in its order."""
@@ -638,8 +640,7 @@ class Compare(ListPanel):
         page = self._rows.iloc[first : first + 10]
         show(self.list, listed_table(page, len(ids), shown) if ids else h("span"))
 
-    def empty_words(self) -> str:
-        """Why nothing is listed: the filter, or what is to be shown."""
+    def _empty_words(self) -> str:
         filtered = self.session.filter.words()
         what = _t(f"compare.shown.{self.shown.value}")
         return _t("compare.panel.empty_filter" if filtered else "compare.panel.empty", shown=what, filter=filtered)
@@ -689,8 +690,7 @@ class Compare(ListPanel):
             value=passing["delta"] if known else None, interval=(passing["low"], passing["high"]) if known else None,
         )  # fmt: skip
 
-    def snippet(self) -> str:
-        """Lines of Python that give the same table."""
+    def _snippet(self) -> str:
         assert self._comparison is not None
         before = str(self._comparison.before.path or self._comparison.before.name)
         cause = [f"panel.cause.value = {self.cause.value!r}"] if self.cause.value else []

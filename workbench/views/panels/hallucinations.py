@@ -83,9 +83,9 @@ class Hallucinations(ListPanel):
                 rows = rows[rows[name] == widget.value]
         self._rows = rows.reset_index(drop=True)
         unbroken = {"verdict": lambda words: h("span", words, cls="wb-chip")}
-        _fill(self.list, _readable(self._rows), self.empty_words(), unbroken)
+        _fill(self.list, _readable(self._rows), self._empty_words(), unbroken)
         display(self.stepper, bool(self.ids()))
-        self.settle()
+        self.keep_selection()
 
     def draw_card(self) -> None:
         """Show the selected sample, and point out its rows."""
@@ -93,8 +93,7 @@ class Hallucinations(ListPanel):
         for listed in (self.list, self.citations, self.signs):
             listed.point(self.shown_id)
 
-    def empty_words(self) -> str:
-        """That no claim is listed."""
+    def _empty_words(self) -> str:
         return _t("hallucinations.empty")
 
     def ids(self) -> list[str]:
@@ -140,8 +139,7 @@ class Hallucinations(ListPanel):
         self.card.keep(self.words(), value=bad / total if total else None,
                        interval=wilson(bad, total)[:2] if total else None)  # fmt: skip
 
-    def snippet(self) -> str:
-        """Lines of Python that give the same table."""
+    def _snippet(self) -> str:
         return self.script(f"session.set_thresholds(support={self.session.thresholds.support!r})",
                            "wb.panels.hallucinations(session).table()")  # fmt: skip
 

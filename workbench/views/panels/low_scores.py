@@ -111,7 +111,7 @@ class LowScores(ListPanel):
         self.cut = cut_slider("", 0.5, "290px")
         self.shown = dropdown("", named("panels.low_scores.shown_", SHOWN), "beyond")
         self.sort = dropdown(_t("panels.low_scores.sort"), named("panels.low_scores.sort_", SORTS), "worst")
-        self.without = button(_t("panels.low_scores.show_without"), self.guarded(self._show_without, "without"))
+        self.without = button(_t("panels.low_scores.show_without"), lambda: setattr(self.shown, "value", "without"))
         self.filters = FilterBar(self)
         self.reading = markup()
         for widget in (self.metric, self.shown, self.sort):
@@ -133,9 +133,6 @@ class LowScores(ListPanel):
     def ids(self) -> list[str]:
         """Ids of the list, in its order."""
         return [] if self._rows is None else self._rows.index.tolist()
-
-    def _show_without(self) -> None:
-        self.shown.value = "without"
 
     def _follow(self, names: frozenset[str]) -> None:
         if "filter" in names and self.session.filter.sample_ids is not None:
@@ -159,7 +156,7 @@ class LowScores(ListPanel):
         display(self.without, n > 0)
         self.picture.draw(self.figure("screen"), _t("panels.low_scores.caption"))
         show(self.reading, quiet(metric_reading(metric), tag="p"))
-        self.settle()
+        self.keep_selection()
 
     def _offer(self) -> None:
         """Offer the metrics that there are now: another k renames the ranking metrics."""
@@ -173,13 +170,12 @@ class LowScores(ListPanel):
             self.metric.options = [(metric_title(name), name) for name in metrics]
             self.metric.value = same[0] if same else first_choice(metrics, self._has_low)
 
-    def position(self, at: int, ids: Sequence[str]) -> str:
-        """ "3 of 41", the id, its type and language."""
+    def _position(self, at: int, ids: Sequence[str]) -> str:
         known = self.session.facets.loc[ids[at]] if ids else {}
-        return " · ".join([super().position(at, ids), *(str(known[name]) for name in ("type", "language") if known.get(name))])
+        kinds = [str(known[name]) for name in ("type", "language") if known.get(name)]
+        return " · ".join([super()._position(at, ids), *kinds])
 
-    def empty_words(self) -> str:
-        """Why nothing is listed: the filter, the cut, or samples without a score."""
+    def _empty_words(self) -> str:
         metric, cut = self.chosen
         counts = low_counts(self.session, metric, cut)
         if counts["n_all"] == 0:
@@ -197,8 +193,7 @@ class LowScores(ListPanel):
             title += f" ({words})"
         self.card.keep(title, n_total=n, interval=wilson(low, n)[:2] if n else None, value=low / n if n else None)
 
-    def snippet(self) -> str:
-        """Lines of Python that give the same table."""
+    def _snippet(self) -> str:
         metric, cut = self.chosen
         return self.script(f"session.set_low_score({metric!r}, {cut!r})",
                            f"wb.panels.low_scores(session, metric={metric!r}).table()")  # fmt: skip

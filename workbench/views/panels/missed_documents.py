@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from workbench.evidence.corpus_index import CorpusIndex
     from workbench.evidence.encoders.base import Encoder
     from workbench.views.session import Session
-    from workbench.views.widgets import Progress
+    from workbench.views.widgets import WorkProgress
 
 
 # What is shown, as plain functions of missed documents: sentences, tables and pictures.
@@ -152,11 +152,6 @@ def texts(item: Found, examined: ExaminedMisses, k: int) -> Markup:
         summary = h("summary", f"{_t('missed.sentence.instead')} ({len(came)})")
         parts.append(h("details", summary, h("div", *(one(name, None, words) for name, words in came), cls="wb-body")))
     return h("div", *parts)
-
-
-def shown_table(found: Sequence[Found], examined: ExaminedMisses, k: int) -> pd.DataFrame:
-    """The columns of ``missed_documents`` with ``not_indexed`` named."""
-    return missed_table(found, examined.index, k).assign(sub_cause=[label(item, k) for item in found])
 
 
 def table_html(frame: pd.DataFrame, rows: int = 15) -> Markup:
@@ -417,18 +412,17 @@ class MissedDocuments(MissPanel):
         show(self.count, h("span", self._count_words(), quiet(depth_words(self.examined.found, k))))
         show(self.causes, quiet(cause_words(found, k)))
         # One that is in the corpus has more to say than one that is not.
-        self.settle(next((at for at, item in enumerate(found) if item.autopsy.indexed), 0))
+        self.keep_selection(next((at for at, item in enumerate(found) if item.autopsy.indexed), 0))
 
     def draw_card(self) -> None:
         """Show the document looked at, in words, texts, pictures and with the sample's card."""
         item, k = self.draw_place(), self.session.thresholds.k
-        show(self.sentence, empty(self.empty_words()) if item is None else sentence(item, self.examined, k))
+        show(self.sentence, empty(self._empty_words()) if item is None else sentence(item, self.examined, k))
         show(self.texts, Markup() if item is None else texts(item, self.examined, k))
         self._draw_picture()
         self._draw_whatif()
 
-    def empty_words(self) -> str:
-        """Why no document is listed."""
+    def _empty_words(self) -> str:
         if self.cause.value != ANY:
             return _t("missed.empty_cause")
         if self._nothing_expected() or (self._source is not None and not self.examined.found and not self.work.busy):
@@ -474,8 +468,7 @@ class MissedDocuments(MissPanel):
         k = self.session.thresholds.k
         self.card.keep(f"{count_words(self.listed, k)}: {cause_words(self.listed, k)}")
 
-    def snippet(self) -> str:
-        """Lines of Python that give the same table."""
+    def _snippet(self) -> str:
         corpus = self._source if isinstance(self._source, str) else "corpus.jsonl"
         chosen = self.encoder.value if isinstance(self.encoder.value, str) else None
         return self.script(
@@ -484,9 +477,10 @@ class MissedDocuments(MissPanel):
         )  # fmt: skip
 
     def table(self) -> pd.DataFrame:
-        """The listed documents: the columns of ``missed_documents``."""
+        """The listed documents: the columns of ``missed_documents``, with ``not_indexed`` named."""
         self.join()
-        return shown_table(self.listed, self.examined, self.session.thresholds.k)
+        found, k = self.listed, self.session.thresholds.k
+        return missed_table(found, self.examined.index, k).assign(sub_cause=[label(item, k) for item in found])
 
     def figure(self) -> Figure | None:
         """The picture in view, dark on white; the quadrant where that one needs vectors that are not there."""
@@ -500,7 +494,7 @@ class MissedDocuments(MissPanel):
         k, found, at = self.session.thresholds.k, self.listed, self.at
         head = h("p", h("strong", self._count_words()), " ", cause_words(found, k))
         if at is None:
-            return fragment(head, empty(self.empty_words()))
+            return fragment(head, empty(self._empty_words()))
         drawn = [draw(name, found, at, self.examined, self.session.evaluation, self._corpus) for name in VIEWS]
         return fragment(
             head, sentence(found[at], self.examined, k), texts(found[at], self.examined, k),
@@ -515,7 +509,7 @@ def nothing_expected(session: Session) -> bool:
     return recall in scores and bool(scores[recall].isna().all())
 
 
-def _progress_words(progress: Progress) -> str:
+def _progress_words(progress: WorkProgress) -> str:
     if progress.done >= progress.total:
         # One lot of texts is done; another one, or the ranking, is next.
         return _t("missed.working")

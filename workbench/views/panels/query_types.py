@@ -192,7 +192,7 @@ class QueryTypes(ListPanel):
         self.filters = self.filtered = FilterNote(self, self._show_everything)
         for widget in (self.by, self.other, self.min_n):
             self.on(widget, lambda _: self._regroup())
-        self.on(self.only_failing, lambda _: self._choose_again())
+        self.on(self.only_failing, lambda _: self._choose(*self._chosen) if self._chosen else self._list())
         self.on(self.groups, lambda at: self._choose("group", at))
         self.on(self.found, lambda at: self._choose("slice", at))
         self.compose(row(self.by, self.other, self.min_n, self.count), self.picture, self.heading,
@@ -295,11 +295,6 @@ class QueryTypes(ListPanel):
         self._chosen = (kind, at)
         self.session.show(ids, label)
 
-    def _choose_again(self) -> None:
-        if self._chosen is not None:
-            self._choose(*self._chosen)
-        self._list()
-
     def _samples_of(self, kind: str, at: int) -> tuple[list[str], str, Any]:
         """Ids of a group or a slice, what it is called, and its row."""
         if kind == "slice":
@@ -336,20 +331,18 @@ class QueryTypes(ListPanel):
         order = np.flatnonzero(failed) if self.only_failing.value else np.argsort(~failed, kind="stable")
         self._listed = [str(name) for name in ids[order]]
         self.filtered.fill()
-        self.settle()
+        self.keep_selection()
 
     def ids(self) -> list[str]:
         """The samples that are listed, failing ones first."""
         return self._listed
 
-    def empty_words(self) -> str:
-        """That no sample is listed."""
+    def _empty_words(self) -> str:
         return say("empty")
 
-    def position(self, at: int, ids: Sequence[str]) -> str:
-        """ "3 of 41", the id and its cause."""
+    def _position(self, at: int, ids: Sequence[str]) -> str:
         cause = cause_title(self.outcomes.causes[self.session.samples.index.get_loc(ids[at])]) if ids else ""
-        return super().position(at, ids) + (f" · {cause}" if cause else "")
+        return super()._position(at, ids) + (f" · {cause}" if cause else "")
 
     # Handing over.
 
@@ -368,8 +361,7 @@ class QueryTypes(ListPanel):
         self.card.keep(title, note="", table=frame, sample_ids=self._failing(ids), n_total=n,
                        value=bad / n if n else None, interval=wilson(bad, n)[:2] if n else None)  # fmt: skip
 
-    def snippet(self) -> str:
-        """Lines of Python that give the same table."""
+    def _snippet(self) -> str:
         by = self.chosen if len(self.chosen) == 2 else self.chosen[0]
         return self.script(f"wb.breakdown(evaluation, {by!r}, min_n={self.min_n.value})", "wb.worst_slices(evaluation)",
                            opened="evaluation")  # fmt: skip

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from workbench.data.schema import SampleSet
     from workbench.evidence.judge import Judge
     from workbench.views.session import Session
-    from workbench.views.widgets import Progress
+    from workbench.views.widgets import WorkProgress
 
 
 # The judge: which one, what it would cost, how much it may spend, how its samples ended. The address and the key of a
@@ -206,12 +206,6 @@ def ended(judge: Any, manifest: Mapping[str, Any]) -> Markup:
         lines.append(quiet(_t("judging.outcomes"), tag="p"))
         lines.append(table(shown, headings="judging.column", formats={"sample_ids": some}))
     return join(lines)
-
-
-def to_retry(judge: Any) -> int:
-    """Samples that ended without a whole judgement."""
-    model = language_model(judge)
-    return 0 if model is None else len(model.outcomes.ids())
 
 
 # The table, the picture and how to read them.
@@ -437,7 +431,7 @@ class Score(Panel):
         self.choice.follow()
         display(self.plan, self.judge.value in WITH_MODEL)
 
-    def _progress_words(self, progress: Progress) -> str:
+    def _progress_words(self, progress: WorkProgress) -> str:
         words = f"{progress.done:,} / {progress.total:,}"
         if progress.left is not None:
             words = _t("panels.score.progress", done=f"{progress.done:,}", total=f"{progress.total:,}",
@@ -447,7 +441,8 @@ class Score(Panel):
 
     def _end(self, result: Any, error: BaseException | None) -> None:
         show(self.outcomes, ended(self._judge, getattr(result, "manifest", None) or {}))
-        left = to_retry(self._judge)
+        model = language_model(self._judge)
+        left = 0 if model is None else len(model.outcomes.ids())
         self.retry.description = _t("judging.retry", n=left)
         display(self.retry, left > 0)
         if error is not None:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from workbench.evidence.encoders.base import Encoder
     from workbench.views.session import Session
-    from workbench.views.widgets import Progress
+    from workbench.views.widgets import WorkProgress
 
 
 # What is shown, as plain functions of gaps: counts, the highlighted pair, tables and pictures.
@@ -315,20 +315,21 @@ class VocabularyPanel(MissPanel):
         mine = [gap for gap in self.gaps if gap.miss.sample_id in ids]
         self._listed = below(mine, self.cut.value) if self.shown.value == "below" else mine
         show(self.count, h("span", count_words(mine, self.cut.value)))
-        self.settle()
+        self.keep_selection()
         self._draw_synonyms()
 
     def draw_card(self) -> None:
         """Show the document looked at, its words, its picture and the sample's card."""
         gap = self.draw_place()
         display(self.exporting, bool(self.gaps))
-        known = gap is not None and self.vocabulary is not None
-        show(self.pair, pair(gap, self.vocabulary) if known else empty(self.empty_words()))
+        if gap is None or self.vocabulary is None:
+            show(self.pair, empty(self._empty_words()))
+        else:
+            show(self.pair, pair(gap, self.vocabulary))
         self._draw_terms()
         self._draw_picture()
 
-    def empty_words(self) -> str:
-        """Why no document is listed."""
+    def _empty_words(self) -> str:
         if self.vocabulary is None:
             return _t("vocabulary.no_corpus")
         if self.gaps:
@@ -436,8 +437,7 @@ class VocabularyPanel(MissPanel):
         low, n = len(below(self.gaps, self.cut.value)), len(self.gaps)
         self.card.keep(count_words(self.gaps, self.cut.value), value=low / n if n else None)
 
-    def snippet(self) -> str:
-        """Lines of Python that give the same table."""
+    def _snippet(self) -> str:
         return self.script("wb.vocabulary_gaps(evaluation, 'corpus.jsonl')", opened="evaluation")
 
     def table(self) -> pd.DataFrame:
@@ -456,7 +456,7 @@ class VocabularyPanel(MissPanel):
         self.join()
         gap = self.gap
         if gap is None or self.vocabulary is None:
-            return fragment(empty(self.empty_words()))
+            return fragment(empty(self._empty_words()))
         drawn = [self._drawn("print", name) for name in VIEWS]
         return fragment(
             h("p", h("strong", count_words(self.gaps, self.cut.value))), pair(gap, self.vocabulary),
@@ -467,5 +467,5 @@ class VocabularyPanel(MissPanel):
         )  # fmt: skip
 
 
-def _progress_words(progress: Progress) -> str:
+def _progress_words(progress: WorkProgress) -> str:
     return _t("vocabulary.progress", done=f"{progress.done:,}", total=f"{progress.total:,}")
