@@ -21,8 +21,8 @@ NO_POINTS = {"must_include": None}
 def test_the_chain_is_in_the_order_of_the_definition() -> None:
     assert cause_names() == (
         "permission_leak", "no_answer", "not_indexed", "retrieval_miss", "split_evidence", "missing_refusal",
-        "wrong_refusal", "distracted", "contradiction", "hallucination", "omission", "faithful_but_wrong", "off_topic",
-        "bad_citation", "format", "unexplained",
+        "wrong_refusal", "distracted", "contradiction", "hallucination", "omission", "faithful_but_wrong", "wrong_answer",
+        "off_topic", "bad_citation", "format", "unexplained",
     )  # fmt: skip
 
 
@@ -92,7 +92,8 @@ def test_low_faithfulness_without_a_serious_claim_is_hallucination() -> None:
 
 def test_a_dropped_reference_claim_is_an_omission_where_there_are_no_key_points() -> None:
     reference = [GOOD, claim(0.9, 0.0, other=0.05), claim(0.9, 0.0, other=0.05)]
-    assert failure(NO_POINTS, reference=reference)["primary_cause"] == "omission"
+    assert failure(NO_POINTS, reference=reference, answer_right=0.2)["primary_cause"] == "omission"
+    assert failure(NO_POINTS, reference=reference, answer_right=0.8)["primary_cause"] == "pass"
 
 
 def test_a_citation_that_resolves_to_nothing_and_one_that_supports_nothing() -> None:

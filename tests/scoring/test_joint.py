@@ -56,12 +56,11 @@ def test_key_points_decide_before_the_reference() -> None:
     assert right({}, **against)[0] == 0
 
 
-@pytest.mark.parametrize(("made", "expected"), [(7, 0), (8, 1)])
-def test_recall_of_the_reference_must_exceed_the_cut(made: int, expected: int) -> None:
-    reference = [claim(other=0.9)] * made + [claim(other=0.1)] * (10 - made)
-    assert right({}, answer=[claim(other=0.9)], reference=reference)[0] == expected
-    low = Thresholds(point_recall=0.6)
-    assert right({}, answer=[claim(other=0.9)], reference=reference, thresholds=low)[0] == 1
+@pytest.mark.parametrize(("probability", "expected"), [(0.49, 0), (0.5, 1)])
+def test_without_key_points_the_answer_must_be_right_by_its_reference(probability: float, expected: int) -> None:
+    said = {"answer": [claim(other=0.9)], "reference": [claim(other=0.9)] * 2, "answer_right": probability}
+    assert right({}, **said)[0] == expected
+    assert right({}, **said, thresholds=Thresholds(answer_right=0.4))[0] == 1
 
 
 def test_one_claim_against_the_reference_makes_it_wrong_however_much_is_right() -> None:
@@ -72,9 +71,9 @@ def test_one_claim_against_the_reference_makes_it_wrong_however_much_is_right() 
     assert right({}, **said)[0] == 0
 
 
-def test_a_reference_without_claims_is_undefined_and_forbidden_content_still_wrong() -> None:
-    assert right({}, answer=[SUPPORTED], reference=[])[1] == "undefined"
-    assert right({"must_not_include": ["this"]}, answer=[SUPPORTED], reference=[]) == (0, "ok")
+def test_a_reference_without_claims_is_judged_by_its_words_and_forbidden_content_still_wrong() -> None:
+    assert right({}, answer=[SUPPORTED], reference=[], answer_right=0.9) == (1, "ok")
+    assert right({"must_not_include": ["this"]}, answer=[SUPPORTED], reference=[], answer_right=0.9) == (0, "ok")
 
 
 @pytest.mark.parametrize("mark", ["; ", "；", "、", ", "])

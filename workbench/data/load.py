@@ -41,6 +41,7 @@ from workbench.data.schema import (
     objects,
     remarks_frame,
 )
+from workbench.data.text.reasoning import parted
 from workbench.errors import InputError
 
 # ------------------------------------------------------------------------------
@@ -492,13 +493,24 @@ def _columns(fields: Fields, kept: list[int]) -> dict[str, Any]:
     for name in SAMPLE_FIELDS:
         values = fields.column(name)
         picked = [values[at] for at in kept]
+        if name == "answer":
+            both = [parted(value) if isinstance(value, str) else (value, "") for value in picked]
+            picked = [said or None for said, _ in both]
+            reasoning = [thought for _, thought in both]
         if name == "reference":
             several = [value if value and len(value) > 1 else None for value in picked]
             picked = [value[0] if value else None for value in picked]
             if any(several):
                 frame["references"] = objects(several)
         frame[name] = _floats(values, kept) if name == "latency_ms" else objects(picked)
+    if any(reasoning):
+        recorded = [fields.own.get("metadata", [None] * len(fields.numbers))[at] for at in kept]
+        own = [dict(value) if isinstance(value, Mapping) else {} for value in recorded]
+        frame["metadata"] = objects([known | ({"reasoning": thought} if thought else {}) or None
+                                     for known, thought in zip(own, reasoning, strict=True)])  # fmt: skip
     for name, values in fields.own.items():
+        if name == "metadata" and name in frame:
+            continue
         picked = [values[at] for at in kept]
         taken = name in frame or name == "sample_id" or is_derived(name)
         column = f"{name}{AS_RECORDED}" if taken else name

@@ -33,6 +33,20 @@ def final_words(text: str) -> str:
     return "" if _OPEN.search(rest) else rest
 
 
+def parted(text: str) -> tuple[str, str]:
+    """What an answer says, and what was thought aloud before it; the latter is empty for an answer without reasoning.
+
+    A mark in the middle of an answer that does not begin with one may be what it is about, and is left alone.
+    """
+    harmony = text.lstrip().startswith("<|") and "<|channel|>" in text
+    closed, opened = _CLOSE.search(text), _OPEN.search(text)
+    unopened = closed is not None and (opened is None or closed.start() < opened.start())
+    if not (harmony or unopened or _OPEN.match(text.lstrip())):
+        return text, ""
+    said = final_words(text).strip()
+    return said, (text[: text.rindex(said)] if said else text).strip()
+
+
 def marks(text: str) -> tuple[int, int] | None:
     """Where the first mark of reasoning begins and the last one ends; None without any."""
     found = [match.span() for pattern in (_OPEN, _CLOSE) for match in pattern.finditer(text)]

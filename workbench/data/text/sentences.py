@@ -83,6 +83,13 @@ def calls(text: str) -> list[tuple[int, int]]:
     return sorted(found)
 
 
+#: A line near the end that heads a list of sources, with what follows: such lines have no full stop but in names of files.
+_SOURCES = (
+    r"\n[ \t#*_>-]*(?:«source_head»)[ \t*_]*[:：]?[ \t*_]*(?=\n|\S)"
+    r"(?:(?![^\n]*[^\W\d_]{3}[.。!?！？](?:\s|$))[^\n]*\n?)+\Z"
+)
+
+
 def spoken(text: str) -> list[tuple[int, int]]:
     """The parts of ``text`` that speak to the reader, as offsets: without tool calls, control tokens, code blocks and
     lines of a prompt; of a text that is JSON as a whole, the string values that are sentences."""
@@ -93,6 +100,9 @@ def spoken(text: str) -> list[tuple[int, int]]:
         inside = [(start, end) for start, end in values if re.search(rf"\s\S|[{unspaced()}]{{2}}", text[start:end])]
         return [(s, e) for s, e in inside if not any(low <= s and e <= high for low, high in removed)]
     removed += [match.span() for found in (_CODE, prompt_lines()) for match in found.finditer(text)]
+    sources = pattern("sentences", _SOURCES, re.IGNORECASE).search(text) if "\n" in text else None
+    if sources and re.search(r"\w", text[: sources.start()]):
+        removed.append((sources.start(), len(text)))
     parts, at = [], 0
     for start, end in sorted(removed):
         if start > at:
@@ -204,7 +214,8 @@ def _glued_stop_ends(text: str, match: re.Match[str], following: str) -> bool:
     previous = text[match.start() - 1 : match.start()]
     if re.match(f"[{unspaced()}]", following):
         return not _LIST_NUMBER.search(text[max(0, match.start() - 40) : match.start()])
-    return re.match(f"[{unspaced()}]", previous) is not None
+    file_name = re.match(r"[a-z]{2,5}\d?(?![a-z])", following) is not None  # the ending of a file's name
+    return re.match(f"[{unspaced()}]", previous) is not None and not file_name
 
 
 def _is_abbreviation(before: str, following: str) -> bool:
@@ -267,10 +278,12 @@ _LIST_MARK = (
     r"(?:[ \t]*(?:[-*+•·●◦▪]\s+|#{1,6}\s+|>\s*|\(?\d{1,3}[.)、．）](?!\d)\s*|[（(]\d{1,3}[)）]\s*|[①-⑳]\s*"
     r"|(?:«numeral»){1,3}、))+"
 )
-CITATION_MARK = re.compile(
+CITATION_MARK = pattern(
+    "sentences",
     r"""[ \t]{0,3}(?:\[\^?\d+(?:[ \t]{0,2}[,，、–-][ \t]{0,2}\d+)*\] | 【[^】\n]{1,40}】
-        | \[(?=[^\]\n]{0,60}[\d#_-])[A-Za-z][\w.:#/-]{0,60}\](?!\())""",
-    re.VERBOSE,
+        | \[(?=[^\]\n]{0,60}[\d#_-])[A-Za-z][\w.:#/-]{0,60}\](?!\()
+        | [\[（(](?:«source_label»)[ ]?[:：\d][^\]）)\n]{0,80}[\]）)] | <sup>[^<\n]{0,20}</sup> | \#\#\d{1,3}\$\$)""",
+    re.VERBOSE | re.IGNORECASE,
 )
 _TABLE_RULE = re.compile(r"^[\s|:=*_-]+$")
 
@@ -300,6 +313,9 @@ def _stripped_claim(text: str, span: Span) -> Span | None:
         start = mark.end()
     while leading := CITATION_MARK.match(text, start, end):
         start = leading.end()
+    lead_in = pattern("sentences", "(?:«lead_in»)", re.IGNORECASE).match(text, start, end)
+    if lead_in and end - lead_in.end() >= _MIN_CLAUSE:
+        start = lead_in.end()
     body = text[start : start + _trailing_marks(text[start:end])]
     start += len(body) - len(body.lstrip())
     body = body.strip()
@@ -311,11 +327,10 @@ def _trailing_marks(body: str) -> int:
     end = len(body)
     while True:
         stripped = body[:end].rstrip(_STOPS)
-        if not stripped.endswith(("]", "】")):
+        if not stripped.endswith(("]", "】", ")", "）", "</sup>", "$$")):
             return end
-        opening = max(
-            stripped.rfind("[", max(0, len(stripped) - 80)), stripped.rfind("【", max(0, len(stripped) - 80))
-        )
+        near = max(0, len(stripped) - 100)
+        opening = max(stripped.rfind(sign, near) for sign in ("[", "【", "(", "（", "<sup>", "##"))
         if opening < 0 or not CITATION_MARK.fullmatch(stripped[opening:]):
             return end
         end = len(stripped[:opening].rstrip())

@@ -158,7 +158,9 @@ def _of_items(question: str, said: str, reference: str, model: Coefficients) -> 
     values = [reference[start:end] for start, end in bare_values(reference)]
     if len(values) < 2 or (len(values) == 2 and not re.search("[;；、]", reference)):
         return []
-    return [float(model.probabilities(np.array(compared(question, said, [value])[0])).max()) for value in values]
+    joins = any_of(("wrapping", "joins"))
+    parts = [part.strip() for value in values for part in joins.split(value) if part.strip()]
+    return [float(model.probabilities(np.array(compared(question, said, [part])[0])).max()) for part in parts]
 
 
 def answers_right(rows: Iterable[tuple[str, str | None, str | Sequence[str]]]) -> list[AnswerRight]:
