@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
 
 from workbench.language import set_language
+
+# Speed is measured in tests/benchmarks; a test that waits for a busy machine is no failure.
+settings.register_profile("steady", deadline=None)
+settings.load_profile("steady")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.language import codes
 
 if TYPE_CHECKING:
     from workbench.data.schema import SampleSet
@@ -129,7 +130,7 @@ def check_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     data_arguments(parser)
     parser.add_argument("--against", action="append", default=[], metavar="DATA", help="another run of the same cases")
-    parser.add_argument("--language", choices=("en", "zh"), help="language of the findings")
+    parser.add_argument("--language", choices=codes(), help="language of the findings")
     parser.add_argument("--k", type=int, default=5, help="depth that ranking metrics will use (default 5)")
 
 
@@ -171,7 +172,7 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--correction", choices=("holm", "bh"), default="holm", help="for how many metrics were looked at"
     )
-    parser.add_argument("--language", choices=("en", "zh"), help="language of the words (default: English)")
+    parser.add_argument("--language", choices=codes(), help="language of the words (default: English)")
     parser.add_argument("--out", metavar="FILE", help="write all of it: .html, .md, .json, or .csv (one row a sample)")
 
 
@@ -310,7 +311,7 @@ def gate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="DIR_A", help="the evaluation that it must not be worse than")
     parser.add_argument("--rules", required=True, metavar="FILE", help="gate.toml: thresholds, [rules] and [red_lines]")
     parser.add_argument("--junit", metavar="FILE", help="write the result as JUnit XML as well")
-    parser.add_argument("--language", choices=("en", "zh"), help="language of the messages (default: English)")
+    parser.add_argument("--language", choices=codes(), help="language of the messages (default: English)")
 
 
 def run_gate(options: argparse.Namespace) -> int:
@@ -348,7 +349,7 @@ def monitor_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--min-n", type=int, metavar="N", help="values that a window needs before anything is said")
     parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN", help="where the log has a field")
     parser.add_argument("--webhook", metavar="URL", help="post each alert here (http or https)")
-    parser.add_argument("--language", choices=("en", "zh"), help="language of the words (default: English)")
+    parser.add_argument("--language", choices=codes(), help="language of the words (default: English)")
     parser.add_argument("--out", metavar="FILE", help="write it: .json (all of it), or .csv (one row an alert)")
 
 
@@ -474,7 +475,7 @@ def notebooks_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with")
     parser.add_argument("--corpus", help="the knowledge base, for notebooks 03 and 04")
     parser.add_argument("--only", action="append", metavar="NAME", help="only notebooks whose name begins with this")
-    parser.add_argument("--language", choices=("en", "zh"), help="language of the panels (default: the data's)")
+    parser.add_argument("--language", choices=codes(), help="language of the panels (default: the data's)")
 
 
 def run_notebooks(options: argparse.Namespace) -> int:
@@ -624,7 +625,7 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
     parser.add_argument("--format", choices=tuple(FORMATS), default="html", help="default html")
-    parser.add_argument("--language", choices=("en", "zh"), help="language of the report (default: the data's)")
+    parser.add_argument("--language", choices=codes(), help="language of the report (default: the data's)")
     parser.add_argument("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it")
     parser.add_argument("--baseline", metavar="DIR", help="an evaluation to compare with")
     parser.add_argument("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",

@@ -185,7 +185,7 @@ _REMEDIES = {
     "model_attributes_type": "must be a table", "dict_type": "must be a table", "string_type": "must be a text",
     "float_type": "use a number from 0", "finite_number": "use a number from 0", "int_type": "use a whole number from 0",
     "greater_than_equal": "use a number from {ge:g}", "less_than_equal": "use a number from 0 to {le:g}",
-    "missing": 'needs where = {{ language = "zh" }} or another condition', "too_short": "needs a condition",
+    "missing": 'needs where = {{ case_type = "policy" }} or another condition', "too_short": "needs a condition",
 }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ import jinja2
 from markupsafe import Markup
 
 from workbench.data.files import HIDDEN, write_bytes, write_text
-from workbench.language import has_text, labelled, listed, speaking
+from workbench.language import has_text, labelled, language_of, listed, speaking
 from workbench.language import text as _t
 from workbench.reports.content import Action, Breakdown, Changes, Example, Report, Stretch
 from workbench.views import wording
@@ -342,12 +342,10 @@ def html(report: Report) -> str:
     """The whole page."""
     with speaking(report.language):
         template = _environment().get_template("report.html.j2")
-        page = template.render(r=report, css=Markup(_css()), policy=_policy(), lang=_lang(report))
+        facts = language_of(report.language).facts
+        page = template.render(r=report, css=Markup(_css()), policy=_policy(), gap=facts.get("sentence_separator", " "),
+                               lang=facts.get("html_lang", report.language))  # fmt: skip
     return without_keys(page)
-
-
-def _lang(report: Report) -> str:
-    return "zh-CN" if report.language == "zh" else "en"
 
 
 @cache

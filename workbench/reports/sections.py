@@ -74,7 +74,7 @@ def build_report(
     findings, annotations
         The pins in their order, and the user's verdicts by sample id (see ``Session``).
     language
-        ``"en"`` or ``"zh"``; default: the one in force.
+        a code of :func:`workbench.language.codes`; default: the one in force.
     date
         Printed on the report; default today.
 

@@ -474,7 +474,7 @@ def export_findings(
     format
         ``html``, ``md``, ``xlsx``, ``csv``, ``parquet`` or ``junit``.
     language
-        ``"en"`` or ``"zh"``; default: the one in force.
+        a code of :func:`workbench.language.codes`; default: the one in force.
     baseline
         An evaluation to compare with.
     date

@@ -26,6 +26,7 @@ from workbench.evidence.offline.examination import UNTOLD
 from workbench.evidence.offline.judge import examination
 from workbench.evidence.offline.models import Logistic, load_coefficients, write_table
 from workbench.evidence.offline.relations import RELATION
+from workbench.language import codes
 from workbench.training import rows
 from workbench.training.rows import AskedRows, Example, Features, Table, joined, span_table, support_table
 
@@ -248,8 +249,8 @@ def train(
     examples = [
         *rows.wice(folder),
         *rows.begin(folder),
-        *(e for code in ("en", "zh") for e in rows.perturbed(folder, code)),
-        *(e for code in ("en", "zh") for e in rows.perturbed_more(folder, code)),
+        *(e for code in codes() for e in rows.perturbed(folder, code)),
+        *(e for code in codes() for e in rows.perturbed_more(folder, code)),
         *rows.nli(folder, rows.PER_FILE),
     ]
     if without_apart:
@@ -307,11 +308,11 @@ def _across(folder: Path, features: Features) -> list[Report]:
 
 def _relevance(folder: Path, features: Features, reports: list[Report]) -> dict[str, NDArray[np.float64]]:
     """Train the models of relevance into ``features.models``; returns the cosines of random pairs."""
-    sets = [rows.clapnq(folder)] + [rows.some(rows.xquad(folder, code), ASKED) for code in ("en", "zh")]
+    sets = [rows.clapnq(folder)] + [rows.some(rows.xquad(folder, code), ASKED) for code in codes()]
     tables_of = [AskedRows(features, asked) for asked in sets]
     found = [row.random_pairs() for row in tables_of]
     pairs = {key: np.mean([one[key] for one in found], axis=0) for key in found[0]}
-    across = [AskedRows(features, rows.some(rows.xquad_across(folder, code), ASKED)) for code in ("en", "zh")]
+    across = [AskedRows(features, rows.some(rows.xquad_across(folder, code), ASKED)) for code in codes()]
     unrelated = [row.random_pairs() for row in across]
     between = {key: np.mean([one[key] for one in unrelated], axis=0) for key in unrelated[0]}
     tables = {

@@ -1,7 +1,7 @@
 """Numbers, dates, times, units and names in a text, brought to a form in which meaning compares, not notation.
 
-1,500 = 1.5千 = 一千五百; $5M = 5 million dollars; 2024-05-01 = 2024年5月1日 = May 1st, 2024; 1 hour 30 minutes = 90 分钟;
-3pm = 下午3点. Digits inside identifiers (``doc-12``), marks of citation and the numbers of a list are no numbers.
+1,500 = 1.5k, $5M = 5 million dollars, 2024-05-01 = May 1st, 2024, 1 hour 30 minutes = 90 min, 3pm = 15:00, and the same in the
+words of every language. Digits inside identifiers (``doc-12``), marks of citation and the numbers of a list are no numbers.
 
 :func:`quantities` finds them, :func:`relation` says what one makes of another, :func:`traits` and :func:`neighbourhood` look
 them up among many, :func:`entities` adds names. Spans index the original text.

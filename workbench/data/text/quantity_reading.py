@@ -40,7 +40,7 @@ class Quantity:
     ``cue`` is what stands around it: ``<``, ``<=``, ``>``, ``>=``, ``~`` for about, or nothing. ``step`` is the value of
     its last written place (1.5 million: 100,000), ``per`` what one such amount is for (60 km/h: hour), and ``also`` what
     else it may mean, as (value, unit, kind): 5/6/2024 is a day in May or June. ``wide`` is its span with the words that
-    say all that: "at most", "per day", 左右.
+    say all that: "at most", "per day", "or so".
     """
 
     start: int
@@ -427,7 +427,7 @@ class _Reader(NumberReader):
         return replace(self.made(begin, end, value, "hm", "time", cued=True), also=also)
 
     def clock(self, match: re.Match[str], before: str) -> Quantity | None:
-        """3点半, 下午3点; a bare 三点 may be three points, so that something must say that it is a time."""
+        """Clock times in Chinese; a bare "three o'clock" may be three points, so that something must say that it is a time."""
         g = self.g
         words, begin = self.part_of_day(before, match.start())
         hour = small_number(match["h7"])
@@ -544,7 +544,7 @@ class _Reader(NumberReader):
         return tuple(also)
 
     def is_article(self, at: int, number: Number, unit: Unit | None) -> bool:
-        """Words that only look like Chinese numbers: 一个, 一般, 十分, 千万."""
+        """Words that only look like Chinese numbers."""
         g, text = self.g, self.text
         written = text[at : number.end]
         if text[at] not in g.numerals:
@@ -624,7 +624,7 @@ class _Reader(NumberReader):
         )
 
     def summed(self, value: float, step: float, name: str | None, end: int) -> tuple[float, float, int]:
-        """Smaller units that go on with the same amount: 1 hour 30 minutes, 5元5角; in the first unit."""
+        """Smaller units that go on with the same amount: 1 hour 30 minutes; in the first unit."""
         while name is not None and (joint := self.g.joint.match(self.text, end)) is not None:
             number = self.number(joint.end()) if self.text[joint.end() : joint.end() + 1] else None
             unit = self.unit(number.end) if number else None
@@ -639,7 +639,7 @@ class _Reader(NumberReader):
         return value, step, end
 
     def per(self, begin: int, end: int, unit: Unit | None) -> tuple[str | None, int]:
-        """What one such amount is for, and where that ends: 60 km/h, 5 dollars a month, 每天 100 毫克."""
+        """What one such amount is for, and where that ends: 60 km/h, 5 dollars a month."""
         g, text = self.g, self.text
         match = g.per.match(text, end) or (g.per_thing.match(text, end) if unit is None else None)
         if match is not None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from workbench.data.corpus import chunk_order
 from workbench.data.schema import Context, Sample
 from workbench.data.text.markers import absolutes
-from workbench.data.text.normalise import HAN_CHARACTER
+from workbench.data.text.normalise import HAN_CHARACTER, unspaced
 from workbench.data.text.points import find_point, stitch
 from workbench.data.text.quantities import Quantity, quantities
 from workbench.data.text.refusals import claims as find_claims
@@ -53,6 +53,7 @@ from workbench.evidence.offline.words import (
     quantities_of,
     windows,
 )
+from workbench.language import pattern
 
 # ------------------------------------------------------------------------------
 # The parts of a claim, each with support of its own, so that one wrong word in a long sentence is named.
@@ -202,35 +203,15 @@ SENTENCE = ("question_cover", "question_similarity", "reference_cover", "length"
 #: Features of a pair (question, answer).
 RELEVANCY = ("question_cover", "similarity", "type_fits", "type_misses", "bare", "length", "across")
 
-_TYPES: Sequence[tuple[str, re.Pattern[str]]] = (
-    (
-        "count",
-        re.compile(r"\bhow (?:many|much|old|long|far|often|tall|large|big|high)\b|多少|几(?!乎|何)|多[大长久远高快]"),
-    ),
-    (
-        "time",
-        re.compile(
-            r"\bwhen\b|\bwhat (?:year|date|month|day|time|century|decade)\b|\bwhich year\b"
-            r"|什么时候|何时|哪一?年|哪天|几月|时间"
-        ),
-    ),
-    ("name", re.compile(r"\b(?:who|whom|whose|where|which)\b|谁|哪里|哪儿|何处|哪[个位家些一]|什么(?:名|人|地方)")),
-    (
-        "polar",
-        re.compile(
-            r"^(?:is|are|was|were|do|does|did|can|could|may|will|would|should|has|have)\b"
-            r"|是否|能否|吗[？?]?$|可不可以|能不能|是不是|有没有"
-        ),
-    ),
-)
-_POLAR_ANSWER = re.compile(r"^(?:yes|no|not|never|是|否|不|可以|能|会|有|没有|支持|不支持|对)")
+#: What kind of answer a question may want; the patterns stand in ``offline.toml`` of each language.
+_TYPES = ("count", "time", "name", "polar")
 
 
 @lru_cache(maxsize=8192)
 def question_type(question: str) -> str:
     """``count``, ``time``, ``name``, ``polar`` or ``open``: what kind of answer a question asks for."""
     folded = normalise(question)
-    return next((name for name, pattern in _TYPES if pattern.search(folded)), "open")
+    return next((name for name in _TYPES if pattern("offline", f"«{name}»").search(folded)), "open")
 
 
 def type_fit(question: str, answer: Analysis) -> tuple[float, float]:
@@ -243,7 +224,7 @@ def type_fit(question: str, answer: Analysis) -> tuple[float, float]:
     elif kind == "time":
         has = any(q.kind in ("date", "time", "duration", "number", "ordinal") for q in answer.quantities)
     elif kind == "polar":
-        has = _POLAR_ANSWER.search(normalise(answer.text)) is not None or len(answer.ids) > 3
+        has = pattern("offline", "^(?:«polar_answer»)").search(normalise(answer.text)) is not None or len(answer.ids) > 3
     else:
         has = bool((answer.kind == NAME).any()) or bool(len(answer.ids) <= 4 and (answer.kind != NUMBER).any())
     return float(has), float(not has)
@@ -367,21 +348,16 @@ def bare_values(reference: str) -> tuple[tuple[int, int], ...]:
     return ()
 
 
-_STATEMENT = re.compile(
-    r"[。！？!?，,：:]|\.\s|\.$|\b(?:is|are|was|were|be|has|have|had|can|will|must|should|may|do|does|did|not|because)\b"
-)
-_CHINESE_STATEMENT = re.compile("[是有为在会能将可被应须不]|由.{1,8}(?:负责|决定|组成)")
+_STATEMENT = re.compile(r"[。！？!?，,：:]|\.\s|\.$")
 
 
 def _is_value(piece: str) -> bool:
     found = quantities(piece)
     if len(found) == 1 and len(found[0].text) >= 0.6 * len(piece):
         return True
-    if _STATEMENT.search(piece.rstrip(".。")):
+    if _STATEMENT.search(piece.rstrip(".。")) or pattern("offline", "«statement»").search(piece):
         return False
-    if re.search("[\u4e00-\u9fff]", piece):
-        return len(piece) <= 10 and not _CHINESE_STATEMENT.search(piece)
-    return len(piece.split()) <= 5
+    return len(piece) <= 10 if re.search(f"[{unspaced()}]", piece) else len(piece.split()) <= 5
 
 
 # ------------------------------------------------------------------------------
@@ -626,7 +602,7 @@ class Examination:
     def _across_scripts(self) -> NDArray[np.bool_]:
         """(n, w) whether claim and window are in different scripts, so that words cannot be compared.
 
-        A claim of both scripts (设置 client_id) can be compared with a text in Han script.
+        A claim of both scripts ("set client_id" in Chinese) can be compared with a text in Han script.
         """
         mine = np.array([claim.source.han for claim in self.claims], dtype=bool)
         mixed = np.array([_has_han(claim) for claim in self.claims], dtype=bool)

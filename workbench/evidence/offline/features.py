@@ -189,7 +189,7 @@ def related(grid: Grid, number: int, sentence: int) -> Relation:
 
 def _telling(claim: ClaimWords) -> tuple[Ints, Ints]:
     """The words and grams that are counted one by one: all, but in Han script not the function words nor the grams that
-    touch one (the same is said with 有, 为 or 是, and half the bigrams of a short claim hold such a word)."""
+    touch one (another verb of being says the same, and half the bigrams of a short claim hold such a word)."""
     words, grams = np.arange(claim.n_words), np.arange(claim.grams.stop - claim.grams.start)
     if not claim.source.han or not len(words):
         return words, grams

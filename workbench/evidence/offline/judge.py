@@ -153,7 +153,7 @@ class OfflineJudge:
     def _claims(self, seen: Examination, entail: Floats, contradict: Floats) -> list[Claim]:
         made = []
         for number, (span, words) in enumerate(zip(seen.spans, seen.claims, strict=True)):
-            parts = self._parts(seen, number)
+            parts = self._parts(seen, number, self._read_in(seen, entail[number], contradict[number]))
             other = seen.reference_at if span.side == "answer" else seen.answer_at
             claim = Claim(span.side, words.source.text[span.start : span.end], span.start, span.end, span.sentence)
             if other >= 0:
@@ -164,8 +164,17 @@ class OfflineJudge:
             made.append(claim)
         return made
 
-    def _parts(self, seen: Examination, number: int) -> list[dict[str, Any]]:
+    def _read_in(self, seen: Examination, entail: Floats, contradict: Floats) -> int | None:
+        """The context in which the parts of a claim are read: the one against it where it is contradicted, else any."""
+        t = seen.n_contexts
+        against = int(np.argmax(contradict[:t])) if t else 0
+        return against if t and contradict[against] >= max(0.5, entail[:t].max()) else None
+
+    def _parts(self, seen: Examination, number: int, context: int | None) -> list[dict[str, Any]]:
         claim, window = seen.claims[number], int(seen.best_windows[number])
+        if context is not None:
+            among = np.flatnonzero(seen.windows.owner == context)
+            window = int(among[np.argmax(seen.window_support[number, among])]) if len(among) else window
         n = claim.n_words
         if window < 0:
             return claim_parts(claim, np.zeros(n, dtype=np.float32), 0.0)

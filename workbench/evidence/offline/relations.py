@@ -279,7 +279,7 @@ class _Relating:
                 self.found["exception_dropped"] = 1.0
 
     def _written(self) -> None:
-        """Opposites glued to other words by the segmenter: 采集前须 against 采集后须, the characters around being the same."""
+        """Opposites glued to other words by the segmenter, the characters around them being the same."""
         claim, text = self.claim, self.text
         if not claim.source.han or not text.han:
             return

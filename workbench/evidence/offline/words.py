@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from importlib import resources
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +30,7 @@ from workbench.data.text.quantities import (
 from workbench.data.text.sentences import sentences
 from workbench.data.text.words import normalise_with_map, stem, stop_words, tokens
 from workbench.evidence.offline.lexicon import lexicon, word_id
+from workbench.language import languages, pattern
 
 # ------------------------------------------------------------------------------
 # The numbers and dates of texts, looked up by what they say.
@@ -198,7 +198,7 @@ def _digits(value: float) -> int:
 Ints = NDArray[Any]
 Floats = NDArray[Any]
 
-#: Rarity of a word that is in no list, and of names and numbers; see ``frequencies/*.txt`` for the scale.
+#: Rarity of a word that is in no list, and of names and numbers; see ``frequencies.txt`` of a language for the scale.
 RAREST = 8.5
 #: Kinds of words, as numbers in ``Analysis.kind``.
 TERM, NUMBER, NAME, NEGATION, FUNCTION = range(5)
@@ -338,7 +338,7 @@ def _names(text: str, numbers: tuple[Quantity, ...]) -> tuple[Entity, ...]:
 
 
 def _outside(negated: Ints, numbers: tuple[Quantity, ...]) -> Ints:
-    """Negations but those of a bound: "no more than 5" and 不超过 5 deny nothing."""
+    """Negations but those of a bound: "no more than 5" denies nothing."""
     bounds = [quantity.wide for quantity in numbers if quantity.cue]
     kept = [not any(low <= start < high for low, high in bounds) for start in negated[:, 0].tolist()]
     return negated[np.array(kept, dtype=bool)] if bounds else negated
@@ -386,16 +386,13 @@ def _mark(kind: NDArray[np.int8], weight: Floats, starts: Ints, ends: Ints, span
         weight[inside][keep] = 1.0
 
 
-#: A sentence without any of these has no negation; only the others are searched for the listed ones.
-_MAY_NEGATE = re.compile(r"n[o\u2019'e]|lack|fail|unable|impossible|without|[不没无未非别勿莫禁]")
-
-
 def _negations(text: str, folded: str, bounds: Ints) -> Ints:
-    """(k, 2) offsets of the negations."""
+    """(k, 2) offsets of the negations; only sentences with what may negate are searched for the listed ones."""
+    may_negate = pattern("offline", "«may_negate»")
     found = [
         (start + span.start, start + span.end)
         for start, end in bounds.tolist()
-        if _MAY_NEGATE.search(folded, start, end)
+        if may_negate.search(folded, start, end)
         for span in markers.negations(text[start:end])
     ]
     return np.array(found, dtype=np.int64).reshape(-1, 2)
@@ -408,19 +405,15 @@ def _negations(text: str, folded: str, bounds: Ints) -> Ints:
 def _word_facts(word: str) -> tuple[int, float, int]:
     """(hash of the stem, weight, kind) of a folded word."""
     number = word_id(word)
-    if word in stop_words() or word in _WEAK:
+    if word in stop_words() or word in _weak():
         return number, 0.0, FUNCTION
     return number, min(rarity(word), RAREST) / RAREST, TERM
 
 
-#: Negations and auxiliaries are compared as negations, not as content.
-_WEAK = frozenset(
-    re.split(
-        " +",
-        "not no nor never n't don't doesn't didn't isn't aren't wasn't weren't can't cannot couldn't won't wouldn't"
-        " shouldn't hasn't haven't hadn't without 不 没 没有 未 无 非 别 勿 并非 不是",
-    )
-)
+@cache
+def _weak() -> frozenset[str]:
+    """Negations and auxiliaries are compared as negations, not as content."""
+    return frozenset(word for item in languages() for word in item.table("offline").get("weak", "").split())
 
 
 def rarity(word: str) -> float:
@@ -436,9 +429,8 @@ def rarity(word: str) -> float:
 def _rarities() -> dict[str, float]:
     """Word (and, for English, stem) → rarity; the commonest form of a stem counts."""
     known: dict[str, float] = {}
-    for name in ("en", "zh"):
-        source = resources.files(__package__).joinpath("frequencies", f"{name}.txt").read_text(encoding="utf-8")
-        for line in source.splitlines():
+    for item in languages():
+        for line in (item.file("frequencies.txt") or "").splitlines():
             value, _, listed = line.partition(" ")
             if value == "#":
                 continue
@@ -480,8 +472,6 @@ def _grams(folded: str) -> tuple[NDArray[np.uint64], Ints]:
 Bools = NDArray[np.bool_]
 _Span = TypeVar("_Span", Quantity, Entity)
 
-#: What a sentence begins with that goes on about the one before.
-_LEANING = re.compile(r"(?:it|they|this|these|that|those|he|she|its|their)\b|[它其该此他她]|这")
 #: Words whose spelling is found to this share count in part.
 _NEARLY = 0.6
 #: How far a long Han word counts of which a part is found.
@@ -651,7 +641,7 @@ class Grid:
 
     def _find_inside(self, present: Floats, spelt: Floats) -> None:
         """A Han word that the segmenter cut another way is found as a substring, and the longer part of a long one in
-        part (门票价格 by 门票); numbers are never."""
+        part; numbers are never."""
         for claim, rows in zip(self.claims, self.rows, strict=True):
             for at in range(rows.start, rows.stop):
                 word = claim.words.start + at - rows.start
@@ -680,7 +670,7 @@ class Grid:
     def leaning(self) -> Bools:
         """(s,) sentences that begin with a pronoun for what the sentence before in the same text is about."""
         found = [
-            at > 0 and _LEANING.match(text.folded, int(start)) is not None
+            at > 0 and pattern("offline", "(?:«leaning»)").match(text.folded, int(start)) is not None
             for text in self.texts
             for at, (start, _) in enumerate(text.bounds)
         ]
@@ -716,7 +706,7 @@ class Grid:
 
 
 def _with_neighbour(folded: str, at: int, sentence: str) -> bool:
-    """Whether one character stands in the sentence with one of its neighbours: 假 of 年假, not of 假设."""
+    """Whether one character stands in the sentence with one of its neighbours, as part of the same word."""
     pairs = (folded[at - 1 : at + 1] if at else "", folded[at : at + 2])
     return any(len(pair.strip()) == 2 and pair in sentence for pair in pairs)
 
