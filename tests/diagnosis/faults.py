@@ -288,16 +288,21 @@ def faithful_but_wrong(row: Row, rng: random.Random) -> Row | None:
 
 
 def off_topic(row: Row, rng: random.Random) -> Row | None:
+    """A sentence about something else that the expected document happens to hold too; what rests on another document would
+    be distracted. The document that it is taken from goes."""
     wanted = expected_context(row)
     points = [p for p in (row.get("must_include") or [row["reference"]]) if isinstance(p, str)]
-    others = [c for c in row["contexts"] if c is not wanted]
     lang = language(row["question"])
-    sentences = [s.strip() for c in others for s in re.split(r"(?<=[。.])\s*(?=[A-Z\u4e00-\u9fff])", c["text"])]
-    whole = [s for s in sentences if language(s) == lang and 25 < len(s) < 220 and s[-1] in "。."]
-    good = [s for s in whole if not any(p in s for p in points)]
-    if not good:
+    found = []
+    for context in row["contexts"]:
+        sentences = re.split(r"(?<=[。.])\s*(?=[A-Z\u4e00-\u9fff])", context["text"]) if context is not wanted else []
+        whole = [s.strip() for s in sentences if language(s) == lang and 25 < len(s.strip()) < 220 and s.strip()[-1] in "。."]
+        found += [(s, context) for s in whole if not any(p in s for p in points)]
+    if not found:
         return None
-    row["answer"] = rng.choice(good)
+    row["answer"], source = rng.choice(found)
+    wanted["text"] = f"{wanted['text'].rstrip()} {row['answer']}"
+    row["contexts"] = [context for context in row["contexts"] if context is not source]
     return row
 
 

@@ -8,7 +8,7 @@ import workbench as wb
 from workbench.data.corpus import chunk_order, chunk_place, document_of
 from workbench.data.schema import Context
 
-LEFT, RIGHT = "Each plan of the platform allows 500 concurrent", "sessions in all of its regions at any time."
+LEFT, RIGHT = "Each plan of the platform allows 500", "concurrent sessions in all of its regions at any time."
 ORDERS = {
     "source and position": (
         {"doc_id": "a", "metadata": {"source": "plan"}, "position": 1},

@@ -495,7 +495,7 @@ def _columns(fields: Fields, kept: list[int]) -> dict[str, Any]:
         picked = [values[at] for at in kept]
         if name == "answer":
             both = [parted(value) if isinstance(value, str) else (value, "") for value in picked]
-            picked = [said or None for said, _ in both]
+            picked = [(said or None) if thought else said for said, thought in both]
             reasoning = [thought for _, thought in both]
         if name == "reference":
             several = [value if value and len(value) > 1 else None for value in picked]

@@ -47,7 +47,7 @@ from workbench.evidence.offline.answer_reading import (
     read,
     says_nothing,
 )
-from workbench.evidence.offline.examination import bare_values
+from workbench.evidence.offline.examination import bare_values, question_type
 from workbench.evidence.offline.features import opposite_words
 from workbench.language import languages
 
@@ -102,6 +102,9 @@ STATEMENT, PARTS = 6, 3
 #: for that, Latin ones among them do not.
 TELLING = 0.6
 
+#: The most that an answer without any number can reach where a number is asked for.
+UNCOUNTED = 0.1
+
 Floats = NDArray[np.float64]
 
 
@@ -141,6 +144,10 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     scores = model.probabilities(np.array(rows))
     for row, owner in enumerate(owners):
         scores[row] = min([scores[row], *_of_items(question, said, alternatives[usable[owner]], model)])
+    if question_type(question) == "count":
+        # Who is asked how many and gives none of the numbers has not answered, however much else is the same.
+        missing = np.array(rows)[:, [_AT["number_wanted"], _AT["number_missing"]]].min(axis=1) == 1.0
+        scores = np.where(missing, np.minimum(scores, UNCOUNTED), scores)
     best = int(np.argmax(scores))
     probability = float(scores[best])
     low, high = close_band()
