@@ -137,7 +137,8 @@ def test_an_answer_that_keeps_to_the_question_and_differs_is_wrong_answer_where_
     row = {"contexts": None, "expected_docs": None, "must_include": None}
     found = failure(row, answer=[{"other": 0.1}], reference=[{"other": 0.1}], answer_right=0.1, relevancy=0.9)
     assert (found["primary_cause"], found["causes"]) == ("wrong_answer", ["wrong_answer"])
-    assert failure(row, answer=[{"other": 0.1}], answer_right=0.1, relevancy=0.1)["primary_cause"] == "off_topic"
+    said = {"answer": [{"other": 0.1}], "reference": [{"other": 0.1}], "answer_right": 0.1, "relevancy": 0.1}
+    assert failure(row, **said)["primary_cause"] == "off_topic"
 
 
 def test_a_value_from_a_document_that_is_not_expected_is_distracted() -> None:

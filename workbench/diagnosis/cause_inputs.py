@@ -320,7 +320,7 @@ class CauseInputs:
     def is_off_topic(self) -> Mask:
         """Reading 1: about something else than the question, and rests on the expected documents or on none."""
         elsewhere = self.facts.answered & ~self.refused & ~self.on_topic
-        return elsewhere & ~self.any_of(self.view.answer, serious(self.view)) & ~self.misled
+        return elsewhere & ~self.any_of(self.view.answer, serious(self.view)) & ~(self.misled & self.missed_point)
 
     @cached_property
     def bad_citations(self) -> Mask:

@@ -119,6 +119,10 @@ class Work:
 
 _log = logging.getLogger(__name__)
 
+_log = logging.getLogger(__name__)
+
+_log = logging.getLogger(__name__)
+
 #: A label as wide as its words.
 LABEL = {"description_width": "initial"}
 

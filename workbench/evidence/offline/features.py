@@ -41,6 +41,7 @@ from workbench.evidence.offline.words import (
     word_id,
     word_rows,
 )
+from workbench.language import pattern
 
 Floats = NDArray[Any]
 
@@ -558,7 +559,7 @@ def _worst(values: Floats, n: int) -> Floats:
 
 
 #: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
-REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.75, "antonym": 0.7,
+REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.85, "antonym": 0.7,
         "kind": 0.7, "strength": 0.85, "exchange": 0.9}  # fmt: skip
 #: The same for a number whose whole slot is the same, word for word: the rest of the claim may then be told elsewhere.
 REST_IN_PLACE = 0.35
@@ -814,7 +815,9 @@ def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: 
         rest = _rest(claim, present, slice(row, row + 1) if present[row] < 0.5 else slice(0, 0))
         if relation.universal:
             rest = 1.0
-        if rest >= REST["negation"]:
+        # What a pronoun stands for is not known: its sentence may speak of something else.
+        leaning = pattern("offline", "(?:«leaning»)").match(claim.source.folded, claim.start)
+        if rest >= REST["negation"] and not leaning:
             start, end = words.text.bounds[words.number].tolist()
             shown, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
             yield Sign(_level(rest, 0.5), "negation", shown[:80], found[:80])
