@@ -13,6 +13,7 @@ import pandas as pd
 from workbench.data.schema import NESTED_FIELDS, Corpus, Sample, SampleSet, to_sample
 from workbench.data.text.citations import Citation
 from workbench.data.text.points import matcher
+from workbench.data.text.refusals import refuses
 from workbench.data.text.sentences import sentences
 from workbench.errors import CancelledError
 from workbench.evidence.cache import Cache
@@ -73,7 +74,7 @@ def collect(
         seen.facts |= facts_of(found)
         if found is not None and found.state in ("judge_error", "skipped"):
             judged.missing[METRIC] = (found.state, found.reason)
-        _add_right(seen, judged, right)
+        _add_right(sample, seen, judged, right)
         items.append(_Item(sample, judged, seen, [item.get("metadata") for item in row.get("contexts") or ()]))
     evidence = Evidence(
         samples=_samples(samples, items, corpus),
@@ -111,18 +112,29 @@ def _with_best_reference(sample: Sample, references: Sequence[str] | None) -> tu
     return replace(sample, reference=alternatives[chosen]), right
 
 
-def _add_right(seen: Observation, judged: SampleEvidence, right: AnswerRight | None) -> None:
-    """Whether the answer is right and what decided; a reference that is one claim gets the same verdict."""
+def _add_right(sample: Sample, seen: Observation, judged: SampleEvidence, right: AnswerRight | None) -> None:
+    """Whether the answer is right and what decided; verdicts of the offline judge that follow from it agree with it."""
     if right is None or right.reason == "no answer":
         return
     if not math.isnan(judged.answer_right):
         seen.facts["text_right"] = judged.answer_right
         return
     seen.facts |= {"text_right": right.probability, "text_right_reason": right.reason}
+    offline = judged.method.startswith("offline")
     claims = [claim for claim in judged.claims if claim.side == "reference"]
-    if len(claims) == 1 and judged.method.startswith("offline"):
+    if len(claims) == 1 and offline:
         claims[0].other_entail = right.probability
         claims[0].other_contradict = min(claims[0].other_contradict, 1 - right.probability)
+    if offline and not math.isnan(judged.relevancy):
+        # Who is right has addressed the question.
+        judged.relevancy = max(judged.relevancy, right.probability)
+    declining = sample.expect_refusal or right.reason == "declines alike" or refuses(sample.reference or "")
+    if right.probability >= 0.5 and not declining:
+        # Who makes the point of the reference has not declined, however short the answer is.
+        if offline:
+            judged.declines = min(judged.declines, 1 - right.probability)
+        if "text_declines" in seen.facts:
+            seen.facts["text_declines"] = min(seen.facts["text_declines"], 1 - right.probability)
 
 
 @dataclass(slots=True)
