@@ -22,6 +22,8 @@ from workbench.language import languages
 
 #: Two words count as alike from this share of common letter trigrams (Dice).
 ALIKE = 0.4
+#: A word of so many letters has too few trigrams for that: one in common is chance.
+SHORT, ALIKE_SHORT = 5, 0.6
 #: An answer longer than this is read up to here: what follows adds words by which anything is found.
 MAX_CHARACTERS = 6000
 
@@ -193,7 +195,7 @@ class Reading:
         for gram in wanted:
             for mine in self._trigrams.get(gram, ()):
                 shared[mine] = shared.get(mine, 0) + 1
-        best, place = ALIKE, None
+        best, place = (ALIKE if len(word) > SHORT else ALIKE_SHORT), None
         for mine, count in shared.items():
             dice = 2 * count / (len(wanted) + len(_trigrams(mine)))
             if dice >= best:

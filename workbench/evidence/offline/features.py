@@ -816,8 +816,8 @@ def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: 
         if relation.universal:
             rest = 1.0
         # What a pronoun stands for is not known: its sentence may speak of something else.
-        leaning = pattern("offline", "(?:«leaning»)").match(claim.source.folded, claim.start)
-        if rest >= REST["negation"] and not leaning:
+        pronoun = pattern("offline", "(?:«pronoun»)").match(claim.source.folded, claim.start)
+        if rest >= REST["negation"] and not pronoun:
             start, end = words.text.bounds[words.number].tolist()
             shown, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
             yield Sign(_level(rest, 0.5), "negation", shown[:80], found[:80])
