@@ -42,3 +42,12 @@ def test_the_wheel_holds_every_module_and_resource(tmp_path: Path) -> None:
     kinds = {".py", ".toml", ".json", ".txt", ".j2", ".css", ".otf"}
     there = [path for path in (ROOT / "workbench").rglob("*") if path.suffix in kinds and "__pycache__" not in path.parts]
     assert {path.relative_to(ROOT).as_posix() for path in there} <= packed
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys, workbench.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: pass\n"
+        "sys.exit(str([m for m in ('pandas', 'numpy', 'sklearn', 'torch') if m in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.stderr.strip().endswith("[]")

@@ -621,7 +621,7 @@ def _read(path: str) -> str:
 
 def report_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    from workbench.reports.tables import FORMATS
+    from workbench.reports import FORMATS
 
     parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
     parser.add_argument("--format", choices=tuple(FORMATS), default="html", help="default html")

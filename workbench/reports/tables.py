@@ -17,7 +17,7 @@ from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
 from workbench.language import speaking
 from workbench.language import text as _t
-from workbench.reports import render
+from workbench.reports import FORMATS, render
 from workbench.reports.content import Changes, Failing, Measure, Report
 from workbench.reports.render import without_keys
 from workbench.reports.sections import build_report, expected, thresholds_words
@@ -409,10 +409,6 @@ def _measured(report: Report) -> Sheet:
 
 # ------------------------------------------------------------------------------
 # From a report's content to files.
-
-
-#: Format → file ending.
-FORMATS = {"html": ".html", "md": ".md", "xlsx": ".xlsx", "csv": ".csv", "parquet": ".parquet", "junit": ".xml"}
 
 
 def write(report: Report, path: str | Path, format: str) -> Path:
