@@ -76,7 +76,7 @@ def compare(before: Run, after: Run, *, thresholds: Thresholds | None = None, co
     --------
     >>> comparison = wb.compare("evaluations/baseline", "evaluations/improved")
     >>> comparison.counts.fixed, comparison.counts.broken
-    (16, 3)
+    (17, 3)
     """
     if correction not in ("holm", "bh"):
         raise InputError(f"correction {correction!r} is not known; use 'holm' or 'bh'")
