@@ -461,9 +461,8 @@ def iterate(work: Callable[[Put], Coroutine[Any, Any, None]]) -> Iterator[Any]:
 
     def run() -> None:
         try:
-            asyncio.run(main())
-        except asyncio.CancelledError:
-            pass
+            with suppress(asyncio.CancelledError):  # whoever reads has stopped reading, and needs not be told
+                asyncio.run(main())
         except Exception as error:  # noqa: BLE001 - handed to the thread that reads, which raises it
             raised.append(error)
         finally:
