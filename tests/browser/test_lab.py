@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 NAMES = ("00_start_here", "01_score_dataset", "10_export_findings")
 
