@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.data.files import replacing_folder, write_csv
 from workbench.data.schema import SampleSet
 from workbench.diagnosis.causes import NOT_CHECKED, PASS, Causes, attribute, failure_rows, rules
-from workbench.diagnosis.summary import joined, pieces, summarise
+from workbench.diagnosis.summary import joined, summarise, tallies
 from workbench.errors import InputError
 from workbench.evidence.frames import Evidence, read_frames, restore, write_frames
 from workbench.scoring.facts import Facts
@@ -290,7 +290,7 @@ def summary_of_parts(folders: Iterable[str | Path], *, intervals: bool = True) -
     for folder in folders:
         part = load_evaluation(folder)
         t = part.thresholds
-        parts.append(pieces(part.view, part._scored, definitions(t.k)))
+        parts.append(tallies(part.view, part._scored, definitions(t.k)))
     if not parts:
         raise InputError("no evaluations to summarise; give the folders that score wrote")
     return joined(parts, definitions(t.k), t, intervals=intervals)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Piece(NamedTuple):
+class Tally(NamedTuple):
     """One metric over one evaluation: scores, the highest value that the data allow for each, how it was made, the
     formulas in force, of which only one may stand in a mean, and what each sample's relevance was judged by."""
 
@@ -45,13 +45,13 @@ def summarise(
     view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric], *, intervals: bool = True
 ) -> pd.DataFrame:
     """One row a metric; see ``Evaluation.summary``."""
-    return joined([pieces(view, scored, known)], known, view.t, intervals=intervals)
+    return joined([tallies(view, scored, known)], known, view.t, intervals=intervals)
 
 
-def pieces(view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric]) -> dict[str, Piece]:
+def tallies(view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric]) -> dict[str, Tally]:
     """What :func:`joined` needs of one evaluation, by metric."""
     return {
-        name: Piece(
+        name: Tally(
             result,
             _attainable(view, known[name], result),
             _method(view, known[name]),
@@ -65,7 +65,7 @@ def pieces(view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric]
 
 
 def joined(
-    parts: Sequence[Mapping[str, Piece]], known: Mapping[str, Metric], t: Thresholds, *, intervals: bool = True
+    parts: Sequence[Mapping[str, Tally]], known: Mapping[str, Metric], t: Thresholds, *, intervals: bool = True
 ) -> pd.DataFrame:
     """The summary over the samples of all ``parts`` together; only metrics that every part has."""
     import pandas as pd
@@ -75,7 +75,7 @@ def joined(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
 
 
-def _row(metric: Metric, parts: Sequence[Piece], target: float | None, intervals: bool) -> dict[str, Any]:
+def _row(metric: Metric, parts: Sequence[Tally], target: float | None, intervals: bool) -> dict[str, Any]:
     scored = Scored(
         np.concatenate([part.scored.values for part in parts]), np.concatenate([part.scored.states for part in parts])
     )

@@ -200,7 +200,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Failing:
+class FailingSample:
     """One failing sample of the appendix."""
 
     sample_id: str
@@ -234,7 +234,7 @@ class Report:
     findings: tuple[Finding, ...]
     actions: tuple[Action, ...]
     measured: Measured
-    failing: tuple[Failing, ...]
+    failing: tuple[FailingSample, ...]
     n_total: int
     failures: pd.DataFrame = field(repr=False)
     evaluation: Any = field(repr=False)
@@ -242,7 +242,7 @@ class Report:
 
     @property
     def n_failing(self) -> int:
-        """Failing samples."""
+        """FailingSample samples."""
         return len(self.failing)
 
 

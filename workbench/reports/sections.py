@@ -29,7 +29,7 @@ from workbench.reports.content import (
     CauseBlock,
     Changes,
     Example,
-    Failing,
+    FailingSample,
     Flow,
     Material,
     Measure,
@@ -409,7 +409,7 @@ def _marks(answer: str, evidence: str) -> tuple[Stretch, ...]:
     return tuple(Stretch(answer.index(word), answer.index(word) + len(word), "contradicted") for word in named[:1])
 
 
-def failing_rows(material: Material) -> tuple[Failing, ...]:
+def failing_rows(material: Material) -> tuple[FailingSample, ...]:
     """Every failing sample, in the order of the causes and then of the data."""
     places = {cause: at for at, cause in enumerate(cause_names())}
     failing = material.failing
@@ -420,11 +420,11 @@ def failing_rows(material: Material) -> tuple[Failing, ...]:
     return tuple(sorted(found, key=lambda item: places.get(item.cause, len(places))))
 
 
-def _failing(material: Material, sample_id: str, row: tuple[Any, ...]) -> Failing:
+def _failing(material: Material, sample_id: str, row: tuple[Any, ...]) -> FailingSample:
     question, said, cause, sub_cause, confidence, evidence, advice = row
     own = material.annotations.get(sample_id)
     answer, sub = none_if_missing(said), none_if_missing(sub_cause)
-    return Failing(
+    return FailingSample(
         sample_id, str(question), None if answer is None else str(answer), str(cause), cause_title(cause),
         None if sub is None else cause_title(sub), float(confidence), str(evidence), str(advice),
         verdict_title(own.verdict) if own is not None and own.verdict else "", own.note if own is not None else "",

@@ -18,7 +18,7 @@ from workbench.errors import InputError
 from workbench.language import speaking
 from workbench.language import text as _t
 from workbench.reports import FORMATS, render
-from workbench.reports.content import Changes, Failing, Measure, Report
+from workbench.reports.content import Changes, FailingSample, Measure, Report
 from workbench.reports.render import without_keys
 from workbench.reports.sections import build_report, expected, thresholds_words
 from workbench.views.html import clean
@@ -219,7 +219,7 @@ class Known:
     """What is known of each sample, looked up by id."""
 
     def __init__(self, report: Report) -> None:
-        self._failing: dict[str, Failing] = {item.sample_id: item for item in report.failing}
+        self._failing: dict[str, FailingSample] = {item.sample_id: item for item in report.failing}
         failures, samples = report.failures, report.evaluation.samples.frame
         self._scores = report.evaluation.scores()
         self._values = self._scores.to_numpy(dtype=float).tolist()
