@@ -6,6 +6,8 @@ import dataclasses
 import importlib.metadata
 import logging
 import platform
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import workbench
+from workbench.data.mapping import remember_mapping
 from workbench.data.schema import Corpus, SampleSet
 from workbench.diagnosis.alerts import Rule
 from workbench.diagnosis.comparison import Comparison
@@ -39,6 +42,7 @@ from workbench.evidence.resolve import (
 )
 from workbench.evidence.run import Progress
 from workbench.language import main_language, suggest_language
+from workbench.language import text as _t
 from workbench.scoring.metrics import chosen as chosen_metrics
 from workbench.scoring.thresholds import Thresholds
 from workbench.scoring.view import SUPPORTED
@@ -51,7 +55,7 @@ if TYPE_CHECKING:
 # Comparing evaluations by what they are or where they lie.
 
 
-#: An evaluation, or the folder that it was saved to.
+#: An evaluation, the folder that it was saved to, or a recording.
 Run = Evaluation | str | Path
 
 
@@ -61,7 +65,7 @@ def compare(before: Run, after: Run, *, thresholds: Thresholds | None = None, co
     Parameters
     ----------
     before, after
-        Evaluations, or folders that ``save`` or ``score`` wrote. Samples are matched by id.
+        Evaluations, folders that ``save`` or ``score`` wrote, or recordings. Samples are matched by id.
     thresholds
         Put both under these; by default each is taken as it is, and a difference is said before any number.
     correction
@@ -101,7 +105,7 @@ def compare_many(
 
 def _opened(run: Any, thresholds: Thresholds | None) -> Any:
     if isinstance(run, (str, Path)):
-        return load_evaluation(run, thresholds=thresholds)
+        return open_evaluation(run, thresholds=thresholds)
     if not hasattr(run, "evidence"):
         raise InputError(f"a {type(run).__name__} cannot be compared; give an evaluation or the folder of one")
     return run if thresholds is None else run.with_thresholds(thresholds)
@@ -286,8 +290,8 @@ def evaluate(
     for warning in tell_generator(chosen, generator_of(loaded)):
         _log.warning("%s", warning)
     actuals, by_name = Actuals(chosen), not isinstance(metrics, str) and METRIC in (metrics or ())
-    with _progress(progress, len(loaded), chosen) as report:
-        evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled,
+    with _progress(progress, len(loaded), chosen, cancelled) as (report, stop):
+        evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=stop,
                            sampled_by_llm=by_name, rank_encoder=encoder if own_encoder is None else own_encoder)  # fmt: skip
     evidence.manifest.update(_manifest(loaded, base, chosen, started) | actuals.record())
     return Evaluation(evidence, thresholds, name=name or loaded.name, metrics=metrics)
@@ -304,6 +308,7 @@ def open_evaluation(
     progress: bool | Progress = True,
     cancelled: Callable[[], bool] | None = None,
     again: bool = False,
+    mapping: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Evaluation:
     """Open a saved evaluation, or evaluate a recording and keep the result; every notebook starts with it.
@@ -311,7 +316,8 @@ def open_evaluation(
     A folder that ``save`` or ``score`` wrote is opened. Anything else is loaded as a recording: when the same content was
     evaluated before with the same judge and encoder, that evaluation is opened, otherwise it is made (with progress)
     and kept in the cache folder. ``again=True`` makes it anew, which asks only about samples that have no judgement yet,
-    for example after errors of a service. ``options`` are further ones of :func:`evaluate`.
+    for example after errors of a service. ``mapping`` (their column → our field) is for a recording whose columns are not
+    recognised, and is remembered for that file. ``options`` are further ones of :func:`evaluate`.
 
     Raises
     ------
@@ -328,7 +334,9 @@ def open_evaluation(
         saved = load_evaluation(path, thresholds=thresholds, name=name)
         suggest_language(main_language(saved.evidence.plain("question")))
         return saved
-    loaded, base = _loaded(path, corpus)
+    loaded, base = _loaded(path, corpus, mapping)
+    if mapping:
+        remember_mapping(path, mapping)
     judge_name = judge if judge is None or isinstance(judge, str) else judge.name
     encoder_name = encoder if encoder is None or isinstance(encoder, str) else encoder.name
     key = content_key(
@@ -361,11 +369,11 @@ def corpus_hash(corpus: Corpus | None) -> str | None:
     return content_key(corpus.frame.reset_index().to_json(orient="split", index=False, default_handler=str))
 
 
-def _loaded(samples: Any, corpus: Any) -> tuple[SampleSet, Corpus | None]:
+def _loaded(samples: Any, corpus: Any, mapping: Mapping[str, str] | None = None) -> tuple[SampleSet, Corpus | None]:
     from workbench.data.corpus import load_corpus, match_contexts
     from workbench.data.load import load_samples
 
-    loaded = samples if isinstance(samples, SampleSet) else load_samples(samples)
+    loaded = samples if isinstance(samples, SampleSet) else load_samples(samples, mapping=mapping)
     base = corpus if corpus is None or isinstance(corpus, Corpus) else load_corpus(corpus)
     if not len(loaded):
         raise InputError(f"{loaded.source or loaded.name}: no sample could be used; run check to see why")
@@ -377,21 +385,73 @@ def _safe(name: str) -> str:
 
 
 @contextmanager
-def _progress(wanted: bool | Progress, total: int, judge: Judge | None) -> Iterator[Progress | None]:
-    """A progress callback: a bar, the caller's own, or none."""
+def _progress(
+    wanted: bool | Progress, total: int, judge: Judge | None, cancelled: Callable[[], bool] | None
+) -> Iterator[tuple[Progress | None, Callable[[], bool] | None]]:
+    """A progress callback (the caller's own, a bar, or none) and what says whether to stop."""
     if wanted is not True:
-        yield None if wanted is False else wanted
-        return
-    from tqdm.auto import tqdm
+        yield (None if wanted is False else wanted), cancelled
+    elif _in_kernel():
+        with _waiting_row(total, judge) as (advance, pressed):
+            yield advance, lambda: pressed() or (cancelled is not None and cancelled())
+    else:
+        from tqdm.auto import tqdm
 
-    with tqdm(total=total, unit="sample", leave=False) as bar:
+        with tqdm(total=total, unit="sample", leave=False) as bar:
 
-        def advance(done: int, total: int, cached: int) -> None:
-            bar.total = total
-            bar.set_postfix_str(f"cache {cached}{spent_so_far(judge)}", refresh=False)
-            bar.update(done - bar.n)
+            def count(done: int, total: int, cached: int) -> None:
+                bar.total = total
+                bar.set_postfix_str(f"cache {cached}{spent_so_far(judge)}", refresh=False)
+                bar.update(done - bar.n)
 
-        yield advance
+            yield count, cancelled
+
+
+def _in_kernel() -> bool:
+    return "IPython" in sys.modules and hasattr(sys.modules["IPython"].get_ipython(), "kernel")
+
+
+@contextmanager
+def _waiting_row(total: int, judge: Judge | None) -> Iterator[tuple[Progress, Callable[[], bool]]]:
+    """In a notebook: a bar, words and a button that cancels, gone when the work has ended.
+
+    The button acts while the cell runs where widgets have a channel of their own (JupyterLab from 4.4 on); elsewhere
+    interrupting the cell (■) does the same.
+    """
+    import ipywidgets as W
+    from IPython.display import display
+
+    pressed = threading.Event()
+    bar = W.IntProgress(min=0, max=max(total, 1), layout=W.Layout(width="180px"))
+    words = W.Label(_t("panels.opening.model", n=f"{total:,}"))
+    button = W.Button(description=_t("panels.score.cancel"), tooltip=_t("panels.opening.cancel"))
+    button.add_class("wb-cancel")
+
+    def stop(_: Any) -> None:
+        pressed.set()
+        words.value, button.disabled = _t("panels.score.cancelling"), True
+
+    button.on_click(stop)
+    row, started, told = W.HBox([bar, words, button]), time.monotonic(), 0.0
+
+    def advance(done: int, total: int, cached: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if pressed.is_set() or (done < total and now - told < 0.2):
+            return
+        told, bar.max, bar.value = now, max(total, 1), done
+        rate = max(done - cached, 0) / max(now - started, 1e-6)
+        left = f"{(total - done) / rate:.0f}" if rate else "?"
+        said = _t("panels.score.progress", done=f"{done:,}", total=f"{total:,}", rate=f"{rate:.1f}", left=left)
+        words.value = f"{said} · {_t('panels.score.hits', n=f'{cached:,}')}{spent_so_far(judge)}"
+
+    display(row)
+    try:
+        yield advance, pressed.is_set
+    finally:
+        row.close()
+        for child in row.children:
+            child.close()
 
 
 def _manifest(samples: SampleSet, corpus: Corpus | None, judge: Judge | None, started: float) -> dict[str, Any]:

@@ -67,15 +67,22 @@ def data_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", help="the knowledge base, any of the same formats")
     parser.add_argument("--cases", help="a file of cases that the recording refers to by id")
     parser.add_argument("--run", dest="run_name", help="which run, when the file holds several")
+    parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN",
+                        help="which column is which field, e.g. question=Prompt; remembered for the file")  # fmt: skip
 
 
 def load(options: argparse.Namespace) -> tuple[Any, Any]:
     """The samples and the corpus (or None) that the options name."""
     from workbench.data.corpus import load_corpus
     from workbench.data.load import load_samples
+    from workbench.data.mapping import remember_mapping
 
     corpus = load_corpus(options.corpus) if options.corpus else None
-    return load_samples(options.data, cases=options.cases, run=options.run_name, corpus=corpus), corpus
+    mapping = _pairs(options.map, "--map")
+    samples = load_samples(options.data, cases=options.cases, run=options.run_name, corpus=corpus, mapping=mapping)
+    if mapping:
+        remember_mapping(options.data, mapping)
+    return samples, corpus
 
 
 def say(text: str = "") -> None:
@@ -149,7 +156,7 @@ def run_check(options: argparse.Namespace) -> int:
     for row in samples.rejected.head(20).itertuples():
         say(f"  row {row.row}, {row.field}: {row.reason}")
     for row in samples.warnings.head(20).itertuples():
-        say(f"  note: row {row.row}, {row.field}: {row.reason}")
+        say(f"  note: {f'row {row.row}, ' if row.row else ''}{row.field}: {row.reason}")
     findings = check(samples, corpus, others, k=options.k)
     for finding in findings.itertuples():
         say(f"{finding.level:8} {finding.message} {finding.remedy}")
@@ -586,7 +593,7 @@ def _pairs(given: list[str], option: str) -> dict[str, str] | None:
 
     pairs = [item.partition("=") for item in given]
     if bad := [name for name, sign, _ in pairs if not sign or not name]:
-        raise InputError(f"{option} {bad[0]!r}: write NAME=VALUE")
+        raise InputError(f"{option} {bad[0]!r}: write {'FIELD=COLUMN' if option == '--map' else 'NAME=VALUE'}")
     return {name: value for name, _, value in pairs} or None
 
 

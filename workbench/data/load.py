@@ -31,6 +31,7 @@ from workbench.data.fields import (
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
 from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
+from workbench.data.mapping import remembered_mapping, suggested_mapping
 from workbench.data.schema import (
     AS_RECORDED,
     SAMPLE_FIELDS,
@@ -296,12 +297,14 @@ def _keys(fields: Fields, by_question: bool) -> list[str | None]:
 def no_question(records: Records, columns: Mapping[str, str], where: str) -> InputError:
     """The error for ``records`` in which no column holds the questions."""
     names = [name for name in records.columns if name]
-    near = next((name for name in names if near_miss(name, taken=columns) == "question"), None)
+    pairs = suggested_mapping([name for name in names if name not in columns.values()], columns)
+    near = next((name for name, field in pairs.items() if field == "question"), None)
     if near is not None:
-        return InputError(
-            f"{where}: no column of questions; is it {near!r}? Then pass mapping={{{near!r}: 'question'}}"
-        )
-    return InputError(f"{where}: {_looks_like(records, columns, names)}")
+        said = f"no column of questions; is it {near!r}? Then pass mapping={pairs} (--map 'question={near}')"
+        return InputError(f"{where}: {said}", key="near_question", where=where, near=near, mapping=pairs)
+    looks = _looks_like(records, columns, names)
+    key = "no_question" if looks.startswith("no column") else ""
+    return InputError(f"{where}: {looks}", key=key, where=where, names=excerpt(", ".join(names), 110), mapping=pairs)
 
 
 def _looks_like(records: Records, columns: Mapping[str, str], names: list[str]) -> str:
@@ -356,6 +359,7 @@ def load_samples(
         DataFrame, a list of dicts, or a Hugging Face Dataset. What it is, is read from its content.
     mapping
         ``{"their column": "our field"}`` where the names are not recognised, or wrongly; either way round.
+        Without one, the mapping that was chosen for this file in a notebook or with ``--map`` holds.
     cases
         A second source whose fields (question, reference, expected documents, …) fill what the samples lack; joined
         by id, or by question when the samples carry no ids.
@@ -390,6 +394,9 @@ def load_samples(
         source = source.frame
     records = unpack(read_source(source, format))
     where = short_name(records)
+    if not mapping and (mapping := remembered_mapping(source, records.columns)):
+        said = ", ".join(f"{column} → {field}" for column, field in mapping.items())
+        records.warnings.append(Remark(WHOLE_FILE, "columns", f"are those that you chose before for this file: {said}"))
     fields, rejected, has_ids = _read(records, mapping, run, where, needs_question=cases is None)
     if cases is not None:
         others, _, _ = _read(unpack(read_source(cases)), None, None, "the cases", needs_question=True)
@@ -414,7 +421,7 @@ def _read(
 ) -> tuple[Fields, list[Remark], bool]:
     """Columns of our fields, rows rejected so far, and whether the source carried ids."""
     if not records.n_read:
-        raise InputError(f"{where}: holds no records; give at least one question")
+        raise InputError(f"{where}: holds no records; give at least one question", key="empty", where=where)
     columns = resolve(records.columns, "sample", checked_mapping(mapping, records.columns, "sample", where))
     if needs_question and "question" not in columns:
         raise no_question(records, columns, where)
