@@ -6,12 +6,11 @@ import dataclasses
 import importlib.metadata
 import logging
 import platform
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +40,8 @@ from workbench.evidence.resolve import (
     tell_generator,
 )
 from workbench.evidence.run import Progress
+from workbench.evidence.waiting import in_kernel, waiting_row
 from workbench.language import main_language, suggest_language
-from workbench.language import text as _t
 from workbench.scoring.metrics import chosen as chosen_metrics
 from workbench.scoring.thresholds import Thresholds
 from workbench.scoring.view import SUPPORTED
@@ -290,8 +289,8 @@ def evaluate(
     for warning in tell_generator(chosen, generator_of(loaded)):
         _log.warning("%s", warning)
     actuals, by_name = Actuals(chosen), not isinstance(metrics, str) and METRIC in (metrics or ())
-    with _progress(progress, len(loaded), chosen, cancelled) as (report, stop):
-        evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=stop,
+    with _progress(progress, len(loaded), chosen) as report:
+        evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled,
                            sampled_by_llm=by_name, rank_encoder=encoder if own_encoder is None else own_encoder)  # fmt: skip
     evidence.manifest.update(_manifest(loaded, base, chosen, started) | actuals.record())
     return Evaluation(evidence, thresholds, name=name or loaded.name, metrics=metrics)
@@ -385,15 +384,13 @@ def _safe(name: str) -> str:
 
 
 @contextmanager
-def _progress(
-    wanted: bool | Progress, total: int, judge: Judge | None, cancelled: Callable[[], bool] | None
-) -> Iterator[tuple[Progress | None, Callable[[], bool] | None]]:
-    """A progress callback (the caller's own, a bar, or none) and what says whether to stop."""
+def _progress(wanted: bool | Progress, total: int, judge: Judge | None) -> Iterator[Progress | None]:
+    """A progress callback: the caller's own, a bar, or none."""
     if wanted is not True:
-        yield (None if wanted is False else wanted), cancelled
-    elif _in_kernel():
-        with _waiting_row(total, judge) as (advance, pressed):
-            yield advance, lambda: pressed() or (cancelled is not None and cancelled())
+        yield None if wanted is False else wanted
+    elif in_kernel():
+        with waiting_row(total, partial(spent_so_far, judge)) as advance:
+            yield advance
     else:
         from tqdm.auto import tqdm
 
@@ -404,54 +401,7 @@ def _progress(
                 bar.set_postfix_str(f"cache {cached}{spent_so_far(judge)}", refresh=False)
                 bar.update(done - bar.n)
 
-            yield count, cancelled
-
-
-def _in_kernel() -> bool:
-    return "IPython" in sys.modules and hasattr(sys.modules["IPython"].get_ipython(), "kernel")
-
-
-@contextmanager
-def _waiting_row(total: int, judge: Judge | None) -> Iterator[tuple[Progress, Callable[[], bool]]]:
-    """In a notebook: a bar, words and a button that cancels, gone when the work has ended.
-
-    The button acts while the cell runs where widgets have a channel of their own (JupyterLab from 4.4 on); elsewhere
-    interrupting the cell (■) does the same.
-    """
-    import ipywidgets as W
-    from IPython.display import display
-
-    pressed = threading.Event()
-    bar = W.IntProgress(min=0, max=max(total, 1), layout=W.Layout(width="180px"))
-    words = W.Label(_t("panels.opening.model", n=f"{total:,}"))
-    button = W.Button(description=_t("panels.score.cancel"), tooltip=_t("panels.opening.cancel"))
-    button.add_class("wb-cancel")
-
-    def stop(_: Any) -> None:
-        pressed.set()
-        words.value, button.disabled = _t("panels.score.cancelling"), True
-
-    button.on_click(stop)
-    row, started, told = W.HBox([bar, words, button]), time.monotonic(), 0.0
-
-    def advance(done: int, total: int, cached: int) -> None:
-        nonlocal told
-        now = time.monotonic()
-        if pressed.is_set() or (done < total and now - told < 0.2):
-            return
-        told, bar.max, bar.value = now, max(total, 1), done
-        rate = max(done - cached, 0) / max(now - started, 1e-6)
-        left = f"{(total - done) / rate:.0f}" if rate else "?"
-        said = _t("panels.score.progress", done=f"{done:,}", total=f"{total:,}", rate=f"{rate:.1f}", left=left)
-        words.value = f"{said} · {_t('panels.score.hits', n=f'{cached:,}')}{spent_so_far(judge)}"
-
-    display(row)
-    try:
-        yield advance, pressed.is_set
-    finally:
-        row.close()
-        for child in row.children:
-            child.close()
+            yield count
 
 
 def _manifest(samples: SampleSet, corpus: Corpus | None, judge: Judge | None, started: float) -> dict[str, Any]:
