@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.data.formats.records import looks_structured, parse_literal
 from workbench.data.schema import none_if_missing
@@ -29,7 +29,7 @@ from workbench.language import Language, languages
 _LONGEST_INTEGER = 14_000  # bits; Python writes integers of up to 4,300 digits
 _ID_SEPARATORS = re.compile(r"[,;|，；、\n]")
 _PHRASE_SEPARATORS = re.compile(r"[;|；\n]")
-_MESSAGE = re.compile(r"""['"](?:role|type|content)['"]\s*:""")
+_MESSAGE = re.compile(r"""['"](?:role|type|content|speaker|from|obj)['"]\s*:""")
 
 
 class Unreadable(ValueError):
@@ -202,30 +202,122 @@ def _inner(value: Mapping[str, Any], keys: Sequence[str]) -> Any:
     return found
 
 
-def _said(value: Any, role: str, field: str) -> str | None:
-    """What ``role`` said last in a conversation, or the text under a key of ``field``, or the text itself."""
+class Message(NamedTuple):
+    """One message of a conversation: who speaks (user, assistant, tool, system or ""), what, and the message as recorded."""
+
+    role: str
+    text: str | None
+    item: Mapping[str, Any]
+
+
+_ROLE_KEYS = ("role", "speaker", "from", "sender", "obj", "message.role", "type", "id", "_type")
+_SAID_KEYS = ("content", "text", "value", "parts", "message.content", "output_text", "response", "contents", "output")
+_TALK_KEYS = ("messages", "conversation", "conversations", "turns", "traj", "dialogue", "chat_history")
+#: Keys under which services nest the message that is the answer; the last choice of an agent's output list counts.
+_REPLY_KEYS = ("choices", "generations", "candidates", "message", "output", "outputs", "kwargs", "response", "update")
+#: Content blocks that say nothing to the user.
+_SILENT = ("tool_call", "tool_use", "function_call", "image_url", "image", "thinking", "reasoning", "input_audio")
+
+
+def role_of(word: Any) -> str:
+    """user, assistant, tool or system for what tools call them; "" for any other word."""
+    if isinstance(word, list):  # LangChain's id: ["langchain", "schema", "messages", "HumanMessage"]
+        word = word[-1] if word else None
+    if isinstance(word, Mapping):
+        word = word.get("role")
+    folded = word.strip().lower() if isinstance(word, str) and len(word) < 40 else ""
+    return next((role for role in ("user", "assistant", "tool", "system") if folded in named("words", role)), "")
+
+
+def messages(value: Any) -> list[Message] | None:
+    """The messages of a conversation in any tool's form, also as JSON text or under a key; None when it is none."""
+    value = plain(value)
+    if isinstance(value, str):
+        if not (looks_structured(value) and _MESSAGE.search(value[:4000])):
+            return None
+        try:
+            value = parse_literal(value)
+        except ValueError:
+            return None
+    if isinstance(value, Mapping):
+        talk = next((value[key] for key in _TALK_KEYS if isinstance(value.get(key), (list, tuple))), None)
+        return None if talk is None else messages(talk)
+    if not isinstance(value, (list, tuple)) or not value:
+        return None
+    if len(value) == 1 and isinstance(value[0], (list, tuple)):
+        return messages(value[0])
+    if all(isinstance(item, (list, tuple)) and len(item) == 2 and role_of(item[0]) for item in value):
+        value = [{"role": role, "content": content} for role, content in value]
+    if not all(isinstance(item, Mapping) for item in value):
+        return None
+    found = [_message(item) for item in value]
+    return found if any(one.role in ("user", "assistant") for one in found) else None
+
+
+def _message(item: Mapping[str, Any]) -> Message:
+    if isinstance(item.get("kwargs"), Mapping) or isinstance(item.get("message"), Mapping):
+        inner = item.get("kwargs") or item["message"]
+        item = {**item, **inner, "type": inner.get("type") or item.get("id") or item.get("type")}
+    role = next((role for key in _ROLE_KEYS if (role := role_of(item.get(key)))), "")
+    data = item.get("data")
+    said = next((found for key in _SAID_KEYS if (found := _blocks(item.get(key))) is not None), None)
+    return Message(role, _blocks(data) if said is None and isinstance(data, Mapping) else said, item)
+
+
+def _blocks(value: Any, depth: int = 0) -> str | None:
+    """The text of a message's content: itself, or what its blocks say; None when it says nothing."""
+    if value is None or isinstance(value, str):
+        return value or None
+    if depth > 4:
+        return None
+    if isinstance(value, Mapping):
+        if value.get("type") in _SILENT:
+            return None
+        return next((said for key in _SAID_KEYS if (said := _blocks(value.get(key), depth + 1)) is not None), None)
+    if isinstance(value, (list, tuple)):
+        return "\n".join(said for part in value if (said := _blocks(part, depth + 1)) is not None) or None
+    return None
+
+
+def _said(value: Any, role: str, field: str, depth: int = 0) -> str | None:
+    """What ``role`` said last in a conversation, the message in what a service sent, or the text itself."""
     value = plain(value)
     if isinstance(value, str) and looks_structured(value) and _MESSAGE.search(value[:400]):
         value = _list_or_text(value)
+    if value is None or isinstance(value, str) or depth > 8:
+        return text(value)
+    talk = messages(value)
+    if talk is not None:
+        said = [one.text for one in talk if one.role == role]
+        if not said:
+            raise Unreadable("is a list without a message of the one who speaks")
+        return said[-1]
     if isinstance(value, Mapping):
-        messages = value.get("messages")
-        return _said(messages if isinstance(messages, list) else _inner(value, named("keys", field)), role, field)
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return _last_message(value, named("words", role))
-    return text(value)
+        return _said_by_object(value, role, field, depth)
+    if not isinstance(value, Sequence):
+        return text(value)
+    if len(value) == 1 and not isinstance(value[0], (Mapping, Sequence)):
+        return text(value[0])
+    whole = [item for item in value if isinstance(item, (Mapping, Sequence)) and not isinstance(item, str)]
+    if not whole or len(whole) < len(value):
+        raise Unreadable("is a list without a message of the one who speaks")
+    if all(isinstance(item, Mapping) and "type" in item and item.keys() & {"text", "content"} for item in whole):
+        return _blocks(value)
+    return _said(whole[0], role, field, depth + 1)
 
 
-def _last_message(messages: Sequence[Any], roles: Sequence[str]) -> str | None:
-    if len(messages) == 1 and isinstance(messages[0], str):
-        return messages[0]
-    for message in reversed(messages):
-        if isinstance(message, Mapping) and str(message.get("role") or message.get("type") or "").lower() in roles:
-            content = message.get("content")
-            if isinstance(content, list):
-                parts = (part.get("text", "") if isinstance(part, Mapping) else part for part in content)
-                return "\n".join(map(str, parts))
-            return text(content)
-    raise Unreadable("is a list without a message of the one who speaks")
+def _said_by_object(value: Mapping[str, Any], role: str, field: str, depth: int) -> str | None:
+    for key in named("keys", field):
+        if isinstance(value.get(key), str):
+            return value[key]
+    for key in _REPLY_KEYS:
+        if isinstance(value.get(key), (list, tuple, Mapping)) and value[key]:
+            return _said(value[key], role, field, depth + 1)
+    if value.get("content") is None and isinstance(value.get("refusal"), str):
+        return value["refusal"]
+    if value.keys() & {"content", "parts"} and (value.get("content") is None or _blocks(value["content"]) is not None):
+        return _blocks(value.get("content") or value.get("parts"))
+    return _said(_inner(value, named("keys", field)), role, field, depth + 1)
 
 
 def structure(value: Any) -> Any:
@@ -680,6 +772,8 @@ def with_parallel(
     for field, value in lists.items():
         try:
             value = structure(value)
+            if isinstance(value, Mapping):
+                continue  # scores by name are no list beside the contexts
             listed = list(value) if isinstance(value, list) else ids(value)
             if listed is None:
                 continue
