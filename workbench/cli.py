@@ -635,6 +635,7 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", choices=codes(), help="language of the report (default: the data's)")
     parser.add_argument("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it")
     parser.add_argument("--baseline", metavar="DIR", help="an evaluation to compare with")
+    parser.add_argument("--rules", metavar="FILE", help="a rules file: its verdict stands on page one")
     parser.add_argument("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
                         help="date printed on the report (default today)")  # fmt: skip
 
@@ -642,14 +643,17 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
 def run_report(options: argparse.Namespace) -> int:
     """Open the evaluation and its session, and write the report."""
     from workbench.evaluation import load_evaluation
+    from workbench.reports.gate import check, load_rules
     from workbench.reports.tables import export_findings
     from workbench.views.session import Session
 
     session = Session(load_evaluation(options.folder))
     baseline = load_evaluation(options.baseline) if options.baseline else None
+    rules = load_rules(options.rules) if options.rules else None
     path = export_findings(
-        session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date
-    )
+        session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date,
+        gate=rules and (lambda: check(session.evaluation, rules, baseline)),
+    )  # fmt: skip
     say(f"written to {path} ({path.stat().st_size:,} bytes)")
     return 0
 

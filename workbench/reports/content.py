@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: A finding about at most so many samples shows each of them whole.
+CARDS = 3
+
+
 @dataclass(frozen=True)
 class Measure:
     """One metric: its mean with interval, and beside it the same of the baseline where both runs have a score.
@@ -152,6 +156,25 @@ class Flow:
 
 
 @dataclass(frozen=True)
+class BrokenPair:
+    """A sample that broke, before and after: ``gone`` is what only the answer before has, ``new`` what only the one after
+    has, ``wrong`` what is wrong in the one after. ``documents``: ids retrieved only before (−) and only after (+)."""
+
+    sample_id: str
+    question: str
+    cause_before: str
+    cause_after: str
+    before: str | None
+    after: str | None
+    gone: tuple[Stretch, ...]
+    new: tuple[Stretch, ...]
+    wrong: tuple[Stretch, ...]
+    expected: str
+    evidence: str
+    documents: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Changes:
     """What changed against the baseline.
 
@@ -159,7 +182,7 @@ class Changes:
     answer differs; ``same_answer``: those whose answer is the same and whose contexts are not; ``noise``: verdicts that
     moved on identical text, which count as neither; ``red_lines``: samples with a permission leak, by new, gone, still;
     ``smallest``: the smallest change of the pass rate that this many pairs could show; ``warnings``: what makes the two
-    runs hard to compare.
+    runs hard to compare; ``pairs``: every broken sample, before and after.
     """
 
     counts: Mapping[str, int]
@@ -172,6 +195,7 @@ class Changes:
     smallest: float | None
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    pairs: tuple[BrokenPair, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -219,7 +243,8 @@ class FailingSample:
 @dataclass(frozen=True)
 class Report:
     """Everything that a report says; see the module. ``evaluation`` and ``baseline`` are the objects themselves,
-    ``failures`` the table of all samples as it is told."""
+    ``failures`` the table of all samples as it is told, ``cards`` sample id → the sample, for findings about one sample,
+    ``gate`` what a gate said (``reports.gate.GateResult``), None without rules."""
 
     title: str
     subtitle: str
@@ -239,6 +264,8 @@ class Report:
     failures: pd.DataFrame = field(repr=False)
     evaluation: Any = field(repr=False)
     baseline: Any = field(default=None, repr=False)
+    cards: Mapping[str, Example] = field(default_factory=dict, repr=False)
+    gate: Any = None
 
     @property
     def n_failing(self) -> int:

@@ -24,8 +24,10 @@ from workbench.diagnosis.statistics import wilson
 from workbench.language import get_language, has_text, listed, speaking
 from workbench.language import text as _t
 from workbench.reports.content import (
+    CARDS,
     Action,
     Breakdown,
+    BrokenPair,
     CauseBlock,
     Changes,
     Example,
@@ -43,6 +45,7 @@ from workbench.reports.content import (
 from workbench.scoring.metrics import HEADLINE, definition
 from workbench.scoring.thresholds import Thresholds
 from workbench.views import wording
+from workbench.views.panels.compare import text_differences
 from workbench.views.session import Finding
 from workbench.views.wording import cause_title, metric_reading, metric_title, state_title, verdict_title
 
@@ -62,6 +65,7 @@ def build_report(
     annotations: Mapping[str, Any] | None = None,
     language: str | None = None,
     date: datetime.date | None = None,
+    gate: Any = None,
 ) -> Report:
     """Gather the content of a report.
 
@@ -77,6 +81,9 @@ def build_report(
         a code of :func:`workbench.language.codes`; default: the one in force.
     date
         Printed on the report; default today.
+    gate
+        What ``reports.gate.check`` found, to be said on page one; or a function that gives it, called in the report's
+        language.
 
     Raises
     ------
@@ -84,7 +91,8 @@ def build_report(
         For an unknown language.
     """
     with speaking(language or get_language()):
-        return _gather(_material(evaluation, baseline, annotations or {}), tuple(findings), date or _today())
+        material = _material(evaluation, baseline, annotations or {})
+        return _gather(material, tuple(findings), date or _today(), gate() if callable(gate) else gate)
 
 
 def _today() -> datetime.date:
@@ -102,7 +110,7 @@ def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) ->
     )
 
 
-def _gather(material: Material, findings: tuple[Finding, ...], date: datetime.date) -> Report:
+def _gather(material: Material, findings: tuple[Finding, ...], date: datetime.date, gate: Any) -> Report:
     table = measures(material)
     changed = changes(material)
     steps = actions(material)
@@ -125,6 +133,8 @@ def _gather(material: Material, findings: tuple[Finding, ...], date: datetime.da
         failures=material.failures,
         evaluation=material.evaluation,
         baseline=material.baseline,
+        cards=_cards(material, findings),
+        gate=gate,
     )
 
 
@@ -355,6 +365,13 @@ def _example(material: Material, sample_id: str, row: Any, wrong: _Wrong) -> Exa
     )
 
 
+def _cards(material: Material, findings: Sequence[Finding]) -> dict[str, Example]:
+    """The samples of findings about a few, with what is wrong in each: what was saved is what was looked at."""
+    wanted = dict.fromkeys(name for item in findings if len(item.sample_ids) <= CARDS for name in item.sample_ids)
+    known, wrong = set(material.failures.index), _Wrong(material)
+    return {name: _example(material, name, material.failures.loc[name], wrong) for name in wanted if name in known}
+
+
 def expected(sample: Any) -> str:
     """What a sample should have said: its reference, else its key points, else that it should have been declined."""
     if sample.get("expect_refusal") is True:
@@ -508,8 +525,39 @@ def changes(material: Material) -> Changes | None:
         {name: getattr(comparison.counts, name) for name in CHANGES}, len(comparison), _flows(comparison.ledger()),
         tuple(item for item in moved if item.answer_changed), tuple(item for item in moved if not item.answer_changed),
         _noise(material, comparison), {name: red.count(name) for name in ("new", "gone", "still")},
-        _smallest(comparison), tuple(comparison.warnings), tuple(comparison.notes),
+        _smallest(comparison), tuple(comparison.warnings), tuple(comparison.notes), _broken_pairs(material, moved),
     )  # fmt: skip
+
+
+def _broken_pairs(material: Material, moved: Sequence[Moved]) -> tuple[BrokenPair, ...]:
+    """Every broken sample with both answers, and what differs between them."""
+    earlier, wrong = material.baseline.samples.frame, _Wrong(material)
+    found = []
+    for item in moved:
+        if item.change != "broken":
+            continue
+        name = item.sample_id
+        before, after = (none_if_missing(frame.at[name, "answer"]) for frame in (earlier, material.samples))
+        gone: tuple[Stretch, ...] = ()
+        new: tuple[Stretch, ...] = ()
+        if isinstance(before, str) and isinstance(after, str) and before != after:
+            gone, new = (tuple(Stretch(mark.start, mark.end, kind) for mark in text_differences(own, other, kind))
+                         for own, other, kind in ((before, after, "gone"), (after, before, "new")))  # fmt: skip
+        row = material.failures.loc[name]
+        found.append(BrokenPair(
+            name, item.question, item.cause_before, item.cause_after, before, after, gone, new,
+            wrong.stretches(name, str(after or ""), row), expected(material.samples.loc[name]), str(row["evidence"]),
+            _documents(earlier.at[name, "contexts"], material.samples.at[name, "contexts"]),
+        ))  # fmt: skip
+    return tuple(found)
+
+
+def _documents(before: Any, after: Any) -> tuple[str, ...]:
+    """Ids of the contexts that only one of the runs retrieved."""
+    first, second = ([str(c["doc_id"]) for c in own if c.get("doc_id")] if isinstance(own, list) else []
+                     for own in (before, after))  # fmt: skip
+    return (*(f"− {name}" for name in dict.fromkeys(first) if name not in second),
+            *(f"+ {name}" for name in dict.fromkeys(second) if name not in first))  # fmt: skip
 
 
 def _moved(material: Material, sample_id: str, row: Any) -> Moved:

@@ -17,7 +17,7 @@ _KINDS = ((CancelledError, "cancelled"), (JudgeError, "judge"), (EncoderError, "
 def parts(error: WorkbenchError) -> dict[str, str]:
     """``where``, ``what`` and ``remedy`` of an error, in the language in force where its message has a text; parts that it
     does not have are left out."""
-    key, values = (error.key, error.values) if isinstance(error, InputError) else ("", {})
+    key, values = (error.key, dict[str, Any](error.values)) if isinstance(error, InputError) else ("", {})
     key = "cancelled" if isinstance(error, CancelledError) else key
     if key and has_text(f"errors.said.{key}.what"):
         told = {"where": str(values.get("where", ""))}
