@@ -28,6 +28,7 @@ class Measure:
     ``before, after, delta, delta_low, delta_high, p`` are over the ``n_pairs`` samples that both runs scored; ``p`` is
     corrected for how many metrics were looked at, but for the headline; None without a baseline. ``states``: how many
     samples have no score, by state. ``shown``: whether it stands in the first table (the others are in the appendix).
+    ``level``: the mean in one word, see ``Thresholds.levels``; None where it has none.
     """
 
     metric: str
@@ -53,6 +54,7 @@ class Measure:
     delta_high: float | None = None
     p: float | None = None
     n_pairs: int | None = None
+    level: str | None = None
 
 
 @dataclass(frozen=True)

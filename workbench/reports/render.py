@@ -261,7 +261,8 @@ def _markdown_environment() -> jinja2.Environment:
         finalize=lambda value: value if isinstance(value, Markup) else Markup(md(value)),
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    own = {name: _raw(getattr(wording, name)) for name in ("score", "interval", "percent", "rate_interval", "count", "chance")}
+    names = ("score", "interval", "percent", "rate_interval", "count", "chance", "level_title", "levels_words")
+    own = {name: _raw(getattr(wording, name)) for name in names}
     spoken = {f.__name__: _raw(f) for f in (
         nothing, failing_intro, touches, causes_intro, changes_counts, coverage, number_line,
     )}  # fmt: skip

@@ -106,7 +106,7 @@ def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) ->
     silent = [bool((rule := rule_of(cause)) and rule.quotes_service) for cause in failures["primary_cause"]]
     failures["evidence"] = [redacted(t) if s else t for t, s in zip(failures["evidence"], silent, strict=True)]
     return Material(
-        evaluation, baseline, failures, evaluation.samples.frame, evaluation.summary(), comparison, annotations
+        evaluation, baseline, failures, evaluation.samples.frame, evaluation.summary(spread=True), comparison, annotations
     )
 
 
@@ -269,7 +269,7 @@ def _measure(name: str, row: Any, test: Any) -> Measure:
         int(row["n_ok"]), int(row["n_total"]), {state: int(row[f"n_{state}"]) for state in STATES if row[f"n_{state}"]},
         float(row["low_bound"]), float(row["high_bound"]), float(row["target"]), float(row["attainable"]),
         None if row["meets_target"] is None else bool(row["meets_target"]), str(row["method"]), bool(shown),
-        **_difference(name, test),
+        level=none_if_missing(row["level"]), **_difference(name, test),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from workbench.reports.content import Changes, FailingSample, Measure, Report
 from workbench.reports.render import without_keys
 from workbench.reports.sections import build_report, expected, thresholds_words
 from workbench.views.html import clean
-from workbench.views.wording import cause_title, state_title
+from workbench.views.wording import cause_title, level_title, state_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -320,16 +320,16 @@ def _report(report: Report) -> Sheet:
 
 
 def _metrics(measures: Sequence[Measure]) -> Sheet:
-    keys = ("metric", "mean", "low", "high", "n_ok", "n_not_applicable", "n_undefined", "n_error", "n_skipped", "n_total",
-            "low_bound", "high_bound", "target", "attainable", "meets_target", "before", "after", "delta", "delta_low",
-            "delta_high", "p", "n_pairs", "method", "reading")  # fmt: skip
+    keys = ("metric", "mean", "level", "low", "high", "n_ok", "n_not_applicable", "n_undefined", "n_error", "n_skipped",
+            "n_total", "low_bound", "high_bound", "target", "attainable", "meets_target", "before", "after", "delta",
+            "delta_low", "delta_high", "p", "n_pairs", "method", "reading")  # fmt: skip
     rows = [[_metric_value(measure, key) for key in keys] for measure in measures]
-    return Sheet(_name("metrics"), [_t(f"report.columns.{key}") for key in keys], rows, (30, *[11] * 21, 34, 60))
+    return Sheet(_name("metrics"), [_t(f"report.columns.{key}") for key in keys], rows, (30, *[11] * 22, 34, 60))
 
 
 def _metric_value(measure: Measure, key: str) -> Any:
-    if key == "metric":
-        return measure.title
+    if key in ("metric", "level"):
+        return measure.title if key == "metric" else level_title(measure.level)
     if key in ("n_not_applicable", "n_undefined", "n_error", "n_skipped"):
         return measure.states.get(key[2:], 0)
     return getattr(measure, key)
@@ -540,7 +540,7 @@ def _add_charts(book: Any, sheet: Any, report: Report) -> None:
         drawn.append((_t("report.broken.picture", n_failing=report.n_failing, n=report.n_total), _name("causes"),
                       [(2, _t("report.columns.n"))], len(report.causes)))  # fmt: skip
     if measures:
-        heads = [(15, _t("report.columns.before")), (16, _t("report.columns.after"))] if report.changes else [
+        heads = [(16, _t("report.columns.before")), (17, _t("report.columns.after"))] if report.changes else [
             (1, _t("report.columns.mean"))]  # fmt: skip
         drawn.append((_t("report.section.quality"), _name("metrics"), heads, max(measures)))
     for at, (title, source, series, last) in enumerate(drawn):
