@@ -86,6 +86,14 @@ def text(value: Any) -> str | None:
     return _as_text(value)
 
 
+def words(value: Any) -> str | None:
+    """Text; of a list of words the words with commas between."""
+    found = plain(value)
+    if isinstance(found, list) and all(isinstance(item, str) for item in found):
+        return ", ".join(found) or None
+    return text(found)
+
+
 def filled_text(value: Any) -> str | None:
     """Text, None when there is nothing but white space in it."""
     found = text(value)
@@ -318,6 +326,22 @@ def _said_by_object(value: Mapping[str, Any], role: str, field: str, depth: int)
     if value.keys() & {"content", "parts"} and (value.get("content") is None or _blocks(value["content"]) is not None):
         return _blocks(value.get("content") or value.get("parts"))
     return _said(_inner(value, named("keys", field)), role, field, depth + 1)
+
+
+def history(value: Any) -> list[dict[str, str]] | None:
+    """What was said before the question: ``[{"role", "content"}]``; None when nothing was."""
+    talk = messages(value)
+    if talk is None:
+        value = structure(value)
+        if value in (None, "", [], {}):
+            return None
+        if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+            talk = [Message(role, part, {}) for pair in value for role, part in zip(("user", "assistant"), pair, strict=True)]
+        elif isinstance(value, str):
+            talk = [Message("user", value, {})]
+        else:
+            raise Unreadable("is no list of messages with a role and a text")
+    return [{"role": one.role, "content": one.text} for one in talk if one.role in ("user", "assistant") and one.text] or None
 
 
 def structure(value: Any) -> Any:
@@ -734,6 +758,7 @@ _READERS = {
     "tenant": identifier,
     "position": _position,
     "prompted": boolean,
+    "kind": text,
 }
 
 
@@ -750,6 +775,7 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
     "score": lambda value: type(value) is float and math.isfinite(value),
     "position": lambda value: type(value) is int,
     "prompted": lambda value: type(value) is bool,
+    "kind": lambda value: type(value) is str,
     "metadata": lambda value: type(value) is dict and not value.keys() & _LOOKED_FOR,
 }
 

@@ -31,8 +31,10 @@ from workbench.data.fields import (
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
 from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
+from workbench.data.formats.turns import as_turns
 from workbench.data.schema import (
     AS_RECORDED,
+    OPTIONAL_FIELDS,
     SAMPLE_FIELDS,
     Corpus,
     SampleSet,
@@ -61,7 +63,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "must_not_include": fields.phrases,
     "expect_refusal": fields.boolean,
     "refusal_phrases": fields.flat_phrases,
-    "case_type": fields.text,
+    "case_type": fields.words,
     "tags": fields.tags,
     "tenant": fields.identifier,
     "citations": fields.ids,
@@ -71,6 +73,8 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "error": fields.error_text,
     "sampled_answers": fields.texts,
     "logprobs": fields.logprobs,
+    "history": fields.history,
+    "rewritten_question": fields.filled_text,
 }
 
 _SECONDS = (
@@ -204,7 +208,10 @@ def _float(value: Any) -> tuple[float | None, bool]:
 
 
 #: Fields that are recorded with an answer and never come from the cases.
-RECORDED = ("answer", "contexts", "citations", "refused", "latency_ms", "usage", "error", "sampled_answers", "logprobs")
+RECORDED = (
+    *OPTIONAL_FIELDS, "answer", "contexts", "citations", "refused", "latency_ms", "usage", "error", "sampled_answers",
+    "logprobs",
+)  # fmt: skip
 
 
 def chosen_run(records: Records, column: str | None, run: str | None, where: str) -> Records:
@@ -343,6 +350,7 @@ def load_samples(
     cases: Any = None,
     run: str | None = None,
     corpus: Corpus | Any = None,
+    turns: str = "last",
     strict: bool = False,
     name: str | None = None,
     format: str | None = None,
@@ -363,6 +371,9 @@ def load_samples(
         Which run to take when the source has a ``run`` column.
     corpus
         A ``Corpus`` or a source of one: contexts without ids are then matched to it by content.
+    turns
+        Of a conversation, which turns are samples: ``"last"`` or ``"all"``; each keeps what was said before it in a
+        column ``history``.
     strict
         Raise instead of rejecting rows or leaving out values.
     name
@@ -388,7 +399,7 @@ def load_samples(
     """
     if isinstance(source, SampleSet):
         source = source.frame
-    records = unpack(read_source(source, format))
+    records = as_turns(unpack(read_source(source, format)), turns, _asked(mapping))
     where = short_name(records)
     fields, rejected, has_ids = _read(records, mapping, run, where, needs_question=cases is None)
     if cases is not None:
@@ -402,6 +413,12 @@ def load_samples(
     from workbench.data.corpus import load_corpus, match_contexts
 
     return match_contexts(samples, load_corpus(corpus))
+
+
+def _asked(mapping: Mapping[str, str] | None) -> str | None:
+    """The column that the user's mapping calls the question."""
+    pairs = [pair for pair in (mapping or {}).items() if "question" in pair]
+    return next((left if right == "question" else right for left, right in pairs), None)
 
 
 def short_name(records: Records) -> str:
@@ -503,6 +520,10 @@ def _columns(fields: Fields, kept: list[int]) -> dict[str, Any]:
             if any(several):
                 frame["references"] = objects(several)
         frame[name] = _floats(values, kept) if name == "latency_ms" else objects(picked)
+    for name in OPTIONAL_FIELDS:
+        values = [fields.column(name)[at] for at in kept] if name in fields.values else []
+        if any(value is not None for value in values):
+            frame[name] = objects(values)
     if any(reasoning):
         recorded = [fields.own.get("metadata", [None] * len(fields.numbers))[at] for at in kept]
         own = [dict(value) if isinstance(value, Mapping) else {} for value in recorded]
