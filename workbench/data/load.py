@@ -28,7 +28,7 @@ from workbench.data.fields import (
     scrubbed,
     with_parallel,
 )
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, looks_structured
 from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
 from workbench.data.formats.turns import as_turns
@@ -303,11 +303,13 @@ def _keys(fields: Fields, by_question: bool) -> list[str | None]:
 def no_question(records: Records, columns: Mapping[str, str], where: str) -> InputError:
     """The error for ``records`` in which no column holds the questions."""
     names = [name for name in records.columns if name]
-    near = next((name for name in names if near_miss(name, taken=columns) == "question"), None)
-    if near is not None:
-        return InputError(
-            f"{where}: no column of questions; is it {near!r}? Then pass mapping={{{near!r}: 'question'}}"
-        )
+    near: dict[str, str] = {}
+    for name in names:
+        field_name = None if name in columns.values() else near_miss(name, taken=[*columns, *near.values()])
+        near |= {name: field_name} if field_name else {}
+    if "question" in near.values():
+        found = next(name for name in near if near[name] == "question")
+        return InputError(f"{where}: no column of questions; is it {found!r}? Then pass mapping={near}")
     return InputError(f"{where}: {_looks_like(records, columns, names)}")
 
 
@@ -351,6 +353,7 @@ def load_samples(
     run: str | None = None,
     corpus: Corpus | Any = None,
     turns: str = "last",
+    separator: str | None = None,
     strict: bool = False,
     name: str | None = None,
     format: str | None = None,
@@ -374,6 +377,8 @@ def load_samples(
     turns
         Of a conversation, which turns are samples: ``"last"`` or ``"all"``; each keeps what was said before it in a
         column ``history``.
+    separator
+        What parts several contexts that stand in one text (``"|"``, ``"\\n\\n"``). Never guessed: a warning asks.
     strict
         Raise instead of rejecting rows or leaving out values.
     name
@@ -401,17 +406,17 @@ def load_samples(
         source = source.frame
     records = as_turns(unpack(read_source(source, format)), turns, _asked(mapping))
     where = short_name(records)
-    fields, rejected, has_ids = _read(records, mapping, run, where, needs_question=cases is None)
+    fields, rejected, has_ids = _read(records, mapping, run, where, needs_question=cases is None, separator=separator)
     if cases is not None:
         others, _, _ = _read(unpack(read_source(cases)), None, None, "the cases", needs_question=True)
         fill_from_cases(fields, others, by_question=not has_ids)
-    samples = _assembled(fields, rejected, records, name or records.name)
+    from workbench.data.corpus import expected_by_content, load_corpus, match_contexts
+
+    samples = expected_by_content(_assembled(fields, rejected, records, name or records.name))
     if strict:
         _raise_all(samples, where)
     if corpus is None:
         return samples
-    from workbench.data.corpus import load_corpus, match_contexts
-
     return match_contexts(samples, load_corpus(corpus))
 
 
@@ -427,7 +432,8 @@ def short_name(records: Records) -> str:
 
 
 def _read(
-    records: Records, mapping: Mapping[str, str] | None, run: str | None, where: str, *, needs_question: bool
+    records: Records, mapping: Mapping[str, str] | None, run: str | None, where: str, *, needs_question: bool,
+    separator: str | None = None,
 ) -> tuple[Fields, list[Remark], bool]:
     """Columns of our fields, rows rejected so far, and whether the source carried ids."""
     if not records.n_read:
@@ -436,10 +442,34 @@ def _read(
     if needs_question and "question" not in columns:
         raise no_question(records, columns, where)
     records = chosen_run(records, columns.pop("run", None), run, where)
+    if "contexts" in columns:
+        records = _parted(records, columns["contexts"], separator)
     fields = read_fields(records, columns)
     fields.warnings = records.warnings + fields.warnings
     rejected = records.rejected + _name_samples(fields)
     return fields, rejected, "sample_id" in columns
+
+
+#: What may part several contexts in one text, most telling first.
+_SEPARATORS = ("|", "\n---\n", "\n\n")
+
+
+def _parted(records: Records, column: str, separator: str | None) -> Records:
+    """Contexts that stand in one text cut at ``separator``; without one, a warning where a text looks like several."""
+    singles = [row[column] for row in records.rows if isinstance(row.get(column), str) and not looks_structured(row[column])]
+    if separator is not None:
+        def cut(row: Mapping[str, Any]) -> Mapping[str, Any]:
+            whole = row.get(column)
+            joined = isinstance(whole, str) and not looks_structured(whole)
+            return {**row, column: [part for part in whole.split(separator) if part.strip()]} if joined else row
+
+        return replace(records, rows=[cut(row) for row in records.rows])
+    for mark in _SEPARATORS:
+        several = sum(sum(len(part.strip()) > 7 for part in whole.split(mark)) > 1 for whole in singles if mark in whole)
+        if several and 2 * several >= len(singles):
+            reason = f"is one text with {mark!r} in it in {several} rows; several contexts? Then pass separator={mark!r}"
+            return replace(records, warnings=[*records.warnings, Remark(WHOLE_FILE, column, reason)])
+    return records
 
 
 def _name_samples(fields: Fields) -> list[Remark]:
