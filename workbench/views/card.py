@@ -85,7 +85,18 @@ def _header(session: Session, sample_id: str) -> Markup:
         lacking = listed(_t(f"report.lacks.{name}.what") for name in unchecked)
         lines.append(quiet(_t("panels.card.unchecked"), " ", lacking, tag="p"))
     question = h("h3", marked(str(session.sample(sample_id)["question"]), shown=600))
-    return h("div", h("div", question, cause_mark(found, detailed=True), cls="wb-head"), *lines)
+    head = h("div", question, cause_mark(found, detailed=True), cls="wb-head")
+    return h("div", _history(session.sample(sample_id)), head, *lines)
+
+
+def _history(row: Mapping[str, Any]) -> Markup | None:
+    """What was said before the question, to unfold, and the question as the service rewrote it."""
+    said, rewritten = none_if_missing(row.get("history")), none_if_missing(row.get("rewritten_question"))
+    talk = [h("p", h("strong", _t(f"panels.card.said_{item['role']}"), " "), marked(item["content"], shown=600))
+            for item in said or ()]  # fmt: skip
+    told = h("details", h("summary", _t("panels.card.history", n=len(talk))), *talk, cls="wb-history") if talk else None
+    new = quiet(_t("panels.card.rewritten"), " ", marked(rewritten, shown=600), tag="p") if rewritten else None
+    return join([told, new]) if told or new else None
 
 
 def cause_mark(found: Mapping[str, Any], *, detailed: bool = False) -> Markup:
@@ -237,6 +248,7 @@ def document_name(item: Mapping[str, Any], facts: Any) -> Markup:
 def _facts(item: Mapping[str, Any], facts: Any) -> list[str]:
     score, relevance = none_if_missing(item.get("score")), none_if_missing(facts.get("relevance"))
     parts = [
+        _t("panels.card.from_tool") if item.get("kind") == "tool" else "",
         _t("panels.card.retriever_score", score=numbers.score(float(score))) if score is not None else "",
         _t("panels.card.relevance", score=numbers.score(relevance)) if relevance is not None else "",
         _t("panels.card.used") if facts.get("used") is True else "",
