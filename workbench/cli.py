@@ -11,6 +11,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -497,9 +498,7 @@ def run_notebooks(options: argparse.Namespace) -> int:
     if not chosen:
         raise InputError(f"--only {' '.join(options.only)}: no such notebook; there are {', '.join(b.stem for b in books)}")
     out = Path(options.out).resolve()
-    given = {"DATA": options.folder, "BASELINE": options.baseline, "CORPUS": options.corpus}
-    parameters = {name: str(Path(value).resolve()) for name, value in given.items() if value}
-    parameters |= {"OUT": str(out / "findings")} | ({"LANGUAGE": options.language} if options.language else {})
+    parameters = _notebook_parameters(options) | {"OUT": str(out / "findings")}
     failed = 0
     for book in chosen:
         problems = execute(book, out / book.name, parameters)
@@ -508,6 +507,38 @@ def run_notebooks(options: argparse.Namespace) -> int:
         for problem in problems:
             note(f"  {' '.join(problem.split())[:400]}")
     return 1 if failed else 0
+
+
+# ------------------------------------------------------------------------------
+# ``app``: the notebooks as pages, for colleagues who write no code.
+
+
+def app_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
+    parser.add_argument("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with")
+    parser.add_argument("--corpus", help="the knowledge base, for notebooks 03 and 04")
+    parser.add_argument("--language", choices=codes(), help="language of the pages (default: the data's)")
+    parser.add_argument("--port", type=positive, help="default: a free one")
+
+
+def run_app(options: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    from workbench.evaluation import load_evaluation
+    from workbench.language import main_language, set_language, suggest_language
+    from workbench.reports.app import serve
+
+    suggest_language(main_language(load_evaluation(options.folder).evidence.plain("question")))
+    if options.language:
+        set_language(options.language)
+    return serve(_notebook_parameters(options), options.port, said=partial(print, flush=True))
+
+
+def _notebook_parameters(options: argparse.Namespace) -> dict[str, str]:
+    """The lines of the notebooks that the options fill in."""
+    given = {"DATA": options.folder, "BASELINE": options.baseline, "CORPUS": options.corpus}
+    parameters = {name: str(Path(value).resolve()) for name, value in given.items() if value}
+    return parameters | ({"LANGUAGE": options.language} if options.language else {})
 
 
 # ------------------------------------------------------------------------------
@@ -754,6 +785,7 @@ VERBS = {
     "record": ("ask a live service all cases and keep what it says", record_arguments, run_record),
     "report": ("write an evaluation as html, md, xlsx, csv, parquet or junit", report_arguments, run_report),
     "notebooks": ("run the notebooks headless over an evaluation", notebooks_arguments, run_notebooks),
+    "app": ("serve the notebooks as pages on this machine, for people who write no code", app_arguments, run_app),
     "monitor": ("watch a query log for degradation against a baseline", monitor_arguments, run_monitor),
 }
 
