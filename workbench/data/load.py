@@ -357,6 +357,7 @@ def load_samples(
     strict: bool = False,
     name: str | None = None,
     format: str | None = None,
+    encoding: str | None = None,
 ) -> SampleSet:
     """Load samples of any known format.
 
@@ -385,6 +386,8 @@ def load_samples(
         Name of the set; the file's stem when not given.
     format
         One of ``json jsonl csv tsv excel parquet``, when the content leaves a doubt.
+    encoding
+        How a text file is encoded (``"shift_jis"``, ``"gb18030"``, …), when the warning shows that it was read wrongly.
 
     Returns
     -------
@@ -404,7 +407,7 @@ def load_samples(
     """
     if isinstance(source, SampleSet):
         source = source.frame
-    records = as_turns(unpack(read_source(source, format)), turns, _asked(mapping))
+    records = as_turns(unpack(read_source(source, format, encoding)), turns, _asked(mapping))
     where = short_name(records)
     fields, rejected, has_ids = _read(records, mapping, run, where, needs_question=cases is None, separator=separator)
     if cases is not None:
