@@ -515,6 +515,11 @@ def _named(section: str, known: tuple[Language, ...]) -> dict[str, tuple[str, ..
     return {name: tuple(one for table in tables for one in table.get(name, ())) for name in names}
 
 
+def encodings() -> list[list[str]]:
+    """Encodings of ``fields.toml``, as described there."""
+    return _SHARED["encodings"]["known"]
+
+
 def aliases(section: str) -> dict[str, tuple[str, ...]]:
     """Field → folded names by which it is known, of one section of ``fields.toml``."""
     return _aliases(section, languages())

@@ -358,6 +358,7 @@ def load_samples(
     strict: bool = False,
     name: str | None = None,
     format: str | None = None,
+    encoding: str | None = None,
 ) -> SampleSet:
     """Load samples of any known format.
 
@@ -387,6 +388,8 @@ def load_samples(
         Name of the set; the file's stem when not given.
     format
         One of ``json jsonl csv tsv excel parquet``, when the content leaves a doubt.
+    encoding
+        How a text file is encoded (``"shift_jis"``, ``"gb18030"``, …), when the warning shows that it was read wrongly.
 
     Returns
     -------
@@ -406,7 +409,7 @@ def load_samples(
     """
     if isinstance(source, SampleSet):
         source = source.frame
-    records = as_turns(unpack(read_source(source, format)), turns, _asked(mapping))
+    records = as_turns(unpack(read_source(source, format, encoding)), turns, _asked(mapping))
     where = short_name(records)
     if not mapping and (mapping := remembered_mapping(source, records.columns)):
         said = ", ".join(f"{column} → {field}" for column, field in mapping.items())
