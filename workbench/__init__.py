@@ -14,7 +14,8 @@ Diagnose
 Compare and watch
     compare, monitor, Collector, alerts
 Trust
-    agreement, annotator_agreement, calibrate, calibration_table, repeat_noise
+    agreement, annotator_agreement, calibrate, calibration_table, fit, load_judge, suggest, right_rate,
+    repeat_noise
 Look
     Session, panels, set_language, data_path, baseline_path, corpus_path, labels_path, log_path
 Types and errors
@@ -53,6 +54,7 @@ _GROUPS = (
     {
         "diagnosis.statistics": "agreement",
         "diagnosis.calibration": "annotator_agreement calibrate calibration_table repeat_noise",
+        "diagnosis.fitting": "fit load_judge right_rate suggest",
     },
     {
         "views.session": "Session", "panels": "panels.", "language": "set_language",

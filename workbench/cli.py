@@ -114,7 +114,7 @@ def seconds(text: str) -> float:
 
 def judge_arguments(parser: argparse.ArgumentParser) -> None:
     """Judge, encoder and what a language model needs."""
-    parser.add_argument("--judge", default="offline", help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none")
+    parser.add_argument("--judge", default="offline", help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none, or fit's FILE")
     parser.add_argument("--encoder", default="auto", help="auto (default), e5, use, ngram, none, or a model's name or folder")
     parser.add_argument("--judge-options", metavar="FILE", help="options of a language model, TOML with an [llm] table")
     parser.add_argument("--timeout", type=seconds, help="seconds for one request (default 60, or what the options file says)")
@@ -542,6 +542,40 @@ def _notebook_parameters(options: argparse.Namespace) -> dict[str, str]:
 
 
 # ------------------------------------------------------------------------------
+# ``fit``: the judge of an evaluation, fitted to verdicts of one's own.
+
+
+def fit_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
+    parser.add_argument("--labels", required=True, metavar="FILE",
+                        help="your verdicts (sample_id, verdict); 30 are enough to start")  # fmt: skip
+    parser.add_argument("--error-rate", type=float, default=0.1, metavar="SHARE",
+                        help="how many of the verdicts that are not unsure may be wrong (default 0.1)")  # fmt: skip
+    parser.add_argument("--name", help="title of the fitted judge")
+    parser.add_argument("--out", metavar="FILE", help="file to write (default DIR/session/judge.toml)")
+    parser.add_argument("--save", metavar="DIR", help="also write the evaluation as the fitted judge sees it")
+
+
+def run_fit(options: argparse.Namespace) -> int:
+    """Fit, write the file, and say what it is worth."""
+    from workbench.diagnosis.fitting import fit
+    from workbench.evaluation import SESSION, check_target, load_evaluation
+
+    if options.save:
+        check_target(options.save)
+    evaluation = load_evaluation(options.folder)
+    out = Path(options.out or Path(options.folder) / SESSION / "judge.toml")
+    fitted = fit(evaluation, options.labels, error_rate=options.error_rate, name=options.name, out=out)
+    for line in fitted.words():
+        say(line)
+    say(f"saved to {out}")
+    if options.save:
+        say(f"saved to {evaluation.with_judge(fitted).save(options.save)}")
+    return 0
+
+
+# ------------------------------------------------------------------------------
 # ``plan``: calls, tokens, time and price of judging; spends nothing.
 
 
@@ -781,6 +815,7 @@ VERBS = {
     "plan": ("calls, tokens, time and price of judging; spends nothing", plan_arguments, run_plan),
     "score": ("examine a recording and save the evaluation; resumes what was killed", score_arguments, run_score),
     "compare": ("what changed between two evaluations, and whether it is real", compare_arguments, run_compare),
+    "fit": ("fit the judge of an evaluation to verdicts of your own", fit_arguments, run_fit),
     "gate": ("check an evaluation against rules; exit 1 when one fails", gate_arguments, run_gate),
     "record": ("ask a live service all cases and keep what it says", record_arguments, run_record),
     "report": ("write an evaluation as html, md, xlsx, csv, parquet or junit", report_arguments, run_report),

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench.data.files import redacted
 from workbench.data.schema import alternatives, none_if_missing
 from workbench.data.text.words import language
@@ -17,6 +19,7 @@ from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.causes import LAYERS, advice, cause_names, rule_of, rules
 from workbench.diagnosis.causes import layer as layer_of
 from workbench.diagnosis.comparison import CHANGES, Comparison
+from workbench.diagnosis.fitting import fitted_in
 from workbench.diagnosis.hallucinations import clean_bound
 from workbench.diagnosis.queries import Dimensions, grouped, outcomes, value_title
 from workbench.diagnosis.slices import worst_slices
@@ -632,8 +635,9 @@ def measured(material: Material) -> Measured:
 
 def _facts(material: Material) -> list[tuple[str, str]]:
     manifest = material.evaluation.manifest
+    fitted = manifest.get("fitted") or {}
     known = {
-        "judge": manifest.get("judge"), "prompt_hash": _short(manifest.get("prompt_hash")),
+        "judge": manifest.get("judge"), "fitted": fitted.get("name"), "prompt_hash": _short(manifest.get("prompt_hash")),
         "encoder": manifest.get("encoder"), "thresholds": thresholds_words(material.evaluation.thresholds),
         "targets": _targets(material.evaluation.thresholds), "data": _data(manifest), "corpus": _corpus(manifest),
         "scored": manifest.get("started"), "versions": _versions(manifest),
@@ -696,7 +700,21 @@ def _trust(material: Material) -> tuple[tuple[str, ...], tuple[tuple[str, ...], 
         return (_t("report.trust.none"),), ()
     table = _validation(judge) if judge.startswith("offline") else ()
     measured_how = "" if table else _t("report.trust.not_measured" if judge.startswith("offline") else "report.trust.model")
-    return tuple(filter(None, [_unsure(material), measured_how])), table
+    return tuple(filter(None, [*_fitted(material), _unsure(material), measured_how])), table
+
+
+def _fitted(material: Material) -> list[str]:
+    """What the judge was fitted to, what that is worth, and how many answers are unsure for it."""
+    fitted = fitted_in(material.evaluation.manifest)
+    if fitted is None:
+        return []
+    lines = [_t("fitting.report", name=fitted.name, hash=fitted.hash, labels=fitted.labels, evaluation=fitted.evaluation)]
+    lines += fitted.words()
+    if (part := fitted.parts.get("verdict")) is not None:
+        p = material.evaluation.metric("fitted_right").values
+        known = p[np.isfinite(p)]
+        lines.append(_t("fitting.unsure", n=int(part.unsure(known).sum()), total=len(known)))
+    return [redacted(line) for line in lines]
 
 
 def _unsure(material: Material) -> str:

@@ -409,13 +409,18 @@ class Card(W.VBox):
             layout=W.Layout(width="max-content", margin="2px"),
         )  # fmt: skip
         self.note = text_box(_t("panels.card.note"), continuous_update=False)
+        #: A verdict by one key: JupyterLab leaves the keys of a text box alone.
+        self.key = W.Text(placeholder=_t("panels.card.key"), layout=W.Layout(width="110px"))
+        self.key.tooltip = _t("panels.card.key_hint")
+        self.key.add_class("wb-key")
         self.saved = markup()
         self.pin = button(f"⚑ {_t('panels.card.pin')}", panel.guarded(panel.pin, "pin"), "wb-pin")
         self.copy = button(_t("panels.card.copy_ids"), panel.guarded(self._show_ids, "copy ids"))
         self.id_box = W.Textarea(layout=W.Layout(width="100%", height="70px", display="none"))
         for widget in (self.verdict, self.note):
             panel.on(widget, lambda _: self._annotate())
-        self.mine = row(self.verdict, self.note, self.saved, self.pin, self.copy)
+        panel.on(self.key, self._keyed)
+        self.mine = row(self.verdict, self.key, self.note, self.saved, self.pin, self.copy)
         super().__init__([self.body, self.mine, self.id_box], layout=W.Layout(width="100%"))
 
     def draw(self, sample_id: str | None, words: str = "") -> None:
@@ -436,6 +441,16 @@ class Card(W.VBox):
         if self._session.selection is not None:
             verdict, note = self.verdict.value, self.note.value
             self._say_saved(self._session.annotate(self._session.selection, verdict=verdict, note=note).at)
+
+    def _keyed(self, typed: str) -> None:
+        """The first letter of a verdict, or its number, gives it and goes on to the next sample."""
+        letters = {key: name for at, name in enumerate(VERDICTS) for key in (name[0], str(at + 1))}
+        for letter in typed.lower():
+            if letter in letters and self._session.selection is not None:
+                self._session.annotate(self._session.selection, verdict=letters[letter], note=self.note.value)
+                self._panel.stepper.next.click()
+        with self._panel.quietly():
+            self.key.value = ""
 
     def _say_saved(self, at: str) -> None:
         with suppress(ValueError):
