@@ -630,6 +630,8 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="DIR", help="an evaluation to compare with")
     parser.add_argument("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
                         help="date printed on the report (default today)")  # fmt: skip
+    parser.add_argument("--repair", metavar="CORPUS", help="add the repair plan, worked out over this knowledge base")
+    parser.add_argument("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)")
 
 
 def run_report(options: argparse.Namespace) -> int:
@@ -640,9 +642,13 @@ def run_report(options: argparse.Namespace) -> int:
 
     session = Session(load_evaluation(options.folder))
     baseline = load_evaluation(options.baseline) if options.baseline else None
-    path = export_findings(
-        session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date
-    )
+    plan = None
+    if options.repair:
+        from workbench.repair.plan import repair_plan
+
+        plan = repair_plan(session.evaluation, options.repair, encoder=options.encoder)
+    path = export_findings(session, options.out, format=options.format, language=options.language, baseline=baseline,
+                           date=options.date, repair=plan)  # fmt: skip
     say(f"written to {path} ({path.stat().st_size:,} bytes)")
     return 0
 

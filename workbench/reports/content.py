@@ -218,8 +218,8 @@ class Failing:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a report says; see the module. ``evaluation`` and ``baseline`` are the objects themselves,
-    ``failures`` the table of all samples as it is told."""
+    """Everything that a report says; see the module. ``evaluation``, ``baseline`` and ``repair`` (a repair plan) are the
+    objects themselves, ``failures`` the table of all samples as it is told."""
 
     title: str
     subtitle: str
@@ -239,6 +239,7 @@ class Report:
     failures: pd.DataFrame = field(repr=False)
     evaluation: Any = field(repr=False)
     baseline: Any = field(default=None, repr=False)
+    repair: Any = field(default=None, repr=False)
 
     @property
     def n_failing(self) -> int:

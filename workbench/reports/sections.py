@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import sys
 import tomllib
@@ -49,6 +50,8 @@ from workbench.views.wording import cause_title, metric_reading, metric_title, s
 if TYPE_CHECKING:
     import pandas as pd
 
+    from workbench.repair.plan import RepairPlan
+
 
 # ------------------------------------------------------------------------------
 # A report, gathered from its sections.
@@ -62,6 +65,7 @@ def build_report(
     annotations: Mapping[str, Any] | None = None,
     language: str | None = None,
     date: datetime.date | None = None,
+    repair: RepairPlan | None = None,
 ) -> Report:
     """Gather the content of a report.
 
@@ -77,6 +81,8 @@ def build_report(
         a code of :func:`workbench.language.codes`; default: the one in force.
     date
         Printed on the report; default today.
+    repair
+        A repair plan, which gets a page of its own.
 
     Raises
     ------
@@ -84,7 +90,8 @@ def build_report(
         For an unknown language.
     """
     with speaking(language or get_language()):
-        return _gather(_material(evaluation, baseline, annotations or {}), tuple(findings), date or _today())
+        found = _gather(_material(evaluation, baseline, annotations or {}), tuple(findings), date or _today())
+        return dataclasses.replace(found, repair=repair)
 
 
 def _today() -> datetime.date:

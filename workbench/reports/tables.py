@@ -460,6 +460,7 @@ def export_findings(
     language: str | None = None,
     baseline: Any = None,
     date: datetime.date | None = None,
+    repair: Any = None,
 ) -> Path:
     """Write the session's pins, with the report around them, to one file and give it.
 
@@ -475,6 +476,8 @@ def export_findings(
         An evaluation to compare with.
     date
         Printed on the report; default today.
+    repair
+        What ``wb.repair_plan`` returned, for a page of its own in HTML and Markdown.
 
     Raises
     ------
@@ -483,7 +486,7 @@ def export_findings(
     """
     report = build_report(
         session.evaluation, baseline=baseline, findings=session.findings, annotations=session.annotations,
-        language=language, date=date,
+        language=language, date=date, repair=repair,
     )  # fmt: skip
     return write(report, path, format)
 
