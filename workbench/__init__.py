@@ -11,6 +11,8 @@ Judges and other tools
     rate, recorded_judgements, with_ragas, with_silver_labels
 Diagnose
     missed_documents, vocabulary_gaps, failing_terms, query_types, breakdown, worst_slices, hallucinated_claims
+Repair
+    repair_plan, sweep, replay
 Compare and watch
     compare, monitor, Collector, alerts
 Trust
@@ -50,6 +52,7 @@ _GROUPS = (
         "diagnosis.queries": "query_types breakdown", "diagnosis.slices": "worst_slices",
         "diagnosis.hallucinations": "hallucinated_claims",
     },
+    {"repair.plan": "repair_plan", "repair.sweep": "sweep", "repair.replay": "replay"},
     {"api": "compare monitor", "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts."},
     {
         "diagnosis.statistics": "agreement",

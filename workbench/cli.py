@@ -114,7 +114,8 @@ def seconds(text: str) -> float:
 
 def judge_arguments(parser: argparse.ArgumentParser) -> None:
     """Judge, encoder and what a language model needs."""
-    parser.add_argument("--judge", default="offline", help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none, or fit's FILE")
+    parser.add_argument("--judge", default="offline", help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none, "
+                        "or a file of fit")  # fmt: skip
     parser.add_argument("--encoder", default="auto", help="auto (default), e5, use, ngram, none, or a model's name or folder")
     parser.add_argument("--judge-options", metavar="FILE", help="options of a language model, TOML with an [llm] table")
     parser.add_argument("--timeout", type=seconds, help="seconds for one request (default 60, or what the options file says)")
@@ -703,6 +704,8 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rules", metavar="FILE", help="a rules file: its verdict stands on page one")
     parser.add_argument("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
                         help="date printed on the report (default today)")  # fmt: skip
+    parser.add_argument("--repair", metavar="CORPUS", help="add the repair plan, worked out over this knowledge base")
+    parser.add_argument("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)")
 
 
 def run_report(options: argparse.Namespace) -> int:
@@ -715,9 +718,14 @@ def run_report(options: argparse.Namespace) -> int:
     session = Session(load_evaluation(options.folder))
     baseline = load_evaluation(options.baseline) if options.baseline else None
     rules = load_rules(options.rules) if options.rules else None
+    plan = None
+    if options.repair:
+        from workbench.repair.plan import repair_plan
+
+        plan = repair_plan(session.evaluation, options.repair, encoder=options.encoder)
     path = export_findings(
         session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date,
-        gate=rules and (lambda: check(session.evaluation, rules, baseline)),
+        gate=rules and (lambda: check(session.evaluation, rules, baseline)), repair=plan,
     )  # fmt: skip
     say(f"written to {path} ({path.stat().st_size:,} bytes)")
     return 0

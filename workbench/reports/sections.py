@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import sys
 import tomllib
@@ -55,6 +56,8 @@ from workbench.views.wording import cause_title, metric_reading, metric_title, s
 if TYPE_CHECKING:
     import pandas as pd
 
+    from workbench.repair.plan import RepairPlan
+
 
 # ------------------------------------------------------------------------------
 # A report, gathered from its sections.
@@ -69,6 +72,7 @@ def build_report(
     language: str | None = None,
     date: datetime.date | None = None,
     gate: Any = None,
+    repair: RepairPlan | None = None,
 ) -> Report:
     """Gather the content of a report.
 
@@ -87,6 +91,8 @@ def build_report(
     gate
         What ``reports.gate.check`` found, to be said on page one; or a function that gives it, called in the report's
         language.
+    repair
+        A repair plan, which gets a page of its own.
 
     Raises
     ------
@@ -95,7 +101,8 @@ def build_report(
     """
     with speaking(language or get_language()):
         material = _material(evaluation, baseline, annotations or {})
-        return _gather(material, tuple(findings), date or _today(), gate() if callable(gate) else gate)
+        found = _gather(material, tuple(findings), date or _today(), gate() if callable(gate) else gate)
+        return dataclasses.replace(found, repair=repair)
 
 
 def _today() -> datetime.date:
