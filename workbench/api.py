@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import workbench
+from workbench.data.run_config import read_config
 from workbench.data.schema import Corpus, SampleSet
 from workbench.diagnosis.alerts import Rule
 from workbench.diagnosis.comparison import Comparison
@@ -233,6 +234,7 @@ def evaluate(
     name: str | None = None, cache_dir: str | Path | None = None, progress: bool | Progress = True,
     workers: int | None = None, cancelled: Callable[[], bool] | None = None,
     judge_options: Mapping[str, Any] | str | Path | None = None, timeout: float | None = None, generator: str | None = None,
+    config: Mapping[str, Any] | str | Path | None = None,
 ) -> Evaluation:  # fmt: skip
     """Examine every sample and return the evaluation. What was judged before, here or in a killed run, is not judged again.
 
@@ -258,6 +260,9 @@ def evaluate(
         that saved and how often the two disagreed in ``manifest["cascade"]``.
     generator
         The model that wrote the answers; default what the recording says. A judge of its family gives a warning.
+    config
+        How the system was set up (model, prompt, k, index version …): a mapping or a TOML file. It is added to what the
+        recording says and kept in ``manifest["config"]``; histories, comparisons, reports and the gate name it.
     cancelled
         Asked between samples; when it turns true, ``CancelledError`` is raised and what was judged is kept.
 
@@ -276,6 +281,7 @@ def evaluate(
     """
     started = time.time()
     chosen_metrics(metrics, (thresholds or Thresholds()).k)  # a name that does not exist costs no judgement
+    given = {} if config is None else read_config(config)
     loaded, base = _loaded(samples, corpus)
     suggest_language(main_language(loaded.frame["question"]))
     cache = Cache(cache_dir)
@@ -290,6 +296,7 @@ def evaluate(
         evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled,
                            sampled_by_llm=by_name, rank_encoder=encoder if own_encoder is None else own_encoder)  # fmt: skip
     evidence.manifest.update(_manifest(loaded, base, chosen, started) | actuals.record())
+    evidence.manifest["config"] = {**loaded.attributes.get("config", {}), **given}
     return Evaluation(evidence, thresholds, name=name or loaded.name, metrics=metrics)
 
 
@@ -337,7 +344,9 @@ def open_evaluation(
     folder = cache_folder() / "evaluations" / f"{_safe(name or loaded.name)}-{key[:16]}"
     if is_evaluation(folder) and not again:
         suggest_language(main_language(loaded.frame["question"]))
-        return load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
+        saved = load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
+        saved.manifest["config"] = loaded.attributes.get("config", {})
+        return saved
     result = evaluate(
         loaded, corpus=base, judge=judge, encoder=encoder, thresholds=thresholds, name=name, progress=progress,
         cancelled=cancelled, **options,

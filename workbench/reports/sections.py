@@ -11,6 +11,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.files import redacted
+from workbench.data.run_config import config_words
 from workbench.data.schema import alternatives, none_if_missing
 from workbench.data.text.words import language
 from workbench.diagnosis.cause_inputs import PASSED
@@ -588,7 +589,8 @@ def _facts(material: Material) -> list[tuple[str, str]]:
         "judge": manifest.get("judge"), "prompt_hash": _short(manifest.get("prompt_hash")),
         "encoder": manifest.get("encoder"), "thresholds": thresholds_words(material.evaluation.thresholds),
         "targets": _targets(material.evaluation.thresholds), "data": _data(manifest), "corpus": _corpus(manifest),
-        "scored": manifest.get("started"), "versions": _versions(manifest),
+        "config": config_words(manifest.get("config") or {}), "scored": manifest.get("started"),
+        "versions": _versions(manifest),
     }  # fmt: skip
     if material.baseline is not None:
         known["baseline"] = _other(material.baseline)
