@@ -18,6 +18,7 @@ import numpy as np
 
 import workbench
 from workbench.data.mapping import remember_mapping
+from workbench.data.run_config import read_config
 from workbench.data.schema import Corpus, SampleSet
 from workbench.diagnosis.alerts import Rule
 from workbench.diagnosis.comparison import Comparison
@@ -237,6 +238,7 @@ def evaluate(
     name: str | None = None, cache_dir: str | Path | None = None, progress: bool | Progress = True,
     workers: int | None = None, cancelled: Callable[[], bool] | None = None,
     judge_options: Mapping[str, Any] | str | Path | None = None, timeout: float | None = None, generator: str | None = None,
+    config: Mapping[str, Any] | str | Path | None = None,
 ) -> Evaluation:  # fmt: skip
     """Examine every sample and return the evaluation. What was judged before, here or in a killed run, is not judged again.
 
@@ -263,6 +265,9 @@ def evaluate(
         that saved and how often the two disagreed in ``manifest["cascade"]``.
     generator
         The model that wrote the answers; default what the recording says. A judge of its family gives a warning.
+    config
+        How the system was set up (model, prompt, k, index version …): a mapping or a TOML file. It is added to what the
+        recording says and kept in ``manifest["config"]``; histories, comparisons, reports and the gate name it.
     cancelled
         Asked between samples; when it turns true, ``CancelledError`` is raised and what was judged is kept.
 
@@ -285,10 +290,11 @@ def evaluate(
             encoder = "none"
         plain = evaluate(samples, corpus=corpus, judge=meant.spec, encoder=encoder, metrics=metrics, thresholds=thresholds,
                          name=name, cache_dir=cache_dir, progress=progress, workers=workers, cancelled=cancelled,
-                         judge_options=judge_options, timeout=timeout, generator=generator)  # fmt: skip
+                         judge_options=judge_options, timeout=timeout, generator=generator, config=config)  # fmt: skip
         return plain.with_judge(meant)
     started = time.time()
     chosen_metrics(metrics, (thresholds or Thresholds()).k)  # a name that does not exist costs no judgement
+    given = {} if config is None else read_config(config)
     loaded, base = _loaded(samples, corpus)
     suggest_language(main_language(loaded.frame["question"]))
     cache = Cache(cache_dir)
@@ -303,6 +309,7 @@ def evaluate(
         evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled,
                            sampled_by_llm=by_name, rank_encoder=encoder if own_encoder is None else own_encoder)  # fmt: skip
     evidence.manifest.update(_manifest(loaded, base, chosen, started) | actuals.record())
+    evidence.manifest["config"] = {**loaded.attributes.get("config", {}), **given}
     return Evaluation(evidence, thresholds, name=name or loaded.name, metrics=metrics)
 
 
@@ -355,7 +362,9 @@ def open_evaluation(
     folder = cache_folder() / "evaluations" / f"{_safe(name or loaded.name)}-{key[:16]}"
     if is_evaluation(folder) and not again:
         suggest_language(main_language(loaded.frame["question"]))
-        return load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
+        saved = load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
+        saved.manifest["config"] = loaded.attributes.get("config", {})
+        return saved
     result = evaluate(
         loaded, corpus=base, judge=judge, encoder=encoder, thresholds=thresholds, name=name, progress=progress,
         cancelled=cancelled, **options,

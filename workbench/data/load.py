@@ -33,6 +33,7 @@ from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
 from workbench.data.formats.turns import as_turns
 from workbench.data.mapping import remembered_mapping, suggested_mapping
+from workbench.data.run_config import recorded_config
 from workbench.data.schema import (
     AS_RECORDED,
     OPTIONAL_FIELDS,
@@ -514,7 +515,8 @@ def _assembled(fields: Fields, rejected: list[Remark], records: Records, name: s
         recorded_scores=pd.DataFrame(scores, index=index, dtype=float),
         name=name,
         source=records.source,
-        attributes={"input_errors": input_errors, "format": records.kind},
+        attributes={"input_errors": input_errors, "format": records.kind,
+                    "config": recorded_config(records.source, fields.own.get("config", ()))},
     )
 
 

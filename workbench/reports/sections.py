@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.data.files import redacted
+from workbench.data.run_config import config_words
 from workbench.data.schema import alternatives, none_if_missing
 from workbench.data.text.words import language
 from workbench.diagnosis.cause_inputs import PASSED
@@ -647,7 +648,8 @@ def _facts(material: Material) -> list[tuple[str, str]]:
         "judge": manifest.get("judge"), "fitted": fitted.get("name"), "prompt_hash": _short(manifest.get("prompt_hash")),
         "encoder": manifest.get("encoder"), "thresholds": thresholds_words(material.evaluation.thresholds),
         "targets": _targets(material.evaluation.thresholds), "data": _data(manifest), "corpus": _corpus(manifest),
-        "scored": manifest.get("started"), "versions": _versions(manifest),
+        "config": config_words(manifest.get("config") or {}), "scored": manifest.get("started"),
+        "versions": _versions(manifest),
     }  # fmt: skip
     if material.baseline is not None:
         known["baseline"] = _other(material.baseline)

@@ -416,7 +416,7 @@ def heat_map(terms: Sequence[str], names: Sequence[str], weights: NDArray[np.flo
     return figure
 
 
-# The flow of causes between two runs, and trends over runs.
+# The flow of causes between two runs.
 
 #: Height of the smallest node and of the gaps between nodes, as shares of the picture.
 _LEAST, _GAP = 0.024, 0.016
@@ -517,37 +517,6 @@ def _labels(axes: Axes, side: Mapping[str, tuple[float, float, int]], *, left: b
         words = f"{drawable(cause_title(name), 30)}  {n:,}" if left else f"{n:,}  {drawable(cause_title(name), 30)}"
         axes.text(0.235 if left else 0.765, top + height / 2, words, ha="right" if left else "left", va="center",
                   fontsize=8.5)  # fmt: skip
-
-
-def trend(table: pd.DataFrame, titles: Mapping[str, str], *, title: str = "", theme: str = "print") -> Figure:
-    """Means over runs, one line a metric with its interval and its name at the end.
-
-    Parameters
-    ----------
-    table
-        ``run, metric, mean, low, high``, as :func:`workbench.diagnosis.comparison.runs_table` gives it.
-    titles
-        Metric → what to call it.
-    """
-    runs = list(dict.fromkeys(table["run"]))
-    colors = (BLUE, GREEN, VERMILLION, PURPLE, ORANGE, SKY, GREY)
-    with drawing(9.6, 3.4, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.06, right=0.78, top=0.88, bottom=0.12)
-        ends: list[tuple[float, str, str]] = []
-        for place, (metric, rows) in enumerate(table.groupby("metric", sort=False)):
-            color, x = colors[place % len(colors)], np.arange(len(rows))
-            mean, low, high = (rows[name].to_numpy(dtype=float) for name in ("mean", "low", "high"))
-            axes.fill_between(x, low, high, color=color, alpha=0.12, lw=0)
-            axes.plot(x, mean, "o-", color=color, lw=1.8, ms=4)
-            if len(mean) and np.isfinite(mean[-1]):
-                ends.append((float(mean[-1]), f"{titles.get(str(metric), str(metric))}  {mean[-1]:.2f}", color))
-        axes.set_ylim(0, max(1.0, float(np.nanmax(table["mean"], initial=0))) * 1.02)
-        axes.set_xticks(range(len(runs)), [drawable(str(run), 24) for run in runs])
-        axes.set_title(drawable(title or _t("compare.panel.trend_title"), 110))
-        for y, text, color, at in _apart(ends, float(axes.get_ylim()[1]) * 0.065):
-            axes.annotate(drawable(text, 44), (len(runs) - 1, y), xytext=(1.02, at), textcoords=axes.get_yaxis_transform(),
-                          color=color, va="center")  # fmt: skip
-    return figure
 
 
 def _apart(ends: Sequence[tuple[float, str, str]], least: float) -> list[tuple[float, str, str, float]]:
