@@ -11,10 +11,13 @@ Judges and other tools
     rate, recorded_judgements, with_ragas, with_silver_labels
 Diagnose
     missed_documents, vocabulary_gaps, failing_terms, query_types, breakdown, worst_slices, hallucinated_claims
+Repair
+    repair_plan, sweep, replay
 Compare and watch
-    compare, monitor, Collector, alerts
+    compare, history, monitor, Collector, alerts
 Trust
-    agreement, annotator_agreement, calibrate, calibration_table, repeat_noise
+    agreement, annotator_agreement, calibrate, calibration_table, fit, load_judge, suggest, right_rate,
+    repeat_noise
 Look
     Session, panels, set_language, data_path, baseline_path, corpus_path, labels_path, log_path
 Types and errors
@@ -49,10 +52,12 @@ _GROUPS = (
         "diagnosis.queries": "query_types breakdown", "diagnosis.slices": "worst_slices",
         "diagnosis.hallucinations": "hallucinated_claims",
     },
-    {"api": "compare monitor", "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts."},
+    {"repair.plan": "repair_plan", "repair.sweep": "sweep", "repair.replay": "replay"},
+    {"api": "compare monitor", "runs": "history", "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts."},
     {
         "diagnosis.statistics": "agreement",
         "diagnosis.calibration": "annotator_agreement calibrate calibration_table repeat_noise",
+        "diagnosis.fitting": "fit load_judge right_rate suggest",
     },
     {
         "views.session": "Session", "panels": "panels.", "language": "set_language",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.views.html import Fragment
     from workbench.views.panels.calibration import CalibrationPanel
     from workbench.views.panels.compare import Compare
     from workbench.views.panels.dataset import Dataset
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from workbench.views.panels.missed_documents import MissedDocuments
     from workbench.views.panels.monitoring import MonitoringPanel
     from workbench.views.panels.query_types import QueryTypes
+    from workbench.views.panels.repair_plan import RepairPlanPanel
     from workbench.views.panels.score import Score
     from workbench.views.panels.vocabulary import VocabularyPanel
     from workbench.views.session import Session
@@ -92,6 +94,22 @@ def calibration(session: Session, labels: Any = None) -> CalibrationPanel:
     from workbench.reports.gate import freeze
 
     return _module("calibration").CalibrationPanel(session, labels, freeze)
+
+
+def repair_plan(
+    session: Session, corpus: Any = None, encoder: Any = None, documents: Any = None, price: float | str | None = None
+) -> RepairPlanPanel:
+    """Panel 11: what would each fix bring? ``documents``: whole or missing documents; ``price``: of a million tokens."""
+    from workbench.reports.render import write_repair
+
+    return _module("repair_plan").RepairPlanPanel(session, write_repair, corpus, encoder, documents, price)
+
+
+def sweep(session: Session, corpus: Any, **options: Any) -> Fragment:
+    """Recall against prompt tokens over a grid, as a static piece with a bar while it is made; ``options`` as ``wb.sweep``."""
+    from workbench.repair import sweep as grids
+
+    return _module("repair_plan").sweep_html(grids.sweep(session.evaluation, corpus, **{"progress": True, **options}))
 
 
 def export(session: Session, folder: str | Path = "findings") -> Export:

@@ -79,7 +79,7 @@ def test_cut_never_parts_a_character():
 
 def test_chinese_workbook(evaluation, tmp_path):
     _, book = book_of(evaluation, tmp_path, language="zh")
-    assert book.sheetnames[:3] == ["报告", "指标", "归因"]
+    assert book.sheetnames[:4] == ["报告", "图表", "指标", "归因"]
     assert book["失败样本"]["A1"].value == "样本"
 
 

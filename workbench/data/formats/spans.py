@@ -133,8 +133,8 @@ def _spans_of(row: Mapping[str, Any], at: int) -> Iterator[Mapping[str, Any]]:
             mine = _identity(row, data if isinstance(data, Mapping) else {})
             for item in listed:
                 if isinstance(item, Mapping):
-                    own = not mine or _first_of(item, ("trace_id", "traceId", "traceID", "context"))
-                    yield item if own else {"trace_id": mine, **item}
+                    told = mine is None or _first_of(item, ("trace_id", "traceId", "traceID", "context"))
+                    yield item if told else {"trace_id": mine, **item}
             return
     children = row.get("child_runs")
     if isinstance(children, list) and children:
