@@ -42,13 +42,14 @@ _TAGS = _words(
     "li mark meta ol p pre small span strong style sub summary sup table tbody td th thead title tr ul"
 )
 _ATTRIBUTES = _words(
-    "class title id href src alt lang dir open colspan rowspan scope style width height charset content name role "
+    "class title id href src alt lang target dir open colspan rowspan scope style width height charset content name role "
     "aria-label aria-hidden"
 )
 #: Everything below space but tab and newline, DEL, the C1 block, lone surrogates and non-characters.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\ufffe\uffff]")
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_ADDRESS = re.compile(r"#|data:image/png;base64,")
+#: Places on the page, pictures in it, and the notebooks beside the one that shows it.
+_ADDRESS = re.compile(r"#|data:image/png;base64,|\d\d_\w+\.ipynb$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +282,11 @@ def picture(png: bytes, caption: str) -> Markup:
     """A PNG inside the page, with its caption as alternative text."""
     address = "data:image/png;base64," + base64.b64encode(png).decode("ascii")
     return h("figure", h("img", src=address, alt=caption), h("figcaption", caption), cls="wb-picture")
+
+
+def notebook_link(name: str) -> Markup:
+    """A link to a notebook in the same folder, by its question."""
+    return h("a", f"{name} – {_t(f'panels.notebooks.{name}')}", href=f"{name}.ipynb", target="_blank")
 
 
 @cache
