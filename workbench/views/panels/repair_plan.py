@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _SIGNS = {"rescued": ("✓", "success"), "broken": ("✗", "danger"), "better": ("↑", "info"), "worse": ("↓", "warning"),
           "same": ("·", ""), "untold": ("?", "")}  # fmt: skip
 #: Samples on one page of the matrix.
-COLUMNS = 14
+COLUMNS = 13
 #: Seconds to wait for the plan before the panel opens without it.
 PATIENCE = 1.0
 
@@ -145,9 +145,9 @@ class RepairPlanPanel(ListPanel):
         assert self.plan is not None
         affected = self._affected()
         shown = affected[self._first : self._first + COLUMNS]
-        layout = W.Layout(width="46px", height="24px", margin="0", padding="0")
+        layout = W.Layout(width="52px", height="24px", margin="0", padding="0")
         # A hyphen at which no line breaks.
-        heads = [s[-7:].replace("-", "\u2011") for s in shown]
+        heads = [s[-6:].replace("-", "\u2011") for s in shown]
         cells: list[W.Widget] = [markup(quiet(head)) for head in (_t("repair.columns.fix"), *heads)]
         for repair in self.plan.repairs:
             cells.append(markup(h("span", excerpt(repair.fix.title, 60), cls="wb-good" if repair.taken else "")))
@@ -158,7 +158,7 @@ class RepairPlanPanel(ListPanel):
                 cell = W.Button(description=sign, button_style=style, layout=layout, tooltip=words_of)
                 cell.on_click(self.guarded(lambda _, key=repair.fix.key, one=sample_id: self.look_at(key, one), "cell"))
                 cells.append(cell)
-        self.grid.layout.grid_template_columns = f"minmax(180px, 330px) repeat({len(shown)}, 46px)"
+        self.grid.layout.grid_template_columns = f"minmax(180px, 330px) repeat({len(shown)}, 52px)"
         self.grid.children = tuple(cells)
         show(self.columns, quiet(_t("repair.panel.columns", first=count(min(self._first + 1, len(affected))),
                                     last=count(self._first + len(shown)), n=count(len(affected)))))  # fmt: skip
