@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 
 from workbench.data.fields import Unreadable
 from workbench.data.fields import contexts as read_contexts
-from workbench.data.files import HIDDEN, JsonLines, guard_client_loggers, public_url, redacted, write_bytes, write_text
+from workbench.data.files import JsonLines, guard_client_loggers, hidden, public_url, redacted, write_bytes, write_text
 from workbench.data.schema import SAMPLE_FIELDS, SampleSet, none_if_missing
 from workbench.errors import CancelledError, InputError
 
@@ -105,7 +105,6 @@ class RunFile:
 
 _SLOT = re.compile(r"\$\{(?P<env>\w+)\}|\{(?P<field>\w+)\}")
 _STEP = re.compile(r"\.?(?P<key>[^.\[\]]+)|\[(?P<index>\*|-?\d+|'[^']*'|\"[^\"]*\")\]")
-_SECRET_NAME = re.compile(r"auth|key|token|secret|password|cookie|credential|session", re.IGNORECASE)
 
 
 class Template:
@@ -207,17 +206,6 @@ def checked_path(path: Any) -> str:
     if not body or "".join(match[0] for match in _STEP.finditer(body)) != body:
         raise InputError(f"response path {path!r} cannot be read; write it like $.data.answer or $.docs[*]")
     return str(path)
-
-
-def hidden(mapping: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A mapping for a manifest: values under secret-sounding names are hidden unless they only name a variable."""
-
-    def shown(key: str, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return hidden(value)
-        return HIDDEN if isinstance(value, str) and _SECRET_NAME.search(key) and "${" not in value else value
-
-    return {str(key): shown(str(key), value) for key, value in (mapping or {}).items()}
 
 
 # ------------------------------------------------------------------------------
@@ -544,7 +532,7 @@ def record(
     concurrency, timeout, retries
         Requests at once; seconds for one; further tries on 429 (as ``Retry-After`` says), 5xx, lost connections, time-outs.
     config
-        Free key–values about the system (``top_k``, model, prompt version), written to the manifest.
+        Free key–values about the system (``top_k``, model, prompt version), written to the manifest; scoring takes them over.
     progress
         Called with (done, total, errors) after each case.
     retry_errors
