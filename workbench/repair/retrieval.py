@@ -424,7 +424,7 @@ def _by_cross_encoder(model: str) -> Reranker:
         loaded = CrossEncoder(model, max_length=512)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise InputError(f"reranker {model}: cannot be loaded as a cross-encoder ({reason}); give the folder of one") from error
+        raise InputError(f"reranker {model}: cannot be loaded ({reason}); give the folder of a cross-encoder") from error
     if loaded.num_labels != 1:
         raise InputError(f"reranker {model}: has {loaded.num_labels} outputs; a cross-encoder that ranks has one")
 
