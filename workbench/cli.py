@@ -567,7 +567,6 @@ def app_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
     parser.add_argument("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with")
     parser.add_argument("--corpus", help="the knowledge base, for notebooks 03 and 04")
-    parser.add_argument("--language", choices=codes(), help="language of the pages (default: the data's)")
     parser.add_argument("--port", type=positive, help="default: a free one")
 
 
