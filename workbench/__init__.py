@@ -12,7 +12,7 @@ Judges and other tools
 Diagnose
     missed_documents, vocabulary_gaps, failing_terms, query_types, breakdown, worst_slices, hallucinated_claims
 Compare and watch
-    compare, history, monitor, Collector, alerts
+    compare, history, monitor, compare_arms, Collector, alerts
 Trust
     agreement, annotator_agreement, calibrate, calibration_table, repeat_noise
 Look
@@ -46,7 +46,10 @@ _GROUPS = (
         "diagnosis.queries": "query_types breakdown", "diagnosis.slices": "worst_slices",
         "diagnosis.hallucinations": "hallucinated_claims",
     },
-    {"api": "compare monitor", "runs": "history", "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts."},
+    {
+        "api": "compare monitor", "runs": "history", "diagnosis.experiment": "compare_arms",
+        "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts.",
+    },
     {
         "diagnosis.statistics": "agreement",
         "diagnosis.calibration": "annotator_agreement calibrate calibration_table repeat_noise",
