@@ -11,6 +11,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -69,15 +70,22 @@ def data_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", help="the knowledge base, any of the same formats")
     parser.add_argument("--cases", help="a file of cases that the recording refers to by id")
     parser.add_argument("--run", dest="run_name", help="which run, when the file holds several")
+    parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN",
+                        help="which column is which field, e.g. question=Prompt; remembered for the file")  # fmt: skip
 
 
 def load(options: argparse.Namespace) -> tuple[Any, Any]:
     """The samples and the corpus (or None) that the options name."""
     from workbench.data.corpus import load_corpus
     from workbench.data.load import load_samples
+    from workbench.data.mapping import remember_mapping
 
     corpus = load_corpus(options.corpus) if options.corpus else None
-    return load_samples(options.data, cases=options.cases, run=options.run_name, corpus=corpus), corpus
+    mapping = _pairs(options.map, "--map")
+    samples = load_samples(options.data, cases=options.cases, run=options.run_name, corpus=corpus, mapping=mapping)
+    if mapping:
+        remember_mapping(options.data, mapping)
+    return samples, corpus
 
 
 def say(text: str = "") -> None:
@@ -108,7 +116,8 @@ def seconds(text: str) -> float:
 
 def judge_arguments(parser: argparse.ArgumentParser) -> None:
     """Judge, encoder and what a language model needs."""
-    parser.add_argument("--judge", default="offline", help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none")
+    parser.add_argument("--judge", default="offline", help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none "
+                        "or a file of fit")  # fmt: skip
     parser.add_argument("--encoder", default="auto", help="auto (default), e5, use, ngram, none, or a model's name or folder")
     parser.add_argument("--judge-options", metavar="FILE", help="options of a language model, TOML with an [llm] table")
     parser.add_argument("--timeout", type=seconds, help="seconds for one request (default 60, or what the options file says)")
@@ -147,7 +156,7 @@ def run_check(options: argparse.Namespace) -> int:
     for row in samples.rejected.head(20).itertuples():
         say(f"  row {row.row}, {row.field}: {row.reason}")
     for row in samples.warnings.head(20).itertuples():
-        say(f"  note: row {row.row}, {row.field}: {row.reason}")
+        say(f"  note: {f'row {row.row}, ' if row.row else ''}{row.field}: {row.reason}")
     findings = check(samples, corpus, others, k=options.k)
     for finding in findings.itertuples():
         say(f"{finding.level:8} {finding.message} {finding.remedy}")
@@ -577,9 +586,7 @@ def run_notebooks(options: argparse.Namespace) -> int:
     if not chosen:
         raise InputError(f"--only {' '.join(options.only)}: no such notebook; there are {', '.join(b.stem for b in books)}")
     out = Path(options.out).resolve()
-    given = {"DATA": options.folder, "BASELINE": options.baseline, "CORPUS": options.corpus}
-    parameters = {name: str(Path(value).resolve()) for name, value in given.items() if value}
-    parameters |= {"OUT": str(out / "findings")} | ({"LANGUAGE": options.language} if options.language else {})
+    parameters = _notebook_parameters(options) | {"OUT": str(out / "findings")}
     failed = 0
     for book in chosen:
         problems = execute(book, out / book.name, parameters)
@@ -588,6 +595,72 @@ def run_notebooks(options: argparse.Namespace) -> int:
         for problem in problems:
             note(f"  {' '.join(problem.split())[:400]}")
     return 1 if failed else 0
+
+
+# ------------------------------------------------------------------------------
+# ``app``: the notebooks as pages, for colleagues who write no code.
+
+
+def app_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
+    parser.add_argument("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with")
+    parser.add_argument("--corpus", help="the knowledge base, for notebooks 03 and 04")
+    parser.add_argument("--language", choices=codes(), help="language of the pages (default: the data's)")
+    parser.add_argument("--port", type=positive, help="default: a free one")
+
+
+def run_app(options: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    from workbench.evaluation import load_evaluation
+    from workbench.language import main_language, set_language, suggest_language
+    from workbench.reports.app import serve
+
+    suggest_language(main_language(load_evaluation(options.folder).evidence.plain("question")))
+    if options.language:
+        set_language(options.language)
+    return serve(_notebook_parameters(options), options.port, said=partial(print, flush=True))
+
+
+def _notebook_parameters(options: argparse.Namespace) -> dict[str, str]:
+    """The lines of the notebooks that the options fill in."""
+    given = {"DATA": options.folder, "BASELINE": options.baseline, "CORPUS": options.corpus}
+    parameters = {name: str(Path(value).resolve()) for name, value in given.items() if value}
+    return parameters | ({"LANGUAGE": options.language} if options.language else {})
+
+
+# ------------------------------------------------------------------------------
+# ``fit``: the judge of an evaluation, fitted to verdicts of one's own.
+
+
+def fit_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
+    parser.add_argument("--labels", required=True, metavar="FILE",
+                        help="your verdicts (sample_id, verdict); 30 are enough to start")  # fmt: skip
+    parser.add_argument("--error-rate", type=float, default=0.1, metavar="SHARE",
+                        help="how many of the verdicts that are not unsure may be wrong (default 0.1)")  # fmt: skip
+    parser.add_argument("--name", help="title of the fitted judge")
+    parser.add_argument("--out", metavar="FILE", help="file to write (default DIR/session/judge.toml)")
+    parser.add_argument("--save", metavar="DIR", help="also write the evaluation as the fitted judge sees it")
+
+
+def run_fit(options: argparse.Namespace) -> int:
+    """Fit, write the file, and say what it is worth."""
+    from workbench.diagnosis.fitting import fit
+    from workbench.evaluation import SESSION, check_target, load_evaluation
+
+    if options.save:
+        check_target(options.save)
+    evaluation = load_evaluation(options.folder)
+    out = Path(options.out or Path(options.folder) / SESSION / "judge.toml")
+    fitted = fit(evaluation, options.labels, error_rate=options.error_rate, name=options.name, out=out)
+    for line in fitted.words():
+        say(line)
+    say(f"saved to {out}")
+    if options.save:
+        say(f"saved to {evaluation.with_judge(fitted).save(options.save)}")
+    return 0
 
 
 # ------------------------------------------------------------------------------
@@ -673,7 +746,7 @@ def _pairs(given: list[str], option: str) -> dict[str, str] | None:
 
     pairs = [item.partition("=") for item in given]
     if bad := [name for name, sign, _ in pairs if not sign or not name]:
-        raise InputError(f"{option} {bad[0]!r}: write NAME=VALUE")
+        raise InputError(f"{option} {bad[0]!r}: write {'FIELD=COLUMN' if option == '--map' else 'NAME=VALUE'}")
     return {name: value for name, _, value in pairs} or None
 
 
@@ -714,21 +787,32 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=tuple(FORMATS), default="html", help="default html")
     parser.add_argument("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it")
     parser.add_argument("--baseline", metavar="DIR", help="an evaluation to compare with")
+    parser.add_argument("--rules", metavar="FILE", help="a rules file: its verdict stands on page one")
     parser.add_argument("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
                         help="date printed on the report (default today)")  # fmt: skip
+    parser.add_argument("--repair", metavar="CORPUS", help="add the repair plan, worked out over this knowledge base")
+    parser.add_argument("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)")
 
 
 def run_report(options: argparse.Namespace) -> int:
     """Open the evaluation and its session, and write the report."""
     from workbench.evaluation import load_evaluation
+    from workbench.reports.gate import check, load_rules
     from workbench.reports.tables import export_findings
     from workbench.views.session import Session
 
     session = Session(load_evaluation(options.folder))
     baseline = load_evaluation(options.baseline) if options.baseline else None
+    rules = load_rules(options.rules) if options.rules else None
+    plan = None
+    if options.repair:
+        from workbench.repair.plan import repair_plan
+
+        plan = repair_plan(session.evaluation, options.repair, encoder=options.encoder)
     path = export_findings(
-        session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date
-    )
+        session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date,
+        gate=rules and (lambda: check(session.evaluation, rules, baseline)), repair=plan,
+    )  # fmt: skip
     say(f"written to {path} ({path.stat().st_size:,} bytes)")
     return 0
 
@@ -837,11 +921,13 @@ VERBS = {
     "plan": ("calls, tokens, time and price of judging; spends nothing", plan_arguments, run_plan),
     "score": ("examine a recording and save the evaluation; resumes what was killed", score_arguments, run_score),
     "compare": ("what changed between two evaluations, and whether it is real", compare_arguments, run_compare),
+    "fit": ("fit the judge of an evaluation to verdicts of your own", fit_arguments, run_fit),
     "history": ("which change broke it; exit 1 on a regression beyond noise", history_arguments, run_history),
     "gate": ("check an evaluation against rules; exit 1 when one fails", gate_arguments, run_gate),
     "record": ("ask a live service all cases and keep what it says", record_arguments, run_record),
     "report": ("write an evaluation as html, md, xlsx, csv, parquet or junit", report_arguments, run_report),
     "notebooks": ("run the notebooks headless over an evaluation", notebooks_arguments, run_notebooks),
+    "app": ("serve the notebooks as pages on this machine, for people who write no code", app_arguments, run_app),
     "monitor": ("watch a query log for degradation against a baseline", monitor_arguments, run_monitor),
 }
 

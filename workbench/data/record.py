@@ -511,6 +511,7 @@ def record(
     request: Any = None, response: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None,
     concurrency: int = 8, timeout: float = 60.0, retries: int = 3, config: Mapping[str, Any] | None = None,
     progress: Progress | None = None, cancelled: Callable[[], bool] | None = None, retry_errors: bool = False,
+    given: Sequence[str] = (),
 ) -> Recording:  # fmt: skip
     """Ask a system every case that ``out`` does not hold yet, and append what it says.
 
@@ -536,6 +537,8 @@ def record(
         Called with (done, total, errors) after each case.
     retry_errors
         Ask the cases again whose row has an error.
+    given
+        Fields that usually come back and that these cases bring: ``("contexts",)`` asks a generator alone.
 
     Raises
     ------
@@ -544,7 +547,7 @@ def record(
     CancelledError
         When ``cancelled()`` turned true; what was recorded stays.
     """
-    rows = _cases(cases)
+    rows = _cases(cases, given)
     plan = _plan(rows, call, endpoint, request, response, headers, config, timeout)
     for option, value, lowest in (("concurrency", concurrency, 1), ("retries", retries, 0), ("timeout", timeout, 0.01)):
         if isinstance(value, bool) or not isinstance(value, int | float) or not lowest <= value < math.inf:
@@ -563,13 +566,13 @@ def record(
     return Recording(path, manifest.path, len(rows), len(waiting), len(rows) - len(waiting), file.n_errors)
 
 
-def _cases(cases: Any) -> list[dict[str, Any]]:
+def _cases(cases: Any, given: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Each case as a dict with ``sample_id`` and ``question`` first, without what only a recording has."""
     if not isinstance(cases, SampleSet):
         from workbench.data.load import load_samples
 
         cases = load_samples(cases)
-    frame = cases.frame.drop(columns=[name for name in OUTCOME if name in cases.frame.columns])
+    frame = cases.frame.drop(columns=[name for name in OUTCOME if name in cases.frame.columns and name not in given])
     columns = {name: frame[name].tolist() for name in frame.columns}
     rows = []
     for place, sample_id in enumerate(frame.index.tolist()):

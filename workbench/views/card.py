@@ -85,7 +85,18 @@ def _header(session: Session, sample_id: str) -> Markup:
         lacking = listed(_t(f"report.lacks.{name}.what") for name in unchecked)
         lines.append(quiet(_t("panels.card.unchecked"), " ", lacking, tag="p"))
     question = h("h3", marked(str(session.sample(sample_id)["question"]), shown=600))
-    return h("div", h("div", question, cause_mark(found, detailed=True), cls="wb-head"), *lines)
+    head = h("div", question, cause_mark(found, detailed=True), cls="wb-head")
+    return h("div", _history(session.sample(sample_id)), head, *lines)
+
+
+def _history(row: Mapping[str, Any]) -> Markup | None:
+    """What was said before the question, to unfold, and the question as the service rewrote it."""
+    said, rewritten = none_if_missing(row.get("history")), none_if_missing(row.get("rewritten_question"))
+    talk = [h("p", h("strong", _t(f"panels.card.said_{item['role']}"), " "), marked(item["content"], shown=600))
+            for item in said or ()]  # fmt: skip
+    told = h("details", h("summary", _t("panels.card.history", n=len(talk))), *talk, cls="wb-history") if talk else None
+    new = quiet(_t("panels.card.rewritten"), " ", marked(rewritten, shown=600), tag="p") if rewritten else None
+    return join([told, new]) if told or new else None
 
 
 def cause_mark(found: Mapping[str, Any], *, detailed: bool = False) -> Markup:
@@ -237,6 +248,7 @@ def document_name(item: Mapping[str, Any], facts: Any) -> Markup:
 def _facts(item: Mapping[str, Any], facts: Any) -> list[str]:
     score, relevance = none_if_missing(item.get("score")), none_if_missing(facts.get("relevance"))
     parts = [
+        _t("panels.card.from_tool") if item.get("kind") == "tool" else "",
         _t("panels.card.retriever_score", score=numbers.score(float(score))) if score is not None else "",
         _t("panels.card.relevance", score=numbers.score(relevance)) if relevance is not None else "",
         _t("panels.card.used") if facts.get("used") is True else "",
@@ -397,13 +409,18 @@ class Card(W.VBox):
             layout=W.Layout(width="max-content", margin="2px"),
         )  # fmt: skip
         self.note = text_box(_t("panels.card.note"), continuous_update=False)
+        #: A verdict by one key: JupyterLab leaves the keys of a text box alone.
+        self.key = W.Text(placeholder=_t("panels.card.key"), layout=W.Layout(width="110px"))
+        self.key.tooltip = _t("panels.card.key_hint")
+        self.key.add_class("wb-key")
         self.saved = markup()
         self.pin = button(f"⚑ {_t('panels.card.pin')}", panel.guarded(panel.pin, "pin"), "wb-pin")
         self.copy = button(_t("panels.card.copy_ids"), panel.guarded(self._show_ids, "copy ids"))
         self.id_box = W.Textarea(layout=W.Layout(width="100%", height="70px", display="none"))
         for widget in (self.verdict, self.note):
             panel.on(widget, lambda _: self._annotate())
-        self.mine = row(self.verdict, self.note, self.saved, self.pin, self.copy)
+        panel.on(self.key, self._keyed)
+        self.mine = row(self.verdict, self.key, self.note, self.saved, self.pin, self.copy)
         super().__init__([self.body, self.mine, self.id_box], layout=W.Layout(width="100%"))
 
     def draw(self, sample_id: str | None, words: str = "") -> None:
@@ -424,6 +441,16 @@ class Card(W.VBox):
         if self._session.selection is not None:
             verdict, note = self.verdict.value, self.note.value
             self._say_saved(self._session.annotate(self._session.selection, verdict=verdict, note=note).at)
+
+    def _keyed(self, typed: str) -> None:
+        """The first letter of a verdict, or its number, gives it and goes on to the next sample."""
+        letters = {key: name for at, name in enumerate(VERDICTS) for key in (name[0], str(at + 1))}
+        for letter in typed.lower():
+            if letter in letters and self._session.selection is not None:
+                self._session.annotate(self._session.selection, verdict=letters[letter], note=self.note.value)
+                self._panel.stepper.next.click()
+        with self._panel.quietly():
+            self.key.value = ""
 
     def _say_saved(self, at: str) -> None:
         with suppress(ValueError):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from workbench.diagnosis.calibration import Calibration
+    from workbench.repair.sweep import Sweep
 
 
 #: Okabe–Ito, by what it stands for.
@@ -769,6 +770,31 @@ def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *
         axes.set(xlim=(1, x[-1]), ylim=(0, max(n, 1) * 1.05))
         _whole_numbers(axes.yaxis)
         axes.set_xlabel(drawable(_t("missed.plot.depth")))
+        axes.set_title(drawable(title, 110))
+    return figure
+
+
+def sweep_curve(found: Sweep, title: str = "", *, theme: str = "print") -> Figure:
+    """Recall against prompt tokens of every cell of a grid, one line a ranking and chunking; the knee and today marked."""
+    colors = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY, GREY)
+    with drawing(9.6, 3.4, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.07, right=0.8, top=0.88, bottom=0.16)
+        lines = list(found.frame.groupby(["ranking", "chunking"], sort=False))
+        for at, ((ranking, chunking), cells) in enumerate(lines):
+            name = " · ".join(part for part in (_t(f"repair.ranking.{ranking}"), chunking) if part)
+            axes.plot(cells["tokens"], cells["recall"], "o-", ms=4, lw=1.5, color=colors[at % len(colors)],
+                      ls=("-", "--", ":")[at // len(colors) % 3], label=drawable(name, 28))  # fmt: skip
+        for cells in (cells for _, cells in lines[:1]):
+            for k, x, y in cells[["k", "tokens", "recall"]].itertuples(index=False):
+                _beside(axes, f"{k}", (x, y), (4, -9), _INK[theme], fontsize=7.5)
+        if (knee := found.knee) is not None:
+            axes.plot(knee["tokens"], knee["recall"], "o", ms=13, mfc="none", mec=VERMILLION, mew=2,
+                      label=drawable(_t("repair.panel.knee"), 28))  # fmt: skip
+        if np.isfinite(found.today["recall"]):
+            axes.plot(found.today["tokens"], found.today["recall"], "*", ms=12, color=_INK[theme], label=_t("repair.today"))
+        axes.set(ylim=(0, 1.03), xlim=(0, None))
+        axes.set_xlabel(drawable(_t("repair.panel.sweep_tokens")))
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
         axes.set_title(drawable(title, 110))
     return figure
 

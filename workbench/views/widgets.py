@@ -27,6 +27,7 @@ from workbench.language import get_language
 from workbench.language import text as _t
 from workbench.views import html as ht
 from workbench.views import plots
+from workbench.views.error_box import error_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -233,7 +234,7 @@ class Panel(W.VBox):
                 action(*arguments)
             except Exception as error:
                 _log.exception("a handler of %s failed", type(self).__name__)
-                self._report(key, f"{type(error).__name__}: {error}")
+                self._report(key, error_line(error))
                 if strict():
                     raise
             else:
