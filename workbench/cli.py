@@ -606,14 +606,13 @@ def app_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
     parser.add_argument("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with")
     parser.add_argument("--corpus", help="the knowledge base, for notebooks 03 and 04")
-    parser.add_argument("--language", choices=codes(), help="language of the pages (default: the data's)")
     parser.add_argument("--port", type=positive, help="default: a free one")
 
 
 def run_app(options: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from workbench.evaluation import load_evaluation
-    from workbench.language import main_language, set_language, suggest_language
+    from workbench.language import main_language, suggest_language
     from workbench.reports.app import serve
 
     suggest_language(main_language(load_evaluation(options.folder).evidence.plain("question")))
