@@ -229,7 +229,7 @@ def series_figure(history: History, theme: str = "print") -> Figure:
     shown = whole.iloc[first:]
     x = np.arange(len(shown))
     counts = series.cause_counts().iloc[first:]
-    with plots.drawing(9.6, 4.8, theme) as (figure, _):
+    with plots.drawing(4.8, theme) as (figure, _):
         figure.clear()
         upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": (1.5, 1), "hspace": 0.12})
         figure.subplots_adjust(left=0.06, right=0.84, top=0.92, bottom=0.14)
@@ -298,7 +298,7 @@ def matrix_figure(history: History, matrix: pd.DataFrame, theme: str = "print") 
     """Sample × run, cause in colour with its first letter; passing is light."""
     shown = matrix.iloc[:ROWS, -DRAWN:]
     colors = cause_colors(history.series.cause_counts().columns)
-    with plots.drawing(9.6, 1.1 + 0.19 * max(len(shown), 1), theme) as (figure, axes):
+    with plots.drawing(1.1 + 0.19 * max(len(shown), 1), theme) as (figure, axes):
         height = figure.get_figheight()
         figure.subplots_adjust(left=0.14, right=0.84, top=1 - 0.35 / height, bottom=0.72 / height)
         from matplotlib.colors import to_rgb

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
+import numpy as np
 from markupsafe import Markup
 
 from workbench.api import open_evaluation
@@ -23,10 +24,21 @@ from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.language.numbers import chance, p_value, points, score
 from workbench.views import plots
-from workbench.views.card import ANY, FilterBar, ListPanel, cause_mark, claim_marks, document_name
+from workbench.views.card import (
+    ANY,
+    FilterBar,
+    ListPanel,
+    cause_column,
+    cause_mark,
+    claim_marks,
+    document_name,
+    id_column,
+    question_column,
+)
 from workbench.views.filtering import Slices, explained
 from workbench.views.history import history_parts
 from workbench.views.html import Fragment, Mark, empty, excerpt, fragment, h, join, marked, quiet, table
+from workbench.views.interactive import Column
 from workbench.views.panels.history import SeriesTop
 from workbench.views.widgets import (
     Picture,
@@ -54,16 +66,15 @@ if TYPE_CHECKING:
 
 #: What the list can be narrowed to: one kind of change, or a group of them.
 SHOWN = ("flipped", "broken", "fixed", "still_failing", "still_passing", "moved", "changed", "noise", "all")
-SORTS = ("worst", "best", "data")
 COLUMNS = ("question", "change", "cause_before", "cause_after", "answer_changed", "contexts_changed", "contrast")
 #: Other evaluations that are looked for beside the session's.
 MOST_RUNS = 50
 
 
 def changed_samples(
-    session: Session, comparison: Comparison, *, shown: str = "flipped", cause: str | None = None, sort: str = "worst"
+    session: Session, comparison: Comparison, *, shown: str = "flipped", cause: str | None = None
 ) -> pd.DataFrame:
-    """The matched samples of the session's filter, by how much they changed.
+    """The matched samples of the session's filter, by how much they changed, the worst change first.
 
     Parameters
     ----------
@@ -72,8 +83,6 @@ def changed_samples(
         cause), ``changed`` (another answer or other contexts), ``noise`` (verdict moved on identical text), ``all``.
     cause
         Only samples with this primary cause before or after.
-    sort
-        ``worst`` or ``best`` contrast first, or the order of the ``data``.
 
     Returns
     -------
@@ -91,9 +100,7 @@ def changed_samples(
         keep &= (flips["cause_before"] == cause) | (flips["cause_after"] == cause)
     found = flips[keep.to_numpy(dtype=bool)]
     found.insert(0, "question", session.samples["question"].reindex(found.index))
-    if sort != "data":
-        found = found.sort_values("contrast", ascending=sort == "worst", kind="stable")
-    return found[list(COLUMNS)]
+    return found[list(COLUMNS)].sort_values("contrast", kind="stable")
 
 
 def found_runs(session: Session, given: Any) -> dict[str, Any]:
@@ -137,13 +144,11 @@ def headline(comparison: Comparison) -> Markup:
 
 def counts_markup(comparison: Comparison) -> Markup:
     """ "fixed 16  broken 3 …" and the smallest change that this set can show."""
-    counts = comparison.counts
-    signs = {"fixed": ("✓", "wb-good"), "broken": ("✗", "wb-bad")}
-    chips = []
+    counts, chips = comparison.counts, []
     for name in ("fixed", "broken", "still_failing", "still_passing", "not_comparable"):
-        n, (sign, kind) = getattr(counts, name), signs.get(name, ("", ""))
+        n, (words, kind) = getattr(counts, name), _change(name)
         if n or name != "not_comparable":
-            chips.append(h("span", f"{sign} {change_title(name)} ", h("strong", f"{n:,}"), cls=f"wb-chip {kind}"))
+            chips.append(h("span", f"{words} ", h("strong", f"{n:,}"), cls=f"wb-chip {kind}"))
     least = comparison.passing["smallest_detectable"]
     if least == least:
         chips.append(quiet(_t("compare.panel.detectable", points=points(least, signed=False))))
@@ -228,6 +233,12 @@ def tests_table(comparison: Comparison, metrics: Sequence[str] | None = None) ->
 
 def _delta(value: float) -> str:
     return score(value, signed=True)
+
+
+def _change(name: str) -> tuple[str, str]:
+    signs = {"fixed": ("✓ ", "wb-good"), "broken": ("✗ ", "wb-bad")}
+    sign, kind = signs.get(name, ("", ""))
+    return f"{sign}{change_title(name)}", kind
 
 
 #: How columns of causes, changes and contrasts are shown.
@@ -485,24 +496,31 @@ class Compare(ListPanel):
         self.before = dropdown(_t("compare.panel.before"), [], None)
         self.after = dropdown(_t("compare.panel.after"), [], None)
         self._offer_runs(next(iter(self._runs), None))
-        self.head, self.lines, self.tests_box, self.list, self.empty = (markup() for _ in range(5))
+        self.head, self.lines, self.tests_box, self.empty = (markup() for _ in range(4))
         self.cut = cut_slider(_t("compare.panel.support"), session.thresholds.support)
-        self.chart = Picture()
+        self.chart = Picture(guarded=self.guarded)
+        self.picture.clicked = self._click
         self.by_metric = W.ToggleButton(description=_t("compare.panel.by_metric"), layout=W.Layout(width="auto"))
         self.filters = FilterBar(self)
         self.shown = dropdown(_t("compare.panel.show"), named("compare.shown.", SHOWN), "flipped")
         self.cause = dropdown(_t("compare.panel.cause"), [(_t("panels.filters.any"), ANY)], ANY, "230px")
-        self.sort = dropdown(_t("panels.low_scores.sort"), named("compare.sort.", SORTS), "worst")
         self.series = SeriesTop(self, {**self._runs, self._own: session.evaluation}, self._use_pair)
         self.on(self.before, lambda _: self._follow(frozenset(("thresholds", "filter"))))
         self.on(self.after, self._use)
         self.on(self.cut, lambda value: session.set_thresholds(support=round(float(value), 6)))
         self.on(self.by_metric, lambda _: self._draw_metrics())
-        for widget in (self.shown, self.cause, self.sort):
+        for widget in (self.shown, self.cause):
             self.on(widget, lambda _: self._list())
+        title = {name: _t(f"compare.column.{name}") for name in ("change", "cause_before", "cause_after", "contrast")}
+        split = self.beside(
+            id_column(), Column("change", title["change"], "short", _change),
+            cause_column("cause_before", title["cause_before"]), cause_column("cause_after", title["cause_after"]),
+            Column("contrast", title["contrast"], "number", _delta), question_column(),
+        )  # fmt: skip
+        split.add_class("wb-wide")
         self.both = W.VBox([
-            self.head, row(self.count, self.cut), self.picture, self.lines, row(self.by_metric), self.chart, self.tests_box,
-            self.filters, row(self.shown, self.cause, self.sort, self.stepper), self.card, self.list,
+            self.head, row(self.shown, self.cause, self.cut, self.count), self.filters, self.picture, self.bar, split,
+            self.lines, row(self.by_metric), self.chart, self.tests_box,
         ])  # fmt: skip
         self.compose(self.series, row(self.before, self.after), self.empty, self.both, self.gate)
         self.guarded(self.series.begin, "series")()
@@ -590,7 +608,7 @@ class Compare(ListPanel):
             display(widget, len(found) > 0)
         self._draw_metrics()
         if len(found):
-            self.picture.draw(flow_figure(found, "screen"), _t("compare.panel.flow_caption"))
+            self.picture.draw(lambda: flow_figure(found, "screen"), _t("compare.panel.flow_caption"))
             show(self.lines, lines_markup(found))
 
     def _draw_metrics(self) -> None:
@@ -601,7 +619,7 @@ class Compare(ListPanel):
         display(self.tests_box, shown)
         if comparison is None or not shown:
             return
-        self.chart.draw(differences_figure(comparison, "screen"), _t("compare.panel.differences_caption"))
+        self.chart.draw(lambda: differences_figure(comparison, "screen"), _t("compare.panel.differences_caption"))
         tests = h("details", h("summary", _t("compare.panel.all_tests")), tests_table(comparison))
         show(self.tests_box, join([slices_markup(comparison), tests]))
 
@@ -612,22 +630,28 @@ class Compare(ListPanel):
 
     def _list(self) -> None:
         if self._comparison is not None:
-            self._rows = changed_samples(self.session, self._comparison, shown=self.shown.value,
-                                         cause=self.cause.value or None, sort=self.sort.value)  # fmt: skip
+            assert self.rows is not None
+            found = changed_samples(self.session, self._comparison, shown=self.shown.value, cause=self.cause.value or None)
+            self._rows = self.rows.ordered(found)
+            self.rows.set(self._rows, empty=self._empty_words(), note=self._note())
             self.keep_selection()
+
+    def _click(self, key: Any) -> None:
+        """A band lists the samples that went that way, the end of one those of that cause."""
+        assert self._comparison is not None
+        ledger = self._comparison.ledger()
+        chosen = np.ones(len(ledger), dtype=bool)
+        for side, cause in key.items():
+            chosen &= (ledger[f"cause_{side}"] == cause).to_numpy()
+        ids = [name for own in ledger.loc[chosen, "sample_ids"] for name in own]
+        label = " → ".join(cause_title(key[side]) if side in key else "…" for side in ("before", "after"))
+        with self.quietly():
+            self.shown.value, self.cause.value = "all", ANY
+        self.session.show(ids, label)
 
     def ids(self) -> list[str]:
         """Ids of the list, in its order."""
         return [] if self._rows is None else [str(name) for name in self._rows.index]
-
-    def draw_card(self) -> None:
-        """Show the selected sample in both runs, its place, and the rows of the list around it."""
-        super().draw_card()
-        assert self._rows is not None
-        ids, shown = self.ids(), self.shown_id
-        first = max(0, min(ids.index(shown) - 4, len(ids) - 10)) if shown is not None else 0
-        page = self._rows.iloc[first : first + 10]
-        show(self.list, listed_table(page, len(ids), shown) if ids else h("span"))
 
     def _empty_words(self) -> str:
         filtered = self.session.filter.words()

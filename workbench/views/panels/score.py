@@ -345,7 +345,7 @@ class Score(Panel):
         self.work = Background(self, self._progress_words, _t("panels.score.cancel"), on_busy=self._busy,
                                on_cancel=self._cancelled)  # fmt: skip
         self.stop, self.message = self.work.cancel_button, self.work.message
-        self.body, self.picture, self.outcomes = markup(), Picture("wb-figure"), markup()
+        self.body, self.picture, self.outcomes = markup(), Picture("wb-figure", guarded=self.guarded), markup()
         self.on(self.judge, lambda _: self._follow_judge())
         self.on(self.k, lambda k: session.set_thresholds(k=int(k)))
         self._follow_judge()
@@ -466,7 +466,7 @@ class Score(Panel):
         lines = [h("p", line, cls="wb-reading") for line in reading(self._summary)]
         states = quiet(_t("panels.score.states"), tag="p")
         show(self.body, join([*lines, score_html(self.session, self._summary), states]))
-        self.picture.draw(score_figure(self._summary, theme="screen"), _t("panels.score.caption"))
+        self.picture.draw(lambda: score_figure(self._summary, theme="screen"), _t("panels.score.caption"))
 
     def table(self) -> pd.DataFrame:
         """The summary, see :func:`score_table`."""
