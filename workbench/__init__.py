@@ -14,7 +14,7 @@ Diagnose
 Repair
     repair_plan, sweep, replay
 Compare and watch
-    compare, history, monitor, Collector, alerts
+    compare, history, monitor, compare_arms, Collector, alerts
 Trust
     agreement, annotator_agreement, calibrate, calibration_table, fit, load_judge, suggest, right_rate,
     repeat_noise
@@ -53,7 +53,10 @@ _GROUPS = (
         "diagnosis.hallucinations": "hallucinated_claims",
     },
     {"repair.plan": "repair_plan", "repair.sweep": "sweep", "repair.replay": "replay"},
-    {"api": "compare monitor", "runs": "history", "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts."},
+    {
+        "api": "compare monitor", "runs": "history", "diagnosis.experiment": "compare_arms",
+        "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts.",
+    },
     {
         "diagnosis.statistics": "agreement",
         "diagnosis.calibration": "annotator_agreement calibrate calibration_table repeat_noise",

@@ -194,7 +194,8 @@ def monitor(
     ----------
     log, baseline
         Each a file (JSONL or CSV, also gzipped), a folder with a saved evaluation, an ``Evaluation``, a ``QueryLog``,
-        records or a frame. Without a baseline the beginning of the log is one: its first 30 %, or up to ``until``.
+        records or a frame. Without a baseline the beginning of the log is one: its first 30 %, or up to ``until``. A baseline
+        may also be a number, the level of every score, or a mapping of statistics to levels (``{"precision@k": 0.8}``).
     window, step
         A number of requests, or a time such as ``"6h"``; the step is a quarter of the window by default.
     rules
@@ -217,7 +218,9 @@ def monitor(
     >>> wb.monitor("query_log.jsonl").firing[0].statistic
     'latency_p50'
     """
-    reference = None if baseline is None else as_log(baseline)
+    plain = baseline is None or isinstance(baseline, (int, float))
+    numbers = isinstance(baseline, Mapping) and not any(isinstance(value, (str, list)) for value in baseline.values())
+    reference = baseline if plain or numbers else as_log(baseline)
     return watch_log(as_log(log), reference, window=window, step=step, rules=rules, until=until)
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.data.fields import named
-from workbench.data.schema import Corpus, SampleSet, alternatives, judgements
+from workbench.data.schema import Corpus, SampleSet, alternatives, judgements, none_if_missing
 from workbench.data.text.normalise import normalise
 from workbench.errors import InputError
 from workbench.language import text
@@ -251,6 +251,31 @@ def score_order(data: CheckInputs) -> Iterator[Notice]:
     yield from data.flagged(check, "warning", flags)
 
 
+def over_reach_cases(corpus: Corpus, n: int = 20) -> list[dict[str, Any]]:
+    """Cases that ask, as one tenant, for a document of another: the right answer declines, and nothing of it may be retrieved.
+
+    In the layered case format, spread over the pairs of tenants; none when the corpus has fewer than two. The question names
+    the document's title, or its first words: read them before use.
+    """
+    owned: dict[str, list[Any]] = {}
+    for row in corpus.frame.itertuples():
+        if (tenant := none_if_missing(row.tenant)) is not None:
+            owned.setdefault(str(tenant), []).append(row)
+    pairs = [(owner, asker) for owner in sorted(owned) for asker in sorted(owned) if owner != asker]
+    longest = max(map(len, owned.values()), default=0)
+    turns = itertools.product(range(longest), pairs)
+    asked = ((*pair, owned[pair[0]][turn]) for turn, pair in turns if turn < len(owned[pair[0]]))
+    found = []
+    for number, (owner, asker, row) in enumerate(itertools.islice(asked, n), start=1):
+        title = none_if_missing(row.title) or " ".join(row.text.split())[:60]
+        found.append({
+            "id": f"over-reach-{number:03}", "type": "permission", "tenant": asker, "expected_doc_ids": [],
+            "question": text("logs.golden.over_reach", owner=owner, title=title), "must_include": [], "must_not_include": [],
+            "expect_refusal": True, "refusal_phrases": [], "must_not_retrieve": [str(row.Index)],
+        })  # fmt: skip
+    return found
+
+
 def tenants(data: CheckInputs) -> Iterator[Notice]:
     """Documents have tenants and samples have none: leaks cannot be seen."""
     if any(value is not None for value in data.column("tenant")):
@@ -347,7 +372,11 @@ def missing_kinds(data: CheckInputs) -> Iterator[Notice]:
         for value in data.column("case_type")
     )
     if not has_permission:
-        yield Notice("no_permission_cases", "note", n=0)
+        proposed = [] if data.corpus is None else over_reach_cases(data.corpus)
+        if proposed:
+            yield Notice("no_over_reach_cases", "warning", n=len(proposed), values={"example": proposed[0]["question"]})
+        else:
+            yield Notice("no_permission_cases", "note", n=0)
 
 
 def unbalanced_types(data: CheckInputs) -> Iterator[Notice]:
