@@ -644,8 +644,9 @@ def measured(material: Material) -> Measured:
 def _facts(material: Material) -> list[tuple[str, str]]:
     manifest = material.evaluation.manifest
     fitted = manifest.get("fitted") or {}
+    prompts = " · ".join([_short(manifest.get("prompt_hash")), *(manifest.get("own_prompts") or [])])
     known = {
-        "judge": manifest.get("judge"), "fitted": fitted.get("name"), "prompt_hash": _short(manifest.get("prompt_hash")),
+        "judge": manifest.get("judge"), "fitted": fitted.get("name"), "prompt_hash": prompts,
         "encoder": manifest.get("encoder"), "thresholds": thresholds_words(material.evaluation.thresholds),
         "targets": _targets(material.evaluation.thresholds), "data": _data(manifest), "corpus": _corpus(manifest),
         "config": config_words(manifest.get("config") or {}), "scored": manifest.get("started"),
