@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -215,6 +215,10 @@ class Evaluation:
     def with_thresholds(self, thresholds: Thresholds) -> Evaluation:
         """The same evidence under other thresholds; nothing is judged anew."""
         return self._over(self.view.under(thresholds))
+
+    def renamed(self, names: Mapping[str, str]) -> Evaluation:
+        """The same evaluation with other sample ids (old → new); nothing is judged anew."""
+        return Evaluation(self.evidence.renamed(names), self.thresholds, name=self.name, metrics=self._chosen)
 
     def _over(self, view: View) -> Evaluation:
         """This evaluation with another view."""
