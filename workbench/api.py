@@ -21,7 +21,7 @@ from workbench.data.mapping import remember_mapping
 from workbench.data.run_config import read_config
 from workbench.data.schema import Corpus, SampleSet
 from workbench.diagnosis.alerts import Rule
-from workbench.diagnosis.comparison import Comparison
+from workbench.diagnosis.comparison import Comparison, compared
 from workbench.diagnosis.fitting import FittedJudge, load_judge
 from workbench.diagnosis.monitoring import Monitoring, log_of, watch_log
 from workbench.diagnosis.query_log import QueryLog, load_log
@@ -86,7 +86,7 @@ def compare(before: Run, after: Run, *, thresholds: Thresholds | None = None, co
     if correction not in ("holm", "bh"):
         raise InputError(f"correction {correction!r} is not known; use 'holm' or 'bh'")
     first, second = (_opened(run, thresholds) for run in (before, after))
-    return Comparison(first, second, correction=correction)
+    return compared(first, second, correction=correction)
 
 
 def compare_many(
