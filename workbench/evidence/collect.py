@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,7 +81,7 @@ def collect(
         if found is not None and found.state in ("judge_error", "skipped"):
             judged.missing[METRIC] = (found.state, found.reason)
         _add_right(sample, seen, judged, right)
-        items.append(_Item(sample, judged, seen, [item.get("metadata") for item in row.get("contexts") or ()]))
+        items.append(_Item(sample, judged, seen, [_metadata(item) for item in row.get("contexts") or ()]))
     evidence = Evidence(
         samples=_samples(samples, items, corpus),
         contexts=_contexts(items),
@@ -101,6 +101,11 @@ def collect(
 def _reason(error: Exception) -> str:
     """Why a sample's texts could not be read: one that is too large or broken does not end the run."""
     return f"its texts could not be read: {type(error).__name__}: {error}"[:200]
+
+
+def _metadata(item: Mapping[str, Any]) -> Any:
+    """Metadata of a context, its kind among them."""
+    return item.get("metadata") if item.get("kind") is None else {**(item.get("metadata") or {}), "kind": item["kind"]}
 
 
 def _with_best_reference(

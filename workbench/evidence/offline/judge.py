@@ -276,12 +276,9 @@ class OfflineJudge:
 
 
 def _within(sample: Sample) -> Sample:
-    """The sample with its own texts cut to what is examined."""
-    longest = max(len(sample.question), len(sample.answer or ""), len(sample.reference or ""))
-    if longest <= MAX_CHARACTERS:
-        return sample
+    """The sample with its own texts cut to what is examined; the question is all that was asked."""
     answer, reference = (text and text[:MAX_CHARACTERS] for text in (sample.answer, sample.reference))
-    return replace(sample, question=sample.question[:MAX_CHARACTERS], answer=answer, reference=reference)
+    return replace(sample, question=sample.asked[:MAX_CHARACTERS], answer=answer, reference=reference)
 
 
 def _batches(samples: Sequence[Sample]) -> Iterator[list[Sample]]:
