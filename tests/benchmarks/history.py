@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from workbench.diagnosis.experiment import LEAST, anytime_p, fixed_size, mixture
 from workbench.diagnosis.series import Series, config_frame
 
 RUNS, SAMPLES = 20, 400
@@ -155,9 +156,29 @@ TRIALS: dict[str, tuple[Callable[[np.random.Generator], bool], float]] = {
 }  # fmt: skip
 
 
+def _alarms(rng: np.random.Generator, rates: tuple[float, float], n: int) -> bool:
+    """Whether the second arm was ever called worse, looked at after every 20 requests an arm."""
+    arms = [(rng.random(n) < rate).cumsum() for rate in rates]
+    for size in range(LEAST, n + 1, 20):
+        means = [own[size - 1] / size for own in arms]
+        error = max(sum(mean * (1 - mean) for mean in means) / (size - 1), 1e-12)
+        p = anytime_p((means[1] - means[0]) / error**0.5, mixture(0.05) / error)
+        if means[1] < means[0] and p / 2 < 0.05:
+            return True
+    return False
+
+
+#: A fall of five points within twice the requests of a single look; no alarm without one, over ten times as many.
+ARMS: dict[str, tuple[Callable[[np.random.Generator], bool], float]] = {
+    "a fall of 5 points is found": (lambda rng: _alarms(rng, (0.8, 0.75), 2 * fixed_size(0.05, 0.175)), 0.8),
+    "no fall, looked at every 20 requests": (lambda rng: not _alarms(rng, (0.8, 0.8), 11_000), 0.95),
+    "no fall at 97 %": (lambda rng: not _alarms(rng, (0.97, 0.97), 11_000), 0.95),
+}
+
+
 def shares(seeds: int, only: str = "") -> Iterator[tuple[str, float, float]]:
     """Name, share of seeds in which the right thing was said, and the share that must hold."""
-    for name, (trial, least) in TRIALS.items():
+    for name, (trial, least) in {**TRIALS, **ARMS}.items():
         if only in name:
             yield name, float(np.mean([trial(np.random.default_rng(seed)) for seed in range(seeds)])), least
 

@@ -357,7 +357,7 @@ class Score(Panel):
         self._follow_judge()
         display(self.retry, False)
         self.compose(row(self.data, self.judge, self.model, self.encoder, self.k, self.plan, self.start),
-                     self.choice, self.work, self.outcomes, self.retry, self.next, self.use, self.body,
+                     self.choice, self.work, self.outcomes, self.retry, self.next, row(self.use), self.body,
                      self.picture)  # fmt: skip
         session.observe(self.guarded(self._follow, "session"))
         self._draw()
