@@ -11,8 +11,10 @@ Judges and other tools
     prompts, rate, prefer, recorded_judgements, with_ragas, with_silver_labels
 Diagnose
     missed_documents, vocabulary_gaps, failing_terms, query_types, breakdown, worst_slices, hallucinated_claims
+Repair
+    repair_plan, sweep, replay
 Compare and watch
-    compare, monitor, Collector, alerts
+    compare, history, monitor, compare_arms, Collector, alerts
 Trust
     agreement, annotator_agreement, calibrate, calibration_table, repeat_noise, fit, load_judge,
     suggest, right_rate, judge_panel, order_bias, verbosity_bias
@@ -51,7 +53,11 @@ _GROUPS = (
         "diagnosis.queries": "query_types breakdown", "diagnosis.slices": "worst_slices",
         "diagnosis.hallucinations": "hallucinated_claims",
     },
-    {"api": "compare monitor", "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts."},
+    {"repair.plan": "repair_plan", "repair.sweep": "sweep", "repair.replay": "replay"},
+    {
+        "api": "compare monitor", "runs": "history", "diagnosis.experiment": "compare_arms",
+        "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts.",
+    },
     {
         "diagnosis.statistics": "agreement",
         "diagnosis.calibration": "annotator_agreement calibrate calibration_table repeat_noise",

@@ -6,12 +6,11 @@ import dataclasses
 import importlib.metadata
 import logging
 import platform
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +18,10 @@ import numpy as np
 
 import workbench
 from workbench.data.mapping import remember_mapping
+from workbench.data.run_config import read_config
 from workbench.data.schema import Corpus, SampleSet
 from workbench.diagnosis.alerts import Rule
-from workbench.diagnosis.comparison import Comparison
+from workbench.diagnosis.comparison import Comparison, compared
 from workbench.diagnosis.fitting import FittedJudge, load_judge
 from workbench.diagnosis.monitoring import Monitoring, log_of, watch_log
 from workbench.diagnosis.query_log import QueryLog, load_log
@@ -42,8 +42,8 @@ from workbench.evidence.resolve import (
     tell_generator,
 )
 from workbench.evidence.run import Progress
+from workbench.evidence.waiting import in_kernel, waiting_row
 from workbench.language import main_language, suggest_language
-from workbench.language import text as _t
 from workbench.scoring.metrics import chosen as chosen_metrics
 from workbench.scoring.thresholds import Thresholds
 from workbench.scoring.view import SUPPORTED
@@ -86,7 +86,7 @@ def compare(before: Run, after: Run, *, thresholds: Thresholds | None = None, co
     if correction not in ("holm", "bh"):
         raise InputError(f"correction {correction!r} is not known; use 'holm' or 'bh'")
     first, second = (_opened(run, thresholds) for run in (before, after))
-    return Comparison(first, second, correction=correction)
+    return compared(first, second, correction=correction)
 
 
 def compare_many(
@@ -194,7 +194,8 @@ def monitor(
     ----------
     log, baseline
         Each a file (JSONL or CSV, also gzipped), a folder with a saved evaluation, an ``Evaluation``, a ``QueryLog``,
-        records or a frame. Without a baseline the beginning of the log is one: its first 30 %, or up to ``until``.
+        records or a frame. Without a baseline the beginning of the log is one: its first 30 %, or up to ``until``. A baseline
+        may also be a number, the level of every score, or a mapping of statistics to levels (``{"precision@k": 0.8}``).
     window, step
         A number of requests, or a time such as ``"6h"``; the step is a quarter of the window by default.
     rules
@@ -217,7 +218,9 @@ def monitor(
     >>> wb.monitor("query_log.jsonl").firing[0].statistic
     'latency_p50'
     """
-    reference = None if baseline is None else as_log(baseline)
+    plain = baseline is None or isinstance(baseline, (int, float))
+    numbers = isinstance(baseline, Mapping) and not any(isinstance(value, (str, list)) for value in baseline.values())
+    reference = baseline if plain or numbers else as_log(baseline)
     return watch_log(as_log(log), reference, window=window, step=step, rules=rules, until=until)
 
 
@@ -238,7 +241,7 @@ def evaluate(
     name: str | None = None, cache_dir: str | Path | None = None, progress: bool | Progress = True,
     workers: int | None = None, cancelled: Callable[[], bool] | None = None,
     judge_options: Mapping[str, Any] | str | Path | None = None, timeout: float | None = None, generator: str | None = None,
-    prompts: str | Path | None = None,
+    config: Mapping[str, Any] | str | Path | None = None, prompts: str | Path | None = None,
 ) -> Evaluation:  # fmt: skip
     """Examine every sample and return the evaluation. What was judged before, here or in a killed run, is not judged again.
 
@@ -267,6 +270,9 @@ def evaluate(
         A folder with prompts of your own for a language model, see ``wb.prompts``; the manifest names their hash.
     generator
         The model that wrote the answers; default what the recording says. A judge of its family gives a warning.
+    config
+        How the system was set up (model, prompt, k, index version …): a mapping or a TOML file. It is added to what the
+        recording says and kept in ``manifest["config"]``; histories, comparisons, reports and the gate name it.
     cancelled
         Asked between samples; when it turns true, ``CancelledError`` is raised and what was judged is kept.
 
@@ -289,10 +295,12 @@ def evaluate(
             encoder = "none"
         plain = evaluate(samples, corpus=corpus, judge=meant.spec, encoder=encoder, metrics=metrics, thresholds=thresholds,
                          name=name, cache_dir=cache_dir, progress=progress, workers=workers, cancelled=cancelled,
-                         judge_options=judge_options, timeout=timeout, generator=generator, prompts=prompts)  # fmt: skip
+                         judge_options=judge_options, timeout=timeout, generator=generator, config=config,
+                         prompts=prompts)  # fmt: skip
         return plain.with_judge(meant)
     started = time.time()
     chosen_metrics(metrics, (thresholds or Thresholds()).k)  # a name that does not exist costs no judgement
+    given = {} if config is None else read_config(config)
     loaded, base = _loaded(samples, corpus)
     suggest_language(main_language(loaded.frame["question"]))
     cache = Cache(cache_dir)
@@ -303,10 +311,11 @@ def evaluate(
     for warning in tell_generator(chosen, generator_of(loaded)):
         _log.warning("%s", warning)
     actuals, by_name = Actuals(chosen), not isinstance(metrics, str) and METRIC in (metrics or ())
-    with _progress(progress, len(loaded), chosen, cancelled) as (report, stop):
-        evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=stop,
+    with _progress(progress, len(loaded), chosen) as report:
+        evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled,
                            sampled_by_llm=by_name, rank_encoder=encoder if own_encoder is None else own_encoder)  # fmt: skip
     evidence.manifest.update(_manifest(loaded, base, chosen, started) | actuals.record())
+    evidence.manifest["config"] = {**loaded.attributes.get("config", {}), **given}
     return Evaluation(evidence, thresholds, name=name or loaded.name, metrics=metrics)
 
 
@@ -364,7 +373,9 @@ def open_evaluation(
     folder = cache_folder() / "evaluations" / f"{_safe(name or loaded.name)}-{key[:16]}"
     if is_evaluation(folder) and not again:
         suggest_language(main_language(loaded.frame["question"]))
-        return load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
+        saved = load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
+        saved.manifest["config"] = loaded.attributes.get("config", {})
+        return saved
     result = evaluate(
         loaded, corpus=base, judge=judge, encoder=encoder, thresholds=thresholds, name=name, progress=progress,
         cancelled=cancelled, **options,
@@ -410,15 +421,13 @@ def _safe(name: str) -> str:
 
 
 @contextmanager
-def _progress(
-    wanted: bool | Progress, total: int, judge: Judge | None, cancelled: Callable[[], bool] | None
-) -> Iterator[tuple[Progress | None, Callable[[], bool] | None]]:
-    """A progress callback (the caller's own, a bar, or none) and what says whether to stop."""
+def _progress(wanted: bool | Progress, total: int, judge: Judge | None) -> Iterator[Progress | None]:
+    """A progress callback: the caller's own, a bar, or none."""
     if wanted is not True:
-        yield (None if wanted is False else wanted), cancelled
-    elif _in_kernel():
-        with _waiting_row(total, judge) as (advance, pressed):
-            yield advance, lambda: pressed() or (cancelled is not None and cancelled())
+        yield None if wanted is False else wanted
+    elif in_kernel():
+        with waiting_row(total, partial(spent_so_far, judge)) as advance:
+            yield advance
     else:
         from tqdm.auto import tqdm
 
@@ -429,54 +438,7 @@ def _progress(
                 bar.set_postfix_str(f"cache {cached}{spent_so_far(judge)}", refresh=False)
                 bar.update(done - bar.n)
 
-            yield count, cancelled
-
-
-def _in_kernel() -> bool:
-    return "IPython" in sys.modules and hasattr(sys.modules["IPython"].get_ipython(), "kernel")
-
-
-@contextmanager
-def _waiting_row(total: int, judge: Judge | None) -> Iterator[tuple[Progress, Callable[[], bool]]]:
-    """In a notebook: a bar, words and a button that cancels, gone when the work has ended.
-
-    The button acts while the cell runs where widgets have a channel of their own (JupyterLab from 4.4 on); elsewhere
-    interrupting the cell (■) does the same.
-    """
-    import ipywidgets as W
-    from IPython.display import display
-
-    pressed = threading.Event()
-    bar = W.IntProgress(min=0, max=max(total, 1), layout=W.Layout(width="180px"))
-    words = W.Label(_t("panels.opening.model", n=f"{total:,}"))
-    button = W.Button(description=_t("panels.score.cancel"), tooltip=_t("panels.opening.cancel"))
-    button.add_class("wb-cancel")
-
-    def stop(_: Any) -> None:
-        pressed.set()
-        words.value, button.disabled = _t("panels.score.cancelling"), True
-
-    button.on_click(stop)
-    row, started, told = W.HBox([bar, words, button]), time.monotonic(), 0.0
-
-    def advance(done: int, total: int, cached: int) -> None:
-        nonlocal told
-        now = time.monotonic()
-        if pressed.is_set() or (done < total and now - told < 0.2):
-            return
-        told, bar.max, bar.value = now, max(total, 1), done
-        rate = max(done - cached, 0) / max(now - started, 1e-6)
-        left = f"{(total - done) / rate:.0f}" if rate else "?"
-        said = _t("panels.score.progress", done=f"{done:,}", total=f"{total:,}", rate=f"{rate:.1f}", left=left)
-        words.value = f"{said} · {_t('panels.score.hits', n=f'{cached:,}')}{spent_so_far(judge)}"
-
-    display(row)
-    try:
-        yield advance, pressed.is_set
-    finally:
-        row.close()
-        for child in row.children:
-            child.close()
+            yield count
 
 
 def _manifest(samples: SampleSet, corpus: Corpus | None, judge: Judge | None, started: float) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -161,15 +161,16 @@ class Evaluation:
             {name: names(scored.states) for name, scored in self._scored.items()}, index=self.evidence.ids
         )
 
-    def summary(self, intervals: bool = True) -> pd.DataFrame:
+    def summary(self, intervals: bool = True, spread: bool = False) -> pd.DataFrame:
         """Index ``metric``; ``mean, low, high, n_ok, n_not_applicable, n_undefined, n_error, n_skipped, n_total,
         low_bound, high_bound, target, attainable, meets_target, method``.
 
         ``low``, ``high``: 95 % interval of the mean (left out with ``intervals=False``); ``low_bound``, ``high_bound``: the
         mean if every applicable sample without a score were the worst / the best; ``attainable``: the highest mean that
-        the data allow, which a higher target is judged against.
+        the data allow, which a higher target is judged against. ``spread=True`` adds ``min, median, max, std`` of the scores
+        and ``level``, the mean in one word by ``Thresholds.levels`` (None where it has none).
         """
-        return summarise(self.view, self._scored, definitions(self.thresholds.k), intervals=intervals)
+        return summarise(self.view, self._scored, definitions(self.thresholds.k), intervals=intervals, spread=spread)
 
     # -- causes -----------------------------------------------------------------------------------------------------
 
@@ -232,6 +233,10 @@ class Evaluation:
         # Without their depth, so that another one can be set later.
         wanted = dict.fromkeys((*(name.partition("@")[0] for name in self.metrics), *own))
         return Evaluation(fitted.applied(self), self.thresholds, name=self.name, metrics=tuple(wanted))
+
+    def renamed(self, names: Mapping[str, str]) -> Evaluation:
+        """The same evaluation with other sample ids (old → new); nothing is judged anew."""
+        return Evaluation(self.evidence.renamed(names), self.thresholds, name=self.name, metrics=self._chosen)
 
     def _over(self, view: View) -> Evaluation:
         """This evaluation with another view."""

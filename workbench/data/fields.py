@@ -28,6 +28,7 @@ from workbench.language import Language, languages
 
 _LONGEST_INTEGER = 14_000  # bits; Python writes integers of up to 4,300 digits
 _ID_SEPARATORS = re.compile(r"[,;|，；、\n]")
+_COMMA = re.compile(r"[+-]?\d*,\d+")
 _PHRASE_SEPARATORS = re.compile(r"[;|；\n]")
 _MESSAGE = re.compile(r"""['"](?:role|type|content|speaker|from|obj)['"]\s*:""")
 
@@ -86,6 +87,14 @@ def text(value: Any) -> str | None:
     return _as_text(value)
 
 
+def words(value: Any) -> str | None:
+    """Text; of a list of words the words with commas between."""
+    found = plain(value)
+    if isinstance(found, list) and all(isinstance(item, str) for item in found):
+        return ", ".join(found) or None
+    return text(found)
+
+
 def filled_text(value: Any) -> str | None:
     """Text, None when there is nothing but white space in it."""
     found = text(value)
@@ -137,22 +146,33 @@ def number(value: Any) -> float | None:
     """A finite number, also written as text; None when empty or one of the words for "no number"."""
     if type(value) is float and math.isfinite(value):
         return value
-    value = plain(value)
+    value, share = plain(value), 1.0
     if isinstance(value, str):
         if value.strip().lower() in named("words", "no_number"):
             return None
-        value = value.strip().removesuffix("ms").replace("_", "x")
+        value, share = _decimal(value.strip().removesuffix("ms").strip())
     elif isinstance(value, (Mapping, Sequence)):
         raise Unreadable("is a list or an object where a number is needed")
     if value is None:
         return None
     try:
-        found = float(value)
+        found = float(value) * share
     except (ValueError, TypeError, OverflowError) as error:
         raise Unreadable("is no number") from error
     if math.isinf(found):
         raise Unreadable("is infinite")
     return None if math.isnan(found) else found
+
+
+def _decimal(written: str) -> tuple[str, float]:
+    """A number as Python writes it and what to multiply it with: "50%" → ("50", 0.01), "0,5" → ("0.5", 1)."""
+    bare = written.rstrip("%％").rstrip()
+    if _COMMA.fullmatch(bare):
+        whole, _, part = bare.partition(",")
+        if len(part) == 3 and whole.lstrip("+-") not in ("", "0"):
+            raise Unreadable("may be thousands or a decimal comma; write it with a point")
+        bare = f"{whole}.{part}"
+    return bare.replace("_", "x"), 1.0 if bare == written or not written.endswith(("%", "％")) else 0.01
 
 
 def error_text(value: Any) -> str | None:
@@ -320,6 +340,28 @@ def _said_by_object(value: Mapping[str, Any], role: str, field: str, depth: int)
     return _said(_inner(value, named("keys", field)), role, field, depth + 1)
 
 
+def history(value: Any) -> list[dict[str, str]] | None:
+    """What was said before the question: ``[{"role", "content"}]``; None when nothing was."""
+    talk = messages(value)
+    if talk is None:
+        value = structure(value)
+        if value in (None, "", [], {}):
+            return None
+        if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+            talk = [
+                Message(role, part, {})
+                for pair in value
+                for role, part in zip(("user", "assistant"), pair, strict=True)
+            ]
+        elif isinstance(value, str):
+            talk = [Message("user", value, {})]
+        else:
+            raise Unreadable("is no list of messages with a role and a text")
+    return [
+        {"role": one.role, "content": one.text} for one in talk if one.role in ("user", "assistant") and one.text
+    ] or None
+
+
 def structure(value: Any) -> Any:
     """``value`` with a list or object that was written as text read back; other text stays as it is."""
     value = plain(value)
@@ -473,6 +515,11 @@ def _named(section: str, known: tuple[Language, ...]) -> dict[str, tuple[str, ..
     return {name: tuple(one for table in tables for one in table.get(name, ())) for name in names}
 
 
+def encodings() -> list[list[str]]:
+    """Encodings of ``fields.toml``, as described there."""
+    return _SHARED["encodings"]["known"]
+
+
 def aliases(section: str) -> dict[str, tuple[str, ...]]:
     """Field → folded names by which it is known, of one section of ``fields.toml``."""
     return _aliases(section, languages())
@@ -580,12 +627,16 @@ def near_miss(column: str, taken: Iterable[str] = ()) -> str | None:
         return None
     names = {alias: field for field, known in aliases("sample").items() if field not in set(taken) for alias in known}
     match = difflib.get_close_matches(name, names, n=1, cutoff=0.82)
-    return names[match[0]] if match else None
+    if match:
+        return names[match[0]]
+    words = set(name.split("_"))
+    hints = ((field, hint) for field, known in aliases("hints").items() if field not in set(taken) for hint in known)
+    return next((field for field, hint in hints if hint in words or (not hint.isascii() and hint in name)), None)
 
 
 def is_score(column: str) -> bool:
-    """Whether a column is named like a metric of another tool; ``"rouge_score(mode=fmeasure)"`` is."""
-    return fold(_BRACKETS.sub("", column)) in aliases("scores")["names"]
+    """Whether a column is named like a metric of another tool; ``"rouge_score(mode=fmeasure)"`` and ``"mrr@10"`` are."""
+    return re.search(r"\w@(\d+|k)$", column) is not None or fold(_BRACKETS.sub("", column)) in aliases("scores")["names"]
 
 
 def first_of(item: Mapping[str, Any], names: Iterable[str]) -> tuple[str | None, Any]:
@@ -624,7 +675,7 @@ def contexts(value: Any) -> list[dict[str, Any]] | None:
         value = _from_mapping(value)
     if not isinstance(value, Sequence):
         raise Unreadable("is no list of texts")
-    pairs = [_context(item, at) for at, item in enumerate(value, 1)]
+    pairs = [pair for at, item in enumerate(value, 1) for pair in _contexts_of(item, at)]
     if pairs and all(rank is not None for _, rank in pairs):
         pairs.sort(key=lambda pair: pair[1] or 0.0)
     return [item for item, _ in pairs]
@@ -644,6 +695,21 @@ def _from_mapping(value: Mapping[str, Any]) -> list[Any]:
     if all(isinstance(part, str) for part in value.values()):
         return [{"doc_id": key, "text": part} for key, part in value.items()]
     raise Unreadable("is an object that holds no list of texts")
+
+
+def _contexts_of(item: Any, at: int) -> list[tuple[dict[str, Any], float | None]]:
+    """The contexts in one item of a list: itself, or the parts of a list that is neither a pair nor a triple."""
+    item = plain(item)
+    if not isinstance(item, list) or len(item) < 2 or _is_row(item):
+        return [_context(item, at)]
+    return [_context(part, at) for part in item]
+
+
+def _is_row(item: list[Any]) -> bool:
+    """Whether a list is one context: text and score, id, text and score, or a title with its sentences."""
+    return any(isinstance(part, (int, float)) for part in item[1:]) or (
+        len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], list)
+    )
 
 
 def _context(item: Any, at: int) -> tuple[dict[str, Any], float | None]:
@@ -667,10 +733,18 @@ def _is_in_form(item: Any) -> bool:
     )
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
 def _from_pair(item: list[Any], at: int) -> dict[str, Any]:
-    """``[text]`` or ``[text, score]``, as vector stores return them."""
+    """``[text]``, ``[text, score]``, ``[id, text, score]`` or ``[title, [sentences]]``."""
     if item and isinstance(item[0], Mapping):
         found, _ = _from_object(item[0], at)
+    elif len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], list) and all(map(_is_text, item[1])):
+        found = {"text": "".join(item[1]), "doc_id": item[0], "title": item[0]}
+    elif len(item) == 3 and _is_text(item[1]) and isinstance(item[2], (int, float)):
+        return {"text": item[1], "doc_id": identifier(item[0]) or "", "score": float(item[2])}
     elif item and isinstance(item[0], str):
         found = {"text": item[0]}
     else:
@@ -713,6 +787,9 @@ def _checked(found: dict[str, Any], metadata: dict[str, Any], at: int) -> dict[s
     if isinstance(body, Mapping):
         inner = (body[key] for key in ("text", "content", "page_content") if isinstance(body.get(key), str))
         body = next(inner, body)
+    if isinstance(found.get("score"), list):  # FastGPT: [{"type": "reRank", "value": 0.9}, …], the last stage first
+        values = (part.get("value") for part in found["score"] if isinstance(part, Mapping))
+        found["score"] = next((value for value in values if isinstance(value, (int, float))), None)
     result: dict[str, Any] = {"text": _read(text, body, "text", at) or ""}
     for field, reader in _READERS.items():
         if field in found and (value := _read(reader, found[field], field, at)) is not None:
@@ -734,6 +811,7 @@ _READERS = {
     "tenant": identifier,
     "position": _position,
     "prompted": boolean,
+    "kind": text,
 }
 
 
@@ -750,6 +828,7 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
     "score": lambda value: type(value) is float and math.isfinite(value),
     "position": lambda value: type(value) is int,
     "prompted": lambda value: type(value) is bool,
+    "kind": lambda value: type(value) is str,
     "metadata": lambda value: type(value) is dict and not value.keys() & _LOOKED_FOR,
 }
 

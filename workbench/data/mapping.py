@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.data.fields import checked_mapping, fold, named, near_miss, resolve
+from workbench.data.fields import checked_mapping, near_miss, resolve
 from workbench.data.files import choices, keep_choice
 from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
 from workbench.errors import InputError
-
-#: Fields that a column can be suggested for by a word in its name, in the order in which words are looked for.
-_HINTED = ("reference", "contexts", "question", "answer")
 
 #: Where choices are kept in the cache folder.
 FILE = "mappings.json"
@@ -56,23 +52,11 @@ def suggested_mapping(columns: Sequence[str], taken: Iterable[str] = ()) -> dict
     Fields in ``taken`` are not suggested, and each field once.
     """
     found: dict[str, str] = {}
-    free = [name for name in columns if name]
-    for find in (near_miss, _hinted):
-        for column in free:
-            field = find(column, {*taken, *found.values()})
-            if field is not None and column not in found:
-                found[column] = field
+    for column in columns:
+        field = near_miss(column, {*taken, *found.values()})
+        if field is not None:
+            found[column] = field
     return found
-
-
-def _hinted(column: str, taken: set[str]) -> str | None:
-    name = fold(column)
-    words = set(re.findall("[a-z]+", name))
-    for field in _HINTED:
-        hints = named("hints", field)
-        if field not in taken and any(hint in words or (not hint.isascii() and hint in name) for hint in hints):
-            return field
-    return None
 
 
 def remembered_mapping(source: Any, columns: Sequence[str]) -> dict[str, str]:

@@ -137,7 +137,7 @@ class JudgePanel:
         where it says ``other`` than the majority, out of ``n``. NaN for an unknown price; all NaN without such a judge.
         """
         if self.alone is None:
-            return pd.Series({name: np.nan for name in ("calls", "tokens", "cost", "other", "n")})
+            return pd.Series(dict.fromkeys(("calls", "tokens", "cost", "other", "n"), np.nan))
         spent = [item.manifest.get("spending") or {} for name, item in self.evaluations.items() if name != self.alone]
         cost = [item["cost"] if item.get("cost") is not None else np.nan for item in spent if item]
         both = self.verdicts[self.alone].notna() & self.majority.notna()

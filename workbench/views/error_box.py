@@ -17,10 +17,11 @@ _KINDS = ((CancelledError, "cancelled"), (JudgeError, "judge"), (EncoderError, "
 def parts(error: WorkbenchError) -> dict[str, str]:
     """``where``, ``what`` and ``remedy`` of an error, in the language in force where its message has a text; parts that it
     does not have are left out."""
-    key = error.key if isinstance(error, InputError) else ""
+    key, values = (error.key, dict[str, Any](error.values)) if isinstance(error, InputError) else ("", {})
+    key = "cancelled" if isinstance(error, CancelledError) else key
     if key and has_text(f"errors.said.{key}.what"):
-        told = {"where": str(error.values.get("where", ""))}  # type: ignore[attr-defined]
-        told |= {name: _t(f"errors.said.{key}.{name}", **error.values) for name in ("what", "remedy")}  # type: ignore[attr-defined]
+        told = {"where": str(values.get("where", ""))}
+        told |= {name: _t(f"errors.said.{key}.{name}", **values) for name in ("what", "remedy")}
     else:
         where, colon, what = str(error).partition(": ")
         # What stands before the first colon names a place only while it is short and no sentence.

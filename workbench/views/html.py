@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html.parser import HTMLParser
 from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -124,6 +125,46 @@ def _attribute(name: str, value: Any) -> str:
     if name in ("href", "src") and not _ADDRESS.match(str(value)):
         raise ValueError(f"{name} must stay within the page")
     return f' {name}="{escape(_DIRECTION.sub("", clean(value)))}"'
+
+
+class _Restored(HTMLParser):
+    """Rebuilds markup through :func:`h`; what this module does not make, and what stands in such elements, is left out."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.stack: list[tuple[str, dict[str, Any], list[Any]]] = [("div", {}, [])]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open an element, with the attributes that a card has."""
+        known = ("class", "title", "open", "dir")
+        kept: dict[str, Any] = {name: True if value is None else value for name, value in attrs if name in known}
+        if tag in ("br", "hr"):
+            self.stack[-1][2].append(h(tag, **kept))
+        elif tag not in _VOID:
+            self.stack.append((tag, kept, []))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the element, and those left open in it."""
+        while len(self.stack) > 1 and tag in [name for name, _, _ in self.stack[1:]]:
+            name, kept, children = self.stack.pop()
+            if name in _TAGS and name != "style":
+                self.stack[-1][2].append(h(name, *children, **kept))
+            if name == tag:
+                break
+
+    def handle_data(self, data: str) -> None:
+        """Text."""
+        self.stack[-1][2].append(data)
+
+
+def restored(text: str) -> Markup:
+    """Markup of this module that was kept in a file, built anew: only known elements and a few attributes pass."""
+    parser = _Restored()
+    parser.feed(text)
+    parser.close()
+    while len(parser.stack) > 1:
+        parser.handle_endtag(parser.stack[-1][0])
+    return join(parser.stack[0][2])
 
 
 # Texts.

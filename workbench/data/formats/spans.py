@@ -131,8 +131,10 @@ def _spans_of(row: Mapping[str, Any], at: int) -> Iterator[Mapping[str, Any]]:
         listed = opened(holder.get("spans") or holder.get("observations")) if isinstance(holder, Mapping) else None
         if isinstance(listed, list) and any(isinstance(item, Mapping) for item in listed):
             mine = _identity(row, data if isinstance(data, Mapping) else {})
-            yield from ({"trace_id": mine, **item} if mine and not _first_of(item, ("trace_id", "traceId", "traceID", "context"))
-                        else item for item in listed if isinstance(item, Mapping))  # fmt: skip
+            for item in listed:
+                if isinstance(item, Mapping):
+                    told = mine is None or _first_of(item, ("trace_id", "traceId", "traceID", "context"))
+                    yield item if told else {"trace_id": mine, **item}
             return
     children = row.get("child_runs")
     if isinstance(children, list) and children:

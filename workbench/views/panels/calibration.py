@@ -287,7 +287,8 @@ class CalibrationPanel(ListPanel):
         self.on(self.shown, lambda _: self._list())
         self.tabs.observe(self.guarded(lambda _: self._fill_tab(), "tab"), names="selected_index")
         self.compose(row(self.score, self.labels), row(self.cut, self.use), self.count, self.advice, self.labelling,
-                     self.picture, self.tabs, gate, row(self.shown, self.stepper), self.people, self.card)  # fmt: skip
+                     self.picture, self.tabs, gate, row(self.shown), self.bar, self.people, self.card)  # fmt: skip
+        self.picture.clicked = self.picture.moved = self._cut_moved
         self.begin()
 
     # Labels.
@@ -366,7 +367,7 @@ class CalibrationPanel(ListPanel):
         show(self.count, h("span", count_words(found)))
         show(self.advice, h("p", advice_words(found), cls="wb-note"))
         show(self.labelling, join(quiet(line, tag="p") for line in label_notes(found, self._other_runs())))
-        self.picture.draw(self.figure("screen"), _t("calibration.caption"))
+        self.picture.draw(lambda: self.figure("screen"), _t("calibration.caption"))
         self._fill_tab()
 
     def _other_runs(self) -> list[str]:

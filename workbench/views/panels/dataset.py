@@ -33,6 +33,7 @@ FIELDS = (
 NOTEBOOKS = (
     "01_score_dataset", "02_low_scores", "03_missed_documents", "04_vocabulary_mismatch", "05_query_types",
     "06_compare_runs", "07_hallucinations", "08_judge_calibration", "09_monitoring", "10_export_findings",
+    "11_repair_plan",
 )  # fmt: skip
 
 
