@@ -455,12 +455,12 @@ def _chunkings(simulator: Simulator) -> list[Fix]:
     documents = simulator.documents
     if len(documents.documents) >= len(simulator.base.passages) and not simulator.whole:
         return []
-    found = []
+    found: list[Fix] = []
+    if simulator.unencoded(ENCODED):
+        return found
     for by, size, overlap in (("size", 128, 32), ("sentence", 256, 0), ("heading", 256, 0), ("parent", 64, 0)):
         chunking = Chunking(by, size, overlap, max(4 * size, 256))
         changes: dict[str, Any] = {"chunking": chunking}
-        if simulator.needs_vectors and simulator.new_texts(chunking) > ENCODED:
-            continue
         if by == "heading" and not any("\n#" in d.text or d.text.startswith("#") for d in documents.documents.values()):
             continue
         found.append(Fix("chunking", changes, {"by": by, "size": size}))
@@ -481,6 +481,8 @@ def _notes(simulator: Simulator, reader: Reader) -> list[str]:
             lines.append(_t("repair.note.no_encoder"))
         if any(tenant is not None for tenant in simulator.base.index.tenants):
             lines.append(_t("repair.note.tenants"))
+        if new := simulator.unencoded(ENCODED):
+            lines.append(_t("repair.note.chunking", n=f"{new:,}"))
         if lost := sorted({doc_id for need in reader.needs for doc_id in need.expected if doc_id not in need.texts}):
             lines.append(_t("repair.note.missing", n=len(lost), docs=listed(lost[:5])))
     counts = {"untold": untold, "unrecorded": silent}

@@ -301,10 +301,12 @@ class Simulator:
         """Whether documents that are cut anew have to be encoded to be ranked as they are today."""
         return self.nearest != "bm25"
 
-    def new_texts(self, chunking: Chunking) -> int:
-        """How many texts another chunking would have to encode."""
-        known = set(self.base.index.texts)
-        return sum(piece.text not in known for piece in rechunked(self.documents, chunking)[0])
+    def unencoded(self, limit: int) -> int:
+        """How many new texts another chunking would have to encode, where that is more than ``limit``; else 0."""
+        if not self.needs_vectors or len(self.documents.documents) >= len(self.base.passages):
+            return 0
+        new = sum(len(p.text) for p in self.base.passages) // 500  # pieces of some 128 tokens
+        return new if new > limit else 0
 
     # -- contexts ---------------------------------------------------------------------------------------------------
 
