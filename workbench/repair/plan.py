@@ -59,11 +59,14 @@ class Fix:
         Attributes of :class:`~workbench.repair.retrieval.Retrieval`.
     values
         What fills its texts.
+    documents
+        Ids of the documents that it is about, where it is about some.
     """
 
     name: str
     changes: Mapping[str, Any]
     values: Mapping[str, Any] = field(default_factory=dict)
+    documents: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -441,11 +444,12 @@ def default_fixes(
     if synonyms is not None:
         found.append(Fix("synonyms", {**lexical, "synonyms": True}, {"n": len(synonyms)}))
     if simulator.outdated:
-        found.append(Fix("retired", {"retired": True}, {"n": len(simulator.outdated)}))
+        found.append(Fix("retired", {"retired": True}, {"n": len(simulator.outdated)}, tuple(sorted(simulator.outdated))))
     if simulator.missing:
-        found.append(Fix("added", {"added": True}, {"n": len({p.source for p in simulator.missing})}))
-    if n := simulator.n_stale:
-        found.append(Fix("current", {"current": True}, {"n": n}))
+        names = tuple(dict.fromkeys(str(p.source or p.doc_id) for p in simulator.missing))
+        found.append(Fix("added", {"added": True}, {"n": len(names)}, names))
+    if stale := simulator.stale:
+        found.append(Fix("current", {"current": True}, {"n": len(stale)}, stale))
     found += [Fix("rerank", {"rerank": name}, {"model": Path(name).name}) for name in rerank]
     return found + _chunkings(simulator)
 
