@@ -1,7 +1,7 @@
 """Whether the repair plan predicts what really happens, on real questions with planted retrievers, and how long it takes.
 
-Run: ``python tests/benchmarks/repair.py DATA [exact[=NAME]|estimate|speed]``; DATA holds ``xquad`` and ``clapnq``. Every fix is
-carried out a second time by code of its own (BM25, cosine and fusion written out below), recorded and scored without the
+Run: ``python tests/benchmarks/repair.py DATA [exact[=NAME]|estimate|speed]``; DATA holds ``xquad`` and ``clapnq``. Every fix
+is carried out a second time by code of its own (BM25, cosine and fusion written out below), recorded and scored without the
 plan; rescued and broken questions must be the same ones. Not collected by pytest.
 """
 

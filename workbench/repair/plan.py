@@ -30,7 +30,7 @@ from workbench.repair.documents import Chunking, Passage
 from workbench.repair.estimate import UNKNOWN, AnswerModel, Gain
 from workbench.repair.needs import Reader
 from workbench.repair.prepare import bar, prepared
-from workbench.repair.retrieval import Progress, Retrieval, Simulator
+from workbench.repair.retrieval import ALIKE, Progress, Retrieval, Simulator
 
 #: Causes that a prompt can mend: each has a text ``repair.prompt.<cause>``.
 PROMPTED = tuple(rule.name for rule in RULES if has_text(f"repair.prompt.{rule.name}"))
@@ -42,8 +42,6 @@ EFFECTS = ("rescued", "broken", "better", "worse", "same", "untold")
 WORTH = 0.005
 #: Of the same fix in two strengths the cheaper one is taken unless the other gains this much more.
 POINT = 0.02
-#: Share of the recorded lists from which a ranking is taken to be the recorded one.
-ALIKE = 0.8
 
 
 @dataclass(frozen=True)

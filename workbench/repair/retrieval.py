@@ -26,6 +26,8 @@ from workbench.repair.needs import term_set
 
 #: Documents of a ranking that are kept, and that a fusion or a reranker looks at.
 DEPTH, RERANKED = 100, 50
+#: Share of the recorded lists from which a ranking is taken to be the recorded one.
+ALIKE = 0.8
 RANKINGS = ("recorded", "bm25", "dense", "rrf", "weighted")
 #: ``progress(done, total)``.
 Progress = Callable[[int, int], None]
@@ -310,7 +312,9 @@ class Simulator:
 
     @cached_property
     def alike(self) -> list[bool]:
-        """Whether the recorded list of each sample is exactly what the nearest ranking gives."""
+        """Whether the recorded list of each sample is exactly what the nearest ranking gives, and by no chance: most are."""
+        if self.likeness[self.nearest] < ALIKE:
+            return [False] * len(self.recorded)
         ranked = self.ranked(Retrieval(self.nearest))
         return [
             bool(came) and [c.doc_id for c in came or ()] == [self.base.index.ids[p] for p in places[: len(came or ())]]
