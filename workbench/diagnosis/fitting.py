@@ -146,7 +146,7 @@ class FittedJudge:
 
     def words(self) -> list[str]:
         """What was fitted, how much better it agrees, and what is unsure: a line for each part, in the language in force."""
-        lines = [_t("fitting.head", name=self.name, labels=self.labels, judge=self.judge.partition("/")[0],
+        lines = [_t("fitting.head", name=self.name, labels=self.labels, judge=_spec(self.judge),
                     rate=numbers.percent(self.error_rate))]  # fmt: skip
         for name, part in self.parts.items():
             said: dict[str, Any] = {"n": part.n, "before": numbers.percent(part.before), "after": numbers.percent(part.after)}
@@ -465,8 +465,9 @@ def fit(
 
 def _spec(judge: str) -> str:
     """The name that ``wb.evaluate`` takes, from the one in a manifest."""
-    kind = judge.partition("/")[0]
-    return "offline" if kind.startswith("offline-") or kind == "offline" else kind
+    if "llm:" in judge:
+        return judge.partition(" at=")[0]
+    return "offline" if judge.startswith("offline") else judge.partition("#")[0]
 
 
 def _lacking(group: Labelled) -> str:

@@ -294,7 +294,7 @@ def _repair_words() -> SimpleNamespace:
 
     return SimpleNamespace(cause_title=cause_title, prompt=plan.prompt, **{f.__name__: f for f in (
         words.headline, words.usual_words, words.shown_table, words.unreached_words, words.unreached_table,
-        words.levels_table, words.some_ids,
+        words.levels_table, words.behind,
     )})  # fmt: skip
 
 

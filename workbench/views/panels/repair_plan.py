@@ -124,7 +124,7 @@ class RepairPlanPanel(ListPanel):
         self.list.set(words.shown_table(plan), empty=_t("repair.nothing"))
         show(self.reading, _legend())
         self.unreached.set(words.unreached_table(plan), empty=_t("repair.unreached_none"))
-        show(self.prompts, prompts_html(plan))
+        show(self.prompts, join([prompts_html(plan), basis_html(plan)]))
         self._first = 0
         self._draw_grid()
         self.keep_selection()
@@ -316,6 +316,15 @@ def prompts_html(plan: RepairPlan) -> Markup:
     return h("div", h("h3", _t("repair.prompts_title")), quiet(_t("repair.prompts_lead"), tag="p"), *parts)
 
 
+def basis_html(plan: RepairPlan) -> Markup:
+    """What the plan rests on, what it cannot tell, and the samples behind each fix."""
+    return h(
+        "div", h("h3", _t("repair.basis_title")), h("ul", *(h("li", note) for note in plan.notes)),
+        table(words.levels_table(plan), caption=_t("repair.levels_title")),
+        h("details", h("summary", _t("repair.samples_title")), h("ul", *(h("li", line) for line in words.behind(plan)))),
+    )  # fmt: skip
+
+
 def plan_html(plan: RepairPlan, figure: Figure | None) -> Markup:
     """The plan as one piece of a page."""
     unreached = words.unreached_table(plan)
@@ -323,8 +332,7 @@ def plan_html(plan: RepairPlan, figure: Figure | None) -> Markup:
         "div", h("h3", _t("repair.title")), h("p", _t("repair.lead")), h("p", h("strong", words.headline(plan))),
         quiet(words.usual_words(plan), tag="p"), None if figure is None else still(figure, _t("repair.panel.caption")),
         table(words.shown_table(plan)), h("h3", _t("repair.unreached_title")), h("p", words.unreached_words(plan)),
-        table(unreached) if len(unreached) else None, prompts_html(plan), h("h3", _t("repair.basis_title")),
-        h("ul", *(h("li", note) for note in plan.notes)), table(words.levels_table(plan), caption=_t("repair.levels_title")),
+        table(unreached) if len(unreached) else None, prompts_html(plan), basis_html(plan),
     )  # fmt: skip
 
 
