@@ -53,9 +53,11 @@ class SeriesTop(W.VBox):
     """
 
     def __init__(self, panel: Panel, runs: Mapping[str, Any], use_pair: Callable[[str, str], None]) -> None:
-        self._panel, self._runs, self._use_pair = panel, dict(runs), use_pair
+        self._panel, self._use_pair = panel, use_pair
+        # As it was saved: the session's sliders are no change of the system.
+        self._runs = {name: getattr(run, "path", None) or run for name, run in runs.items()}
         self.history: History | None = None
-        self._opened: dict[str, Evaluation] = {name: run for name, run in runs.items() if isinstance(run, Evaluation)}
+        self._opened: dict[str, Evaluation] = {name: run for name, run in self._runs.items() if isinstance(run, Evaluation)}
         self._matrix: pd.DataFrame | None = None
         self._first: str | None = None
         self.words, self.tables, self.card = markup(), markup(), markup()
