@@ -116,10 +116,11 @@ def seconds(text: str) -> float:
 
 def judge_arguments(parser: argparse.ArgumentParser) -> None:
     """Judge, encoder and what a language model needs."""
-    parser.add_argument("--judge", default="offline", help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none "
-                        "or a file of fit")  # fmt: skip
+    parser.add_argument("--judge", default="offline",
+                        help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none, or fit's FILE")  # fmt: skip
     parser.add_argument("--encoder", default="auto", help="auto (default), e5, use, ngram, none, or a model's name or folder")
     parser.add_argument("--judge-options", metavar="FILE", help="options of a language model, TOML with an [llm] table")
+    parser.add_argument("--prompts", metavar="FOLDER", help="a language model's prompts of your own: NAME.txt, NAME.en.txt")
     parser.add_argument("--timeout", type=seconds, help="seconds for one request (default 60, or what the options file says)")
     parser.add_argument("--generator", metavar="MODEL", help="model that wrote the answers (default: what the recording says)")
     parser.add_argument("--workers", type=positive, help="requests at once")
@@ -685,7 +686,7 @@ def run_plan(options: argparse.Namespace) -> int:
     frame = samples.frame if options.limit is None else stratified(samples.frame, options.limit)
     judge = resolve_judge(
         options.judge, encoder=options.encoder, cache=Cache(), options=options.judge_options, workers=options.workers,
-        timeout=options.timeout, generator=options.generator,
+        timeout=options.timeout, generator=options.generator, prompts=options.prompts,
     )  # fmt: skip
     plan = getattr(judge, "plan", None)
     if plan is None:
@@ -855,7 +856,7 @@ def run_score(options: argparse.Namespace) -> int:
         samples, corpus=corpus, judge=options.judge, encoder=options.encoder, metrics=metrics, thresholds=thresholds,
         name=options.name, progress=not options.quiet and sys.stderr.isatty(), workers=options.workers,
         timeout=options.timeout, judge_options=options.judge_options, generator=options.generator,
-        config=_config(options.config),
+        config=_config(options.config), prompts=options.prompts,
     )  # fmt: skip
     folder = result.save(options.out)
     _say_scored(result, str(folder), samples)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -233,6 +233,10 @@ class Evaluation:
         # Without their depth, so that another one can be set later.
         wanted = dict.fromkeys((*(name.partition("@")[0] for name in self.metrics), *own))
         return Evaluation(fitted.applied(self), self.thresholds, name=self.name, metrics=tuple(wanted))
+
+    def renamed(self, names: Mapping[str, str]) -> Evaluation:
+        """The same evaluation with other sample ids (old → new); nothing is judged anew."""
+        return Evaluation(self.evidence.renamed(names), self.thresholds, name=self.name, metrics=self._chosen)
 
     def _over(self, view: View) -> Evaluation:
         """This evaluation with another view."""

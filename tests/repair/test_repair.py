@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 import workbench as wb
+from tests.evidence.test_nli import saved
 from workbench.errors import CancelledError, InputError
 from workbench.evidence.corpus_index import CorpusIndex
 from workbench.repair.documents import Chunking, Documents, Passage, load_documents, passages_of, rechunked
@@ -317,6 +319,16 @@ def test_synonyms_and_reranking_are_carried_out(run, tmp_path):
         repair_plan(run, DOCUMENTS, encoder="none", synonyms=tmp_path / "none.json")
 
 
+def test_a_cross_encoder_in_a_folder_reranks(run, tmp_path):
+    folder = saved(tmp_path / "cross", ["relevance"])
+    found = repair_plan(run, DOCUMENTS, encoder="none", rerank=str(folder))
+    assert found.repair("rerank=cross").held["n_contexts"].tolist() == found.now["n_contexts"].tolist()
+    with pytest.raises(InputError, match="has 3 outputs"):
+        repair_plan(run, DOCUMENTS, encoder="none", rerank=str(saved(tmp_path / "nli", ["no", "yes", "neutral"])))
+    with pytest.raises(InputError, match="cannot be loaded"):
+        repair_plan(run, DOCUMENTS, encoder="none", rerank=str(tmp_path / "nothing"))
+
+
 def test_sweep_marks_the_knee(run):
     found = sweep(run, DOCUMENTS, k=(1, 2, 4), encoder="none", chunkings=(None, Chunking("sentence", 64)))
     assert len(found.frame) == 6 and found.frame["recall"].between(0, 1).all() and found.today["tokens"] > 0
@@ -326,6 +338,15 @@ def test_sweep_marks_the_knee(run):
     assert done["efficient"].tolist() == [True, True, True, False] and done["knee"].tolist() == [False, True, False, False]
     with pytest.raises(InputError, match="1 or more"):
         sweep(run, DOCUMENTS, k=(0,), encoder="none")
+
+
+def test_the_command_line_adds_the_page(tmp_path):
+    from workbench.cli import main
+
+    shutil.copytree(SAMPLE / "evaluations" / "baseline", tmp_path / "run")
+    command = ["report", str(tmp_path / "run"), "--format", "md", "--language", "en", "--out", str(tmp_path / "r.md"),
+               "--repair", str(SAMPLE / "corpus.jsonl"), "--encoder", "none"]  # fmt: skip
+    assert main(command) == 0 and "## Repair plan" in (tmp_path / "r.md").read_text(encoding="utf-8")
 
 
 # ---------------------------------------------------------------- replay
@@ -372,7 +393,7 @@ def test_the_panel_shows_contexts_before_and_after(tmp_path):
     session = wb.Session(wb.load_evaluation(SAMPLE / "evaluations" / "baseline"), tmp_path / "session")
     panel = wb.panels.repair_plan(session, SAMPLE / "corpus.jsonl", "none")
     panel.join(60)
-    assert len(panel.grid.children) == (len(panel.plan.repairs) + 1) * 15
+    assert len(panel.grid.children) == (len(panel.plan.repairs) + 1) * 14
     panel.look_at("retired=20", "qa-003")
     assert session.selection == "qa-003" and "★" in panel.before_after.value and "wb-gone" in panel.before_after.value
     panel.fix.value = "k=10"

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from workbench.data.corpus import matching_form
 from workbench.data.fields import named
 from workbench.data.schema import Corpus, SampleSet, alternatives, judgements, none_if_missing
 from workbench.data.text.normalise import normalise
@@ -179,6 +180,10 @@ def unmatched_ids(data: CheckInputs) -> Iterator[Notice]:
         yield from data.flagged("ids_never_match", "error", map(bool, data.expected), **values)
     elif wanted and not data.retrieved_ids and any(data.contexts):
         yield from data.flagged("contexts_without_ids", "warning", map(bool, data.contexts))
+    names, n = matching_form(wanted, data.corpus_ids or data.retrieved_ids)
+    if names:
+        flags = [bool((ids or set()) - known) for ids in data.expected]
+        yield from data.flagged("ids_differ_in_form", "warning", flags, found=n, forms=", ".join(names), names=list(names))
     if not data.corpus_ids:
         return
     absent = wanted - data.corpus_ids

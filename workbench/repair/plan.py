@@ -347,7 +347,7 @@ def _kinds(evaluation: Evaluation) -> list[str]:
 def repair_plan(
     result: Evaluation | str | Path, corpus: Any = None, *, encoder: str | Encoder | None = None, documents: Any = None,
     synonyms: SynonymTable | str | Path | None = None, rerank: str | Sequence[str] = ("relevance",),
-    fixes: Iterable[Fix] | None = None, price: float | str | None = None, progress: bool | Progress = False,
+    fixes: Iterable[Fix] | None = None, price: float | str | None = None, progress: bool | Progress = True,
     cancel: Callable[[], bool] | None = None,
 ) -> RepairPlan:  # fmt: skip
     """For each fix: which failing samples it would mend, which passing ones it would break, what that is worth.

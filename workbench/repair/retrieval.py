@@ -418,16 +418,23 @@ def _by_relevance(asked: Sequence[tuple[str, list[str]]], cancel: Callable[[], b
 
 
 def _by_cross_encoder(model: str) -> Reranker:
-    from workbench.evidence.nli import CrossModel
+    from sentence_transformers import CrossEncoder
 
-    loaded = CrossModel(model, labels=("entailment",))
+    try:
+        loaded = CrossEncoder(model, max_length=512)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise InputError(f"reranker {model}: cannot be loaded ({reason}); give the folder of a cross-encoder") from error
+    if loaded.num_labels != 1:
+        raise InputError(f"reranker {model}: has {loaded.num_labels} outputs; a cross-encoder that ranks has one")
 
     def score(asked: Sequence[tuple[str, list[str]]], cancel: Callable[[], bool] | None) -> list[np.ndarray]:
         scores = []
         for question, texts in asked:
             if cancel is not None and cancel():
                 raise CancelledError("reranking was cancelled")
-            scores.append(loaded.scores([(question, text) for text in texts])[0])
+            pairs = [(question, text) for text in texts]
+            scores.append(np.asarray(loaded.predict(pairs, show_progress_bar=False)) if pairs else np.empty(0))
         return scores
 
     return score
