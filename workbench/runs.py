@@ -205,8 +205,11 @@ def _evaluations(folder: Path, depth: int) -> Iterator[Path]:
 
 def _table(rows: Sequence[Mapping[str, Any]], names: Sequence[str | None]) -> pd.DataFrame:
     titles: list[str] = []
-    for own, row in zip(names, rows, strict=True):
-        name = str(own or row["name"])
+    called = [str(own or row["name"]) for own, row in zip(names, rows, strict=True)]
+    for at, row in enumerate(rows):
+        # Recordings that are all called the same are told apart by their folders.
+        alone = called.count(called[at]) == 1 or names[at] or not row["path"]
+        name = called[at] if alone else Path(row["path"]).name
         number = sum(title == name or title.startswith(f"{name} (") for title in titles)
         titles.append(f"{name} ({number + 1})" if number else name)
     flat = [
