@@ -741,7 +741,7 @@ VERBS = {
     "compare": ("what changed between two evaluations, and whether it is real", compare_arguments, run_compare),
     "gate": ("check an evaluation against rules; exit 1 when one fails", gate_arguments, run_gate),
     "record": ("ask a live service all cases and keep what it says", record_arguments, run_record),
-    "report": ("write an evaluation as html, md, xlsx, csv, parquet or junit", report_arguments, run_report),
+    "report": ("write an evaluation as a report, a table, or what a tracing tool imports", report_arguments, run_report),
     "notebooks": ("run the notebooks headless over an evaluation", notebooks_arguments, run_notebooks),
     "monitor": ("watch a query log for degradation against a baseline", monitor_arguments, run_monitor),
 }
