@@ -32,6 +32,8 @@ from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt,
 from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
 from workbench.data.formats.turns import as_turns
+from workbench.data.mapping import remembered_mapping, suggested_mapping
+from workbench.data.run_config import recorded_config
 from workbench.data.schema import (
     AS_RECORDED,
     OPTIONAL_FIELDS,
@@ -303,14 +305,14 @@ def _keys(fields: Fields, by_question: bool) -> list[str | None]:
 def no_question(records: Records, columns: Mapping[str, str], where: str) -> InputError:
     """The error for ``records`` in which no column holds the questions."""
     names = [name for name in records.columns if name]
-    near: dict[str, str] = {}
-    for name in names:
-        field_name = None if name in columns.values() else near_miss(name, taken=[*columns, *near.values()])
-        near |= {name: field_name} if field_name else {}
-    if "question" in near.values():
-        found = next(name for name in near if near[name] == "question")
-        return InputError(f"{where}: no column of questions; is it {found!r}? Then pass mapping={near}")
-    return InputError(f"{where}: {_looks_like(records, columns, names)}")
+    pairs = suggested_mapping([name for name in names if name not in columns.values()], columns)
+    near = next((name for name, field in pairs.items() if field == "question"), None)
+    if near is not None:
+        said = f"no column of questions; is it {near!r}? Then pass mapping={pairs} (--map 'question={near}')"
+        return InputError(f"{where}: {said}", key="near_question", where=where, near=near, mapping=pairs)
+    looks = _looks_like(records, columns, names)
+    key = "no_question" if looks.startswith("no column") else ""
+    return InputError(f"{where}: {looks}", key=key, where=where, names=excerpt(", ".join(names), 110), mapping=pairs)
 
 
 def _looks_like(records: Records, columns: Mapping[str, str], names: list[str]) -> str:
@@ -369,6 +371,7 @@ def load_samples(
         DataFrame, a list of dicts, or a Hugging Face Dataset. What it is, is read from its content.
     mapping
         ``{"their column": "our field"}`` where the names are not recognised, or wrongly; either way round.
+        Without one, the mapping that was chosen for this file in a notebook or with ``--map`` holds.
     cases
         A second source whose fields (question, reference, expected documents, …) fill what the samples lack; joined
         by id, or by question when the samples carry no ids.
@@ -412,6 +415,9 @@ def load_samples(
         source = source.frame
     records = as_turns(unpack(read_source(source, format, encoding)), turns, _asked(mapping))
     where = short_name(records)
+    if not mapping and (mapping := remembered_mapping(source, records.columns)):
+        said = ", ".join(f"{column} → {field}" for column, field in mapping.items())
+        records.warnings.append(Remark(WHOLE_FILE, "columns", f"are those that you chose before for this file: {said}"))
     fields, rejected, has_ids = _read(records, mapping, run, where, needs_question=cases is None, separator=separator)
     if cases is not None:
         others, _, _ = _read(unpack(read_source(cases)), None, None, "the cases", needs_question=True)
@@ -443,7 +449,7 @@ def _read(
 ) -> tuple[Fields, list[Remark], bool]:
     """Columns of our fields, rows rejected so far, and whether the source carried ids."""
     if not records.n_read:
-        raise InputError(f"{where}: holds no records; give at least one question")
+        raise InputError(f"{where}: holds no records; give at least one question", key="empty", where=where)
     columns = resolve(records.columns, "sample", checked_mapping(mapping, records.columns, "sample", where))
     if needs_question and "question" not in columns:
         raise no_question(records, columns, where)
@@ -511,7 +517,8 @@ def _assembled(fields: Fields, rejected: list[Remark], records: Records, name: s
         recorded_scores=pd.DataFrame(scores, index=index, dtype=float),
         name=name,
         source=records.source,
-        attributes={"input_errors": input_errors, "format": records.kind},
+        attributes={"input_errors": input_errors, "format": records.kind,
+                    "config": recorded_config(records.source, fields.own.get("config", ()))},
     )
 
 

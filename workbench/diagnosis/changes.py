@@ -151,6 +151,21 @@ def _fingerprints(evidence: Evidence) -> NDArray[np.uint64]:
     return total
 
 
+def output_hashes(evidence: Evidence) -> NDArray[np.uint64]:
+    """(n,) a hash of what the system returned for each sample, the same in every process; equal outputs give equal hashes."""
+    return _fingerprints(evidence) + _hashes(evidence, ("answer", "contexts_recorded", *RECORDED))
+
+
+def case_hashes(evidence: Evidence) -> NDArray[np.uint64]:
+    """(n,) a hash of each case: question, reference, expectations."""
+    return _hashes(evidence, CASE)
+
+
+def _hashes(evidence: Evidence, names: Sequence[str]) -> NDArray[np.uint64]:
+    columns = pd.DataFrame({name: [repr(value) for value in evidence.plain(name)] for name in names})
+    return pd.util.hash_pandas_object(columns, index=False).to_numpy(dtype=np.uint64)
+
+
 # ------------------------------------------------------------------------------
 # Whose doing was it? The change of the share of right answers, split between retriever and generator.
 

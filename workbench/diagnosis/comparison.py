@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.data.run_config import change_words, config_changes
 from workbench.diagnosis import changes, statistics
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.causes import LAYERS, NOT_CHECKED, PASS, cause_names, layer, rules
@@ -102,6 +103,9 @@ def _notes(comparison: Comparison) -> list[str]:
     if hashes[0] != hashes[1]:
         lines.append(_t("compare.note.data", before=str(hashes[0] or "–")[:8], after=str(hashes[1] or "–")[:8],
                         same=f"{int(pairing.identical.sum()):,}", n=f"{len(pairing):,}"))  # fmt: skip
+    configs = [run.manifest.get("config") or {} for run in (comparison.before, comparison.after)]
+    if changed := config_changes(*configs):
+        lines.append(_t("compare.note.config", changes=change_words(changed)))
     if noise := comparison.counts.noise:
         ids = _named(comparison.noise()["sample_id"].tolist())
         lines.append(_t("compare.note.noise", n=f"{noise:,}", same=f"{int(pairing.identical.sum()):,}", ids=ids))

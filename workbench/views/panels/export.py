@@ -15,7 +15,7 @@ from markupsafe import Markup
 from workbench.errors import InputError
 from workbench.language import codes, get_language, languages, numbers
 from workbench.language import text as _t
-from workbench.views.html import Fragment, empty, fragment, h, join, marked, picture, quiet, table
+from workbench.views.html import Fragment, empty, fragment, h, join, marked, picture, quiet, restored, table
 from workbench.views.session import Finding
 from workbench.views.widgets import Panel, button, dropdown, markup, row, show, text_box
 
@@ -53,7 +53,8 @@ def finding_html(finding: Finding, rows: int = 10) -> Markup:
         "div", h("h3", finding.title), h("p", number, size, " · ", ", ".join(finding.runs), cls="wb-quiet"),
         h("p", marked(finding.note)) if finding.note else None,
         picture(png, finding.title) if png else None,
-        table(own.head(rows), total=finding.n) if len(own.columns) else None,
+        restored(finding.card) if finding.card else None,
+        table(own.head(rows), total=finding.n) if len(own.columns) and not finding.card else None,
         h("details", h("summary", _t("panels.export.ids", n=f"{finding.n:,}")), h("p", ids)),
         h("details", h("summary", how), h("pre", finding.snippet)) if finding.snippet else None,
         cls="wb-cardbody",
