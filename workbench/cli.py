@@ -116,10 +116,11 @@ def seconds(text: str) -> float:
 
 def judge_arguments(parser: argparse.ArgumentParser) -> None:
     """Judge, encoder and what a language model needs."""
-    parser.add_argument("--judge", default="offline", help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none "
-                        "or a file of fit")  # fmt: skip
+    parser.add_argument("--judge", default="offline",
+                        help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none, or fit's FILE")  # fmt: skip
     parser.add_argument("--encoder", default="auto", help="auto (default), e5, use, ngram, none, or a model's name or folder")
     parser.add_argument("--judge-options", metavar="FILE", help="options of a language model, TOML with an [llm] table")
+    parser.add_argument("--prompts", metavar="FOLDER", help="a language model's prompts of your own: NAME.txt, NAME.en.txt")
     parser.add_argument("--timeout", type=seconds, help="seconds for one request (default 60, or what the options file says)")
     parser.add_argument("--generator", metavar="MODEL", help="model that wrote the answers (default: what the recording says)")
     parser.add_argument("--workers", type=positive, help="requests at once")
@@ -398,7 +399,8 @@ def run_gate(options: argparse.Namespace) -> int:
 def monitor_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("log", metavar="LOG", help="query log (JSONL or CSV, also .gz), or a folder with an evaluation")
-    parser.add_argument("--baseline", metavar="DIR|LOG", help="compare with this (default: the log's first 30 %%)")
+    parser.add_argument("--baseline", metavar="DIR|LOG|LEVELS",
+                        help="compare with this, or a level: 0.8, recall@k=0.8 (default: the log's first 30 %%)")  # fmt: skip
     parser.add_argument("--until", metavar="TIME", help="the log up to this time is its own baseline")
     parser.add_argument("--window", default="200", metavar="N|TIME", help="requests or time: 200 (default), 6h")
     parser.add_argument("--step", metavar="N|TIME", help="from one window to the next (default: a quarter of it)")
@@ -408,6 +410,9 @@ def monitor_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--min-n", type=int, metavar="N", help="values that a window needs before anything is said")
     parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN", help="where the log has a field")
+    parser.add_argument("--arm", metavar="COLUMN", help="compare its values (arms, releases) with each other instead; "
+                        "exit 1 when one is worse")  # fmt: skip
+    parser.add_argument("--control", metavar="VALUE", help="the arm to compare with (default: the one that comes first)")
     parser.add_argument("--webhook", metavar="URL", help="post each alert here (http or https)")
     parser.add_argument("--out", metavar="FILE", help="write it: .json (all of it), or .csv (one row an alert)")
 
@@ -420,6 +425,8 @@ def run_monitor(options: argparse.Namespace) -> int:
     set_language(options.language or "en")
     if options.out and Path(options.out).suffix.lower() not in (".json", ".csv"):
         raise InputError(f"--out {options.out}: unknown kind of file; use .json or .csv")
+    if options.arm:
+        return _compare_arms(options)
     webhook = Webhook(options.webhook) if options.webhook else None
     watched = _watched(options)
     _report(watched)
@@ -431,6 +438,26 @@ def run_monitor(options: argparse.Namespace) -> int:
     return 1 if any(found.n_fired for found in watched) else 0
 
 
+def _compare_arms(options: argparse.Namespace) -> int:
+    """Print every arm against the control; 1 when one is worse."""
+    from workbench.diagnosis.experiment import arm_lines, compare_arms
+    from workbench.diagnosis.query_log import load_log
+
+    mapping = dict(item.partition("=")[::2] for item in options.map)
+    found = compare_arms(load_log(options.log, mapping=mapping, groups=[options.arm]), options.arm, control=options.control)
+    for line in arm_lines(found):
+        say(line)
+    if options.out:
+        from workbench.data.files import write_csv, write_text
+
+        if Path(options.out).suffix.lower() == ".csv":
+            write_csv(options.out, found, index=False)
+        else:
+            write_text(options.out, found.to_json(orient="records", force_ascii=False, indent=1) + "\n")
+        note(f"written to {options.out}")
+    return GATE_FAILED if (found["verdict"] == "worse").any() else FINE
+
+
 def _watched(options: argparse.Namespace) -> list[Monitoring]:
     """The log against what was asked for, and, when that is an evaluation, against its own beginning as well."""
     from workbench.api import as_log, monitor
@@ -440,19 +467,32 @@ def _watched(options: argparse.Namespace) -> list[Monitoring]:
 
     mapping = dict(item.partition("=")[::2] for item in options.map)
     log = load_log(options.log, mapping=mapping) if mapping else as_log(options.log)
-    rules = [_rule(text) for text in options.rule] or default_rules(statistics_of(log.columns))
+    known = statistics_of(log.columns)
+    rules: Any = [_rule(text, [item.name for item in known]) for text in options.rule] or None
     if options.min_n is not None:
-        rules = [rule.replace(min_n=options.min_n) for rule in rules]
+        rules = [rule.replace(min_n=options.min_n) for rule in rules or default_rules(known)]
     if options.baseline and options.until:
         raise InputError("--baseline and --until exclude each other; give one")
     asked = {"window": options.window, "step": options.step, "rules": rules}
-    found = monitor(log, options.baseline, until=options.until, **asked)
+    found = monitor(log, _baseline(options.baseline), until=options.until, **asked)
     is_evaluation = not found.own_baseline and found.baseline.times is None
     return [found, monitor(log, **asked)] if is_evaluation and log.times is not None and len(log) > 1 else [found]
 
 
-def _rule(text: str) -> Any:
+def _baseline(text: str | None) -> Any:
+    """A number, levels as NAME=NUMBER parted by commas, or the path that was given."""
+    if text is None or Path(text).exists():
+        return text
+    try:
+        pairs = [part.partition("=") for part in text.split(",")]
+        return {name: float(value) for name, _, value in pairs} if "=" in text else float(text)
+    except ValueError:
+        return text
+
+
+def _rule(text: str, known: list[str]) -> Any:
     from workbench.diagnosis.alerts import Rule
+    from workbench.diagnosis.monitoring import statistic_name
     from workbench.errors import InputError
 
     parts = text.split()
@@ -461,7 +501,7 @@ def _rule(text: str) -> Any:
     except (IndexError, ValueError):
         form = "STATISTIC absolute|relative CHANGE, e.g. latency_p95 relative 0.5"
         raise InputError(f"--rule {text!r}: write {form}") from None
-    return Rule(name, change, kind)
+    return Rule(statistic_name(name, known), change, kind)
 
 
 def _report(watched: list[Monitoring]) -> None:
@@ -573,7 +613,7 @@ def app_arguments(parser: argparse.ArgumentParser) -> None:
 def run_app(options: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from workbench.evaluation import load_evaluation
-    from workbench.language import main_language, set_language, suggest_language
+    from workbench.language import main_language, suggest_language
     from workbench.reports.app import serve
 
     suggest_language(main_language(load_evaluation(options.folder).evidence.plain("question")))
@@ -646,7 +686,7 @@ def run_plan(options: argparse.Namespace) -> int:
     frame = samples.frame if options.limit is None else stratified(samples.frame, options.limit)
     judge = resolve_judge(
         options.judge, encoder=options.encoder, cache=Cache(), options=options.judge_options, workers=options.workers,
-        timeout=options.timeout, generator=options.generator,
+        timeout=options.timeout, generator=options.generator, prompts=options.prompts,
     )  # fmt: skip
     plan = getattr(judge, "plan", None)
     if plan is None:
@@ -816,7 +856,7 @@ def run_score(options: argparse.Namespace) -> int:
         samples, corpus=corpus, judge=options.judge, encoder=options.encoder, metrics=metrics, thresholds=thresholds,
         name=options.name, progress=not options.quiet and sys.stderr.isatty(), workers=options.workers,
         timeout=options.timeout, judge_options=options.judge_options, generator=options.generator,
-        config=_config(options.config),
+        config=_config(options.config), prompts=options.prompts,
     )  # fmt: skip
     folder = result.save(options.out)
     _say_scored(result, str(folder), samples)
@@ -885,7 +925,7 @@ VERBS = {
     "history": ("which change broke it; exit 1 on a regression beyond noise", history_arguments, run_history),
     "gate": ("check an evaluation against rules; exit 1 when one fails", gate_arguments, run_gate),
     "record": ("ask a live service all cases and keep what it says", record_arguments, run_record),
-    "report": ("write an evaluation as html, md, xlsx, csv, parquet or junit", report_arguments, run_report),
+    "report": ("write an evaluation as a report, a table, or what a tracing tool imports", report_arguments, run_report),
     "notebooks": ("run the notebooks headless over an evaluation", notebooks_arguments, run_notebooks),
     "app": ("serve the notebooks as pages on this machine, for people who write no code", app_arguments, run_app),
     "monitor": ("watch a query log for degradation against a baseline", monitor_arguments, run_monitor),
