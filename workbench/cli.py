@@ -933,7 +933,7 @@ VERBS = {
     "history": ("which change broke it; exit 1 on a regression beyond noise", history_arguments, run_history),
     "gate": ("check an evaluation against rules; exit 1 when one fails", gate_arguments, run_gate),
     "record": ("ask a live service all cases and keep what it says", record_arguments, run_record),
-    "report": ("write an evaluation as html, md, xlsx, csv, parquet or junit", report_arguments, run_report),
+    "report": ("write an evaluation as a report, a table, or what a tracing tool imports", report_arguments, run_report),
     "notebooks": ("run the notebooks headless over an evaluation", notebooks_arguments, run_notebooks),
     "app": ("serve the notebooks as pages on this machine, for people who write no code", app_arguments, run_app),
     "monitor": ("watch a query log for degradation against a baseline", monitor_arguments, run_monitor),

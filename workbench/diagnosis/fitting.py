@@ -146,7 +146,7 @@ class FittedJudge:
 
     def words(self) -> list[str]:
         """What was fitted, how much better it agrees, and what is unsure: a line for each part, in the language in force."""
-        lines = [_t("fitting.head", name=self.name, labels=self.labels, judge=self.judge.partition("/")[0],
+        lines = [_t("fitting.head", name=self.name, labels=self.labels, judge=_spec(self.judge),
                     rate=numbers.percent(self.error_rate))]  # fmt: skip
         for name, part in self.parts.items():
             said: dict[str, Any] = {"n": part.n, "before": numbers.percent(part.before), "after": numbers.percent(part.after)}
@@ -292,6 +292,10 @@ def load_judge(path: str | Path) -> FittedJudge:
     ------
     InputError
         When it cannot be read or is none.
+
+    Examples
+    --------
+    >>> wb.load_evaluation("evaluations/baseline").with_judge(wb.load_judge("judge.toml"))  # doctest: +SKIP
     """
     import tomllib
 
@@ -434,8 +438,8 @@ def fit(
     Examples
     --------
     >>> fitted = wb.fit(wb.load_evaluation("evaluations/baseline"), "verdicts.csv", error_rate=0.2)
-    >>> fitted.summary().loc["verdict", "n"]
-    36
+    >>> fitted.parts["verdict"].n, fitted.refused["refusal"]
+    (36, 'few 22')
     """
     if not 0 < error_rate < 1:
         raise InputError(f"fit: error_rate is {error_rate!r}; use a share between 0 and 1, such as 0.1")
@@ -465,8 +469,9 @@ def fit(
 
 def _spec(judge: str) -> str:
     """The name that ``wb.evaluate`` takes, from the one in a manifest."""
-    kind = judge.partition("/")[0]
-    return "offline" if kind.startswith("offline-") or kind == "offline" else kind
+    if "llm:" in judge:
+        return judge.partition(" at=")[0]
+    return "offline" if judge.startswith("offline") else judge.partition("#")[0]
 
 
 def _lacking(group: Labelled) -> str:
@@ -658,7 +663,7 @@ def suggest(evaluation: Any, labels: Any = (), n: int = 10, fitted: FittedJudge 
     Examples
     --------
     >>> wb.suggest(wb.load_evaluation("evaluations/baseline"), n=3)["group"].tolist()
-    ['close', 'close', 'right']
+    ['close', 'right', 'close']
     """
     group, p = groups_of(evaluation)
     if fitted is not None and "verdict" in fitted.parts:
@@ -703,6 +708,11 @@ def right_rate(evaluation: Any, labels: Any, fitted: FittedJudge | None = None) 
         (95 %). ``corrected`` is NaN with fewer than two labels; groups with fewer are taken together.
 
     Source: Fisch, Maynez, Hofer, Dhingra, Globerson and Cohen, Stratified prediction-powered inference (2024).
+
+    Examples
+    --------
+    >>> wb.right_rate(wb.load_evaluation("evaluations/baseline"), "verdicts.csv")["n"].tolist()
+    [80, 36, 80]
     """
     group, p = groups_of(evaluation)
     if fitted is not None and "verdict" in fitted.parts:

@@ -8,6 +8,7 @@ import pytest
 import workbench as wb
 from tests.evidence.llm.scripted import KEY, english, sample
 from workbench.data.schema import Context
+from workbench.diagnosis.fitting import FittedJudge, Part, _spec
 from workbench.diagnosis.judges import judge_panel, order_bias, verbosity_bias
 from workbench.evidence.llm.prompts import NAMES, SHIPPED, make_task, read_prompts, shown_order, template, verify_call
 
@@ -154,3 +155,17 @@ def test_a_panel_tells_where_judges_differ_and_what_one_alone_saves(scored, mode
     assert panel.alone == "free" and saved["calls"] == asked.manifest["spending"]["calls"] == 8 and saved["other"] == 0
     with pytest.raises(wb.InputError, match="two or more"):
         wb.judge_panel([free])
+
+
+def test_a_fitted_language_model_is_named_by_its_file(scored, model, tmp_path):
+    plain = scored()
+    part = Part("platt", 40, 20, 0.5, 0.9, weights=(1.0,), intercept=-1.0, doubt=0.1)
+    judge = plain.manifest["judge"]
+    fitted = FittedJudge("mine", judge, _spec(judge), "ngram", 0.1, 40, "samples", {"support": part})
+    assert fitted.spec == "llm:scripted"
+    n, path = len(model.requests), fitted.save(tmp_path / "mine.toml")
+    again = wb.evaluate(ROWS, judge=str(path), cache_dir=tmp_path / "cache", progress=False)
+    assert len(model.requests) == n and again.manifest["fitted"]["hash"] == fitted.hash
+    assert again.claims()["support"].tolist() == pytest.approx(part(plain.claims()["support"]), abs=1e-6)
+    with pytest.raises(wb.InputError, match="was fitted to the judge"):
+        wb.evaluate(ROWS, judge=path, cache_dir=tmp_path / "cache", progress=False, judge_options={"questions": 0})

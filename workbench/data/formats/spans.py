@@ -234,6 +234,9 @@ def _gather(
 
 def _put(name: str, value: Any, own: Row, numbered: dict[str, dict[int, Any]]) -> None:
     """One attribute; ``llm.input_messages.0.message.role`` goes into the list ``llm.input_messages``."""
+    if name.startswith("mlflow.") and isinstance(value, str) and value.startswith('"'):
+        listed = opened(f"[{value}]")  # MLflow writes every attribute as JSON, a text too
+        value = listed[0] if isinstance(listed, list) and listed else value
     match = _NUMBERED.fullmatch(name) if any(map(str.isdigit, name)) else None
     if match is None or int(match[2]) > 100_000:
         own.setdefault(fold(name), value)
