@@ -124,7 +124,7 @@ def test_own_verdicts_on_the_card_count_at_once_and_the_list_stays(panel) -> Non
 def test_disagreements_with_what_people_said(panel) -> None:
     assert panel.listed("disagreements") == list(panel.found.disagreements().index)
     assert set(panel._ids) == {"s17", "s18", "s19"}
-    assert "chen: right; okafor: right. Judge at this cut: wrong." in plain(panel.people)
+    assert "chen: right; okafor: right. Judge at this threshold: wrong." in plain(panel.people)
     panel.cut.value = 0.4
     assert "agree on every labelled sample" in plain(panel.card.body)
     panel.shown.value = "split"
@@ -178,7 +178,7 @@ def test_labels_that_the_score_cannot_follow_get_no_cut(evaluation, tmp_path) ->
     """People's verdicts run against the score: no cut agrees beyond chance."""
     rows = [{"sample_id": f"s{i}", "verdict": "wrong" if i >= 20 else "right"} for i in range(N)]
     panel = wb.panels.calibration(wb.Session(evaluation, tmp_path / "r"), rows)
-    assert "No cut agrees with people beyond chance" in plain(panel.advice)
+    assert "No threshold agrees with people beyond chance" in plain(panel.advice)
     assert panel.use.disabled
 
 
