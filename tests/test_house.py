@@ -39,7 +39,7 @@ def test_the_wheel_holds_every_module_and_resource(tmp_path: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     packed = set(zipfile.ZipFile(wheel).namelist())
-    kinds = {".py", ".toml", ".json", ".txt", ".j2", ".css", ".otf"}
+    kinds = {".py", ".toml", ".json", ".txt", ".j2", ".css", ".js", ".otf"}
     there = [path for path in (ROOT / "workbench").rglob("*") if path.suffix in kinds and "__pycache__" not in path.parts]
     assert {path.relative_to(ROOT).as_posix() for path in there} <= packed
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.files import replacing_folder, write_csv
-from workbench.data.schema import SampleSet
+from workbench.data.schema import AS_RECORDED, SampleSet
 from workbench.diagnosis.causes import NOT_CHECKED, PASS, Causes, attribute, failure_rows, rules
-from workbench.diagnosis.summary import joined, pieces, summarise
+from workbench.diagnosis.fitting import FittedJudge, load_judge
+from workbench.diagnosis.summary import joined, summarise, tallies
 from workbench.errors import InputError
 from workbench.evidence.frames import Evidence, read_frames, restore, write_frames
 from workbench.scoring.facts import Facts
@@ -160,15 +161,16 @@ class Evaluation:
             {name: names(scored.states) for name, scored in self._scored.items()}, index=self.evidence.ids
         )
 
-    def summary(self, intervals: bool = True) -> pd.DataFrame:
+    def summary(self, intervals: bool = True, spread: bool = False) -> pd.DataFrame:
         """Index ``metric``; ``mean, low, high, n_ok, n_not_applicable, n_undefined, n_error, n_skipped, n_total,
         low_bound, high_bound, target, attainable, meets_target, method``.
 
         ``low``, ``high``: 95 % interval of the mean (left out with ``intervals=False``); ``low_bound``, ``high_bound``: the
         mean if every applicable sample without a score were the worst / the best; ``attainable``: the highest mean that
-        the data allow, which a higher target is judged against.
+        the data allow, which a higher target is judged against. ``spread=True`` adds ``min, median, max, std`` of the scores
+        and ``level``, the mean in one word by ``Thresholds.levels`` (None where it has none).
         """
-        return summarise(self.view, self._scored, definitions(self.thresholds.k), intervals=intervals)
+        return summarise(self.view, self._scored, definitions(self.thresholds.k), intervals=intervals, spread=spread)
 
     # -- causes -----------------------------------------------------------------------------------------------------
 
@@ -187,6 +189,17 @@ class Evaluation:
         in force.
         """
         return failure_rows(self.causes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a sample, index ``sample_id``: everything recorded, then every score, then what :meth:`failures` says.
+
+        A recorded column that has the name of a score or a verdict ends in " (as recorded)".
+        """
+        import pandas as pd
+
+        found = pd.concat([self.scores(), self.failures()], axis=1)
+        recorded = self.samples.frame
+        return pd.concat([recorded.rename(columns={n: f"{n}{AS_RECORDED}" for n in recorded if n in found}), found], axis=1)
 
     # -- evidence as tables -----------------------------------------------------------------------------------------
 
@@ -215,6 +228,26 @@ class Evaluation:
     def with_thresholds(self, thresholds: Thresholds) -> Evaluation:
         """The same evidence under other thresholds; nothing is judged anew."""
         return self._over(self.view.under(thresholds))
+
+    def with_judge(self, judge: str | Path | FittedJudge) -> Evaluation:
+        """The same evaluation under a fitted judge (or its file): its probabilities are mapped, nothing is judged anew.
+
+        The metric ``fitted_right`` is among its scores, and ``manifest["fitted"]`` says what was fitted, and how well.
+
+        Raises
+        ------
+        InputError
+            For a file that is no fitted judge, one that was fitted to another judge, or an evaluation that has one already.
+        """
+        fitted = load_judge(judge) if isinstance(judge, (str, Path)) else judge
+        own = ["fitted_right"] if "verdict" in fitted.parts else []
+        # Without their depth, so that another one can be set later.
+        wanted = dict.fromkeys((*(name.partition("@")[0] for name in self.metrics), *own))
+        return Evaluation(fitted.applied(self), self.thresholds, name=self.name, metrics=tuple(wanted))
+
+    def renamed(self, names: Mapping[str, str]) -> Evaluation:
+        """The same evaluation with other sample ids (old → new); nothing is judged anew."""
+        return Evaluation(self.evidence.renamed(names), self.thresholds, name=self.name, metrics=self._chosen)
 
     def _over(self, view: View) -> Evaluation:
         """This evaluation with another view."""
@@ -290,7 +323,7 @@ def summary_of_parts(folders: Iterable[str | Path], *, intervals: bool = True) -
     for folder in folders:
         part = load_evaluation(folder)
         t = part.thresholds
-        parts.append(pieces(part.view, part._scored, definitions(t.k)))
+        parts.append(tallies(part.view, part._scored, definitions(t.k)))
     if not parts:
         raise InputError("no evaluations to summarise; give the folders that score wrote")
     return joined(parts, definitions(t.k), t, intervals=intervals)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from workbench.views.panels.missed_documents import MissedDocuments
     from workbench.views.panels.monitoring import MonitoringPanel
     from workbench.views.panels.query_types import QueryTypes
+    from workbench.views.panels.repair_plan import RepairPlanPanel, SweepPanel
     from workbench.views.panels.score import Score
     from workbench.views.panels.vocabulary import VocabularyPanel
     from workbench.views.session import Session
@@ -30,9 +31,10 @@ def _module(name: str) -> Any:
     return import_module(f"workbench.views.panels.{name}")
 
 
-def dataset(source: Any, corpus: Any = None) -> Dataset:
-    """Panel 00: does my data load, what is in it, where do I go? ``source``: a path, a session or a set of samples."""
-    return _module("dataset").Dataset(source, corpus)
+def dataset(source: Any, corpus: Any = None, mapping: Mapping[str, str] | None = None) -> Dataset:
+    """Panel 00: does my data load, what is in it, where do I go? ``source``: a path, a session or a set of samples;
+    ``mapping``: column → field where names are not recognised."""
+    return _module("dataset").Dataset(source, corpus, mapping)
 
 
 def score(session: Session, data: Mapping[str, str | Path] | None = None, out: str | Path | None = None) -> Score:
@@ -63,9 +65,13 @@ def query_types(session: Session, by: str | None = None, other: str | None = Non
 
 
 def compare(session: Session, before: Any = None) -> Compare:
-    """Panel 06: what got worse, and is it real? ``before``: the run to compare the session's with, or several."""
+    """Panel 06: what got worse, and is it real? ``before``: the run to compare the session's with (an evaluation, the
+    folder of one, or a recording), or several."""
+    from workbench.evidence.frames import is_evaluation
     from workbench.reports import gate
 
+    if isinstance(before, (str, Path)) and not is_evaluation(before):
+        before = import_module("workbench.api").open_evaluation(before)
     return _module("compare").Compare(session, before, gate)
 
 
@@ -89,8 +95,34 @@ def calibration(session: Session, labels: Any = None) -> CalibrationPanel:
     return _module("calibration").CalibrationPanel(session, labels, freeze)
 
 
-def export(session: Session, folder: str | Path = "findings") -> Export:
-    """Panel 10: what do I hand to my team?"""
+def repair_plan(
+    session: Session, corpus: Any = None, encoder: Any = None, documents: Any = None, price: float | str | None = None
+) -> RepairPlanPanel:
+    """Panel 11: what would each fix bring? ``documents``: whole or missing documents; ``price``: of a million tokens."""
+    from workbench.reports.render import write_repair
+
+    return _module("repair_plan").RepairPlanPanel(session, write_repair, corpus, encoder, documents, price)
+
+
+def sweep(session: Session, corpus: Any, **options: Any) -> SweepPanel:
+    """Below panel 11: how many contexts are enough? ``options`` as for ``wb.sweep``."""
+    return _module("repair_plan").SweepPanel(session, corpus, **options)
+
+
+def export(
+    session: Session, folder: str | Path = "findings", before: Any = None, rules: str | Path | None = None
+) -> Export:
+    """Panel 10: what do I hand to my team? ``before``: the run that the report compares with (the folder of an evaluation, or
+    a recording); ``rules``: a rules file, whose verdict stands on page one."""
+    return _module("export").Export(session, _write_report, folder, before, rules)
+
+
+def _write_report(session: Session, path: Path, *, before: str | Path = "", rules: str | Path = "", **options: Any) -> Path:
+    """The report of a session, against a run and under rules where they are named."""
+    from workbench.reports.gate import check, load_rules
     from workbench.reports.tables import export_findings
 
-    return _module("export").Export(session, export_findings, folder)
+    baseline = import_module("workbench.api").open_evaluation(before) if before else None
+    file = load_rules(rules) if rules else None
+    gate = None if file is None else lambda: check(session.evaluation, file, baseline)
+    return export_findings(session, path, baseline=baseline, gate=gate, **options)

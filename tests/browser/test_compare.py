@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.two_runs import two_runs
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 NAMES = ("00_start_here", "01_score_dataset", "10_export_findings")
 
@@ -25,11 +25,23 @@ def test_it_runs_without_an_error_and_stays_on_this_machine(lab, name):
     assert lab.errors == [] and lab.outside == []
 
 
+def places(page):
+    """Where the buttons of the panel are, from its top."""
+    return page.evaluate(
+        """() => ['wb-previous', 'wb-next', 'wb-save', 'wb-pin'].map(name => {
+            const panel = document.querySelector('.wb-panel').getBoundingClientRect();
+            const own = document.querySelector('.' + name).getBoundingClientRect();
+            return [Math.round(own.left - panel.left), Math.round(own.top - panel.top)]; })"""
+    )
+
+
 def test_panel_02_answers(lab, workspace):
     page = lab.run("02_low_scores").page
     figure, count, card = (page.locator(f".{name}").first for name in ("wb-figure", "wb-count", "wb-card"))
     expect(card).to_contain_text("Answer")
-    picture, words, shown = figure.get_attribute("src"), count.inner_text(), card.inner_text()
+    expect(page.locator(".wb-over")).to_have_attribute("role", "group")
+    picture, words = figure.get_attribute("src"), count.inner_text()
+    before = places(page)
 
     handle = page.locator(".wb-threshold .noUi-handle")
     handle.focus()
@@ -41,17 +53,67 @@ def test_panel_02_answers(lab, workspace):
     expect(count).not_to_have_text(words)
     expect(card).to_contain_text("Answer")
 
-    first = card.inner_text()
+    rows = page.locator(".wb-rows tbody tr")
+    expect(rows.nth(0)).to_have_class("wb-current")
     page.locator(".wb-next").click()
-    expect(card).not_to_have_text(first)
+    expect(rows.nth(1)).to_have_class("wb-current")
     page.locator(".wb-previous").click()
-    expect(card).to_contain_text(first.splitlines()[0])
-    assert shown
+    expect(rows.nth(0)).to_have_class("wb-current")
+    rows.nth(3).click()
+    expect(rows.nth(3)).to_have_class("wb-current")
+    question = rows.nth(3).locator("td").last.inner_text()
+    expect(card).to_contain_text(question[:40])
+    # No button moves, whatever was listed, drawn or shown meanwhile.
+    assert places(page) == before
 
     page.locator(".wb-pin").click()
-    expect(page.get_by_text("pinned; findings so far: 1")).to_be_visible()
+    expect(page.get_by_text("saved this view")).to_be_visible()
+    assert places(page) == before
     entries = [json.loads(line) for line in session_file(workspace).read_text("utf-8").splitlines()]
     assert sum(len(entry.get("findings", ())) for entry in entries) == 1
+    assert page.locator("img.wb-figure").get_attribute("alt").startswith("Left: causes")
+    assert lab.complaints() == [] and lab.errors == [] and lab.outside == []
+
+
+def test_panel_02_is_worked_with_keys_and_pictures(lab, workspace):
+    """The keys of the list reach it and not JupyterLab; a bar filters, the line is dragged, a hover is answered here."""
+    page = lab.run("02_low_scores").page
+    count, card, rows = (page.locator(name).first for name in (".wb-count", ".wb-card", ".wb-rows-grid"))
+    current = page.locator(".wb-rows tr.wb-current td").first
+    expect(card).to_contain_text("Answer")
+    first = current.inner_text()
+    rows.focus()
+    rows.press("j")
+    expect(current).not_to_have_text(first)
+    rows.press("k")
+    expect(current).to_have_text(first)
+    rows.press("End")
+    expect(page.locator(".wb-rows-place")).to_contain_text(re.compile(r"–(\d+) of \1$"))
+    rows.press("Home")
+    rows.press("2")
+    expect(page.locator(".wb-saved")).to_contain_text("saved")
+    expect(page.locator("button.mod-active", has_text="wrong")).to_be_visible()
+    rows.press("p")
+    expect(page.locator(".wb-saved")).to_contain_text("with its card")
+    rows.press("n")
+    assert page.evaluate("() => document.activeElement.matches('.wb-own-note input')")
+    assert page.evaluate("() => window.jupyterapp.shell.currentWidget.content.widgets.length") == len(
+        json.loads((workspace / "notebooks" / "02_low_scores.ipynb").read_text("utf-8"))["cells"]
+    )
+
+    over = page.locator(".wb-over").first
+    box = over.bounding_box()
+    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 0.22 * box["height"])
+    expect(page.locator(".wb-tip")).to_contain_text("main cause of")
+    page.mouse.click(box["x"] + 0.25 * box["width"], box["y"] + 0.22 * box["height"])
+    expect(page.locator(".wb-panel select").nth(2)).not_to_have_value("any")
+    page.get_by_role("button", name="Reset").last.click()
+    line = page.locator(".wb-line").bounding_box()
+    page.mouse.move(line["x"] + 5, line["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(line["x"] - 0.2 * box["width"], line["y"] + 20, steps=4)
+    page.mouse.up()
+    expect(count).not_to_contain_text("below 0.70")
     assert lab.complaints() == [] and lab.errors == [] and lab.outside == []
 
 
@@ -76,7 +138,7 @@ def test_hostile_texts_run_nothing(lab, workspace):
     wb.evaluate(wb.load_samples([row]), judge=None, progress=False).save(folder)
     book = workspace / "notebooks" / "hostile.ipynb"
     source = (workspace / "notebooks" / "02_low_scores.ipynb").read_text("utf-8")
-    book.write_text(source.replace("../sample_data/support/evaluations/baseline", "../hostile"), "utf-8")
+    book.write_text(source.replace("DATA = None", 'DATA = \\"../hostile\\"'), "utf-8")
 
     dialogs = []
     lab.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))

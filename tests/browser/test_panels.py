@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 import workbench as wb
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
 class Opened:

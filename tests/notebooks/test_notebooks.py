@@ -86,7 +86,8 @@ def test_the_rules_of_style(path):
         first.startswith("# ") and "?" in first.splitlines()[0] and "decide" in first
     ) or "After this notebook" in first
     assert notebook.cells[1].metadata.tags == ["parameters"]
-    assert re.search(r"(?m)^DATA = \".*\"", notebook.cells[1].source)
+    assert re.search(r"(?m)^DATA = None  # ", notebook.cells[1].source)
+    assert re.search(r"(?m)^MAPPING = {}  # ", notebook.cells[1].source)
     assert notebook.cells[2].source == "import workbench as wb"
     for cell in notebook.cells:
         if cell.cell_type == "code":

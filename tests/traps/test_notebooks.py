@@ -76,8 +76,8 @@ def test_html_widgets_hold_only_our_own_markup() -> None:
     assert made == [("widgets.py", "W.HTML")]
 
 
-def test_a_picture_has_its_caption_below() -> None:
-    """``W.Image`` has no alternative text."""
+def test_a_picture_has_its_caption_below_and_an_alternative_text() -> None:
+    """``W.Image`` has no alternative text: what lies over it gives it one."""
     from matplotlib.figure import Figure
 
     from workbench.views.widgets import Picture
@@ -85,7 +85,7 @@ def test_a_picture_has_its_caption_below() -> None:
     picture = Picture("wb-figure")
     picture.draw(Figure(), "What it <shows>")
     assert bytes(picture.image.value).startswith(b"\x89PNG")
-    assert picture.children == (picture.image, picture.caption)
+    assert picture.frame.children == (picture.image, picture.overlay) and picture.overlay.alt == "What it <shows>"
     assert "What it &lt;shows&gt;" in picture.caption.value
 
 

@@ -48,7 +48,9 @@ def test_filters_by_change_and_cause(panel):
     panel.session.set_filter(text="nothing like it")
     assert not len(panel.table()) and "No sample to list" in panel.card.body.value
     panel.filters.reset.click()
-    panel.shown.value, panel.cause.value, panel.sort.value = "moved", "", "best"
+    panel.shown.value, panel.cause.value = "moved", ""
+    for _ in range(2):  # the worst change comes first, then the best
+        panel.rows.receive({"do": "sort", "key": "contrast"})
     assert panel.table().index[0] == "a"
     panel.shown.value = "noise"
     assert "judge noise" in panel.card.body.value
@@ -59,8 +61,18 @@ def test_sorting_and_stepping(panel):
     assert panel.session.selection == "c" and "sample 2 of 3" in panel.stepper.position.value.replace(
         "Sample", "sample"
     )
-    panel.sort.value = "data"
-    assert panel.table().index.tolist() == ["a", "b", "c"]
+    panel.rows.receive({"do": "sort", "key": "sample_id"})
+    assert panel.table().index.tolist() == ["a", "b", "c"] and panel.rows.view["rows"][0][1] == ("✓ fixed", "wb-good")
+
+
+def test_a_band_of_the_flow_lists_its_samples(panel):
+    cell = panel.comparison.ledger().query("cause_before == 'pass' and cause_after != 'pass'").iloc[0]
+    key = {"before": "pass", "after": cell["cause_after"]}
+    assert key in [one["key"] for one in panel.picture.overlay.regions]
+    panel.picture.receive({"do": "click", "key": key})
+    assert set(panel.table().index) == set(cell["sample_ids"]) and "pass →" in panel.rows.view["note"]
+    panel.picture.receive({"do": "click", "key": {"after": "pass"}})
+    assert set(panel.table()["cause_after"]) == {"pass"}
 
 
 def test_side_by_side_marks_what_differs(panel):
@@ -197,20 +209,25 @@ def test_the_panel_hides_nothing_of_the_widget_it_is(panel):
     assert own & set(dir(ipywidgets.VBox)) <= {"_repr_mimebundle_"}
 
 
-def test_a_trend_over_three_runs(saved, tmp_path):
-    third = run([case(name, WRONG) for name in "abcdef"], "third").save(tmp_path / "third")
+def test_the_series_begins_the_panel_and_two_of_its_runs_are_compared(saved, tmp_path):
+    third = run([case(name, WRONG) for name in "abcdef"], "third", started="2020-01-01").save(tmp_path / "third")
     panel = wb.panels.compare(wb.Session(wb.load_evaluation(saved[1])), {"old": third, "mid": saved[0]})
     assert panel.runs_table(["passed"])["mean"].tolist() == [0.0, 4 / 6, 0.5]
-    panel.trend_button.click()
-    assert (
-        panel.trend.image.value[:4] == b"\x89PNG"
-        and "third" not in panel.trend_table.value
-        and "old" in panel.trend_table.value
-    )
+    top = panel.series
+    top.work.join()
+    assert top.picture.image.value[:4] == b"\x89PNG" and "old" in top.tables.value
+    assert set(top.matrix().loc["a"]) > {"pass"}
+    top.click_run("old")
+    top.click_run("mid")
+    assert (panel.before.value, panel.session.evaluation.name) == ("mid", "third"), "the one with the later date is after"
+    top.sample.value = "a"
+    assert "wb-new" in top.card.value, "what the run before did not say is marked"
+    top.state.value = "flaky"
+    assert len(top.matrix()) == 0
 
 
 def test_the_list_without_a_panel(saved):
     session = wb.Session(wb.load_evaluation(saved[1]))
     comparison = wb.compare(saved[0], session.evaluation)
-    assert changed_samples(session, comparison, shown="changed", sort="data").index.tolist() == ["a", "b", "c", "d"]
+    assert sorted(changed_samples(session, comparison, shown="changed").index.tolist()) == ["a", "b", "c", "d"]
     assert changed_samples(session, comparison)["question"].notna().all()

@@ -97,9 +97,21 @@ def test_what_no_leak_found_means() -> None:
     assert clean_bound(0) != clean_bound(0)
 
 
-def test_rows_of_the_sample_on_the_card_are_pointed_out(panel) -> None:
-    shown = panel.list._body.value
-    assert shown.count("wb-current") >= 1
-    if len(panel.ids()) > 1:
-        panel.stepper.next.click()
-        assert panel.list._body.value != shown and "wb-current" in panel.list._body.value
+def test_each_claim_is_a_row_that_shows_its_sample(panel) -> None:
+    session, view = panel.session, lambda: panel.rows.view
+    assert [row[0][0] for row in view()["rows"]] == ["bad", "bad", "bad", "good"]
+    assert (session.selection, view()["current"]) == ("bad", 0) and "claim 1 of 4" in panel.stepper.position.value
+    panel.stepper.next.click()
+    assert (session.selection, view()["current"]) == ("bad", 1)
+    panel.rows.receive({"do": "go", "at": 3})
+    assert (session.selection, view()["current"]) == ("good", 3) and panel.ids() == ["bad", "good"]
+    assert "wb-current" in panel.citations._body.value
+
+
+def test_a_part_of_a_bar_lists_its_claims(panel) -> None:
+    keys = [one["key"] for one in panel.picture.overlay.regions]
+    assert ["contradicted", "high"] in keys and ["unsure", ""] in keys
+    panel.picture.receive({"do": "click", "key": ["not_mentioned", "medium"]})
+    assert panel.verdict.value == "not_mentioned" and panel.table()["severity"].tolist() == ["medium"]
+    panel.picture.receive({"do": "click", "key": ["not_mentioned", "medium"]})
+    assert len(panel.table()) == 4

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from workbench import language
-from workbench.views.panels.low_scores import LowScores, low_counts, low_samples
+from workbench.views.html import restored
+from workbench.views.panels.low_scores import LowScores, cause_counts, low_counts, low_samples
 from workbench.views.session import Session
 
 HOSTILE = "<script>alert(1)</script>=cmd|' /C calc'!A0\x00\x1b[2J\u202egnp.exe"
@@ -42,6 +43,7 @@ def test_it_carries_the_classes_of_the_contract(panel):
 
 def test_a_sensible_first_choice_is_made(panel, session):
     assert panel.metric.value == "faithfulness" and panel.cut.value == 0.7
+    assert panel.shown.value == "failing" and "17 of 24 samples fail" in panel.count.value
     assert session.selection == "s-00000" and "企业版" in panel.card.body.value
 
 
@@ -57,8 +59,9 @@ def test_the_slider_changes_counts_picture_and_causes(panel, session):
 
 def test_counts_are_those_of_the_plain_functions(panel, session):
     panel.cut.value = 0.3
+    assert panel.shown.value == "beyond"  # whoever moves the threshold wants to see what it takes
     counts = low_counts(session, "faithfulness", 0.3)
-    rows = low_samples(session, "faithfulness", 0.3)
+    rows = low_samples(session, "faithfulness", 0.3, shown="beyond")
     expected = session.scores["faithfulness"].lt(0.3).sum()
     assert counts == {"n_low": expected, "n_scored": 23, "n_without": 1, "n_all": 24}
     assert len(rows) == expected and rows["score"].is_monotonic_increasing
@@ -76,12 +79,12 @@ def test_metrics_that_are_bad_when_high_are_cut_from_above(panel, session):
     panel.metric.value = "hallucination_rate"
     panel.cut.value = 0.4
     assert "above 0.40" in panel.count.value and "12 of 24" in panel.count.value
-    assert (low_samples(session, "hallucination_rate", 0.4)["score"] > 0.4).all()
+    assert (low_samples(session, "hallucination_rate", 0.4, shown="beyond")["score"] > 0.4).all()
 
 
 def test_samples_without_a_score_are_a_group_of_their_own(panel):
     assert "(1 have no score)" in panel.count.value
-    panel.without.click()
+    panel.shown.value = "without"
     assert panel.table().index.tolist() == ["s-00003"]
     assert panel.table()["state"].tolist() == ["undefined"]
 
@@ -99,8 +102,10 @@ def test_stepping_with_buttons_and_slider(panel, session):
 
 def test_sorting_and_filtering(panel, session):
     panel.shown.value = "all"
-    panel.sort.value = "best"
+    panel.rows.receive({"do": "sort", "key": "score"})
+    panel.rows.receive({"do": "sort", "key": "score"})
     assert panel.table()["score"].iloc[0] == session.scores["faithfulness"].max()
+    assert panel.rows.view["sort"] == ["score", True]
     panel.filters.choices["language"].value = "zh"
     assert session.filter.language == "zh" and len(panel.table()) == 12
     panel.filters.text.value = "nowhere"
@@ -116,8 +121,8 @@ def test_an_empty_list_speaks(panel):
 
 def test_a_click_elsewhere_shows_those_samples_whatever_their_score(panel, session):
     session.show(["s-00001", "s-00005"], "worst slice")
-    assert panel.table().index.tolist() == ["s-00005", "s-00001"]
-    assert "worst slice" in panel.filters.note.value
+    assert panel.table().index.tolist() == ["s-00001", "s-00005"]
+    assert "worst slice" in panel.rows.view["note"]
 
 
 def test_verdict_and_note_are_saved_at_once(panel, session, tmp_path):
@@ -146,6 +151,58 @@ def test_a_pin_has_all_that_is_needed_to_find_it_again(panel, session, tmp_path)
     assert finding.thresholds["low_scores"]["faithfulness"] == 0.3
     assert "set_low_score('faithfulness', 0.3)" in finding.snippet and str(tmp_path) in finding.snippet
     assert list((tmp_path / "session" / "figures").iterdir())
+
+
+def test_a_saved_sample_keeps_its_card_as_it_stood(panel, session):
+    panel.card.note.value = "look at this"
+    panel.rows.receive({"do": "key", "key": "2"})
+    panel.rows.receive({"do": "key", "key": "p"})
+    finding, shown = session.findings[-1], panel.card.body.value
+    assert finding.sample_ids == ("s-00000",) and finding.note == "look at this" and finding.png() is None
+    assert str(restored(finding.card)) == shown and "企业版" in shown
+    assert "wrong" in finding.table().to_numpy()
+    session.set_low_score("faithfulness", 0.0)
+    assert Session(session.evaluation).findings[-1].card == finding.card
+
+
+def test_what_comes_back_from_a_file_is_markup_of_ours_alone():
+    bad = '<p onclick="x()" class="wb-note">a<script>alert(1)</script><img src=x onerror=y><iframe>b</iframe></p><div>open'
+    assert str(restored(bad)) == '<p class="wb-note">a</p><div>open</div>'
+
+
+def test_rows_are_paged_clicked_and_stepped_through(fake):
+    panel = LowScores(Session(fake(n=100)))
+    panel.shown.value = "all"
+    rows, session = panel.rows, panel.session
+    assert [row[0][0] for row in rows.view["rows"]] == [f"s-{n:05d}" for n in range(14)]
+    assert rows.view["total"] == 100 and rows.view["words"]["place"] == "1–14 of 100" and rows.view["current"] == 0
+    rows.receive({"do": "go", "at": 3})
+    assert session.selection == "s-00003" and "sample 4 of 100" in panel.stepper.position.value
+    rows.receive({"do": "step", "by": 1})
+    assert session.selection == "s-00004" and rows.view["current"] == 4
+    rows.receive({"do": "page", "to": "on"})
+    assert session.selection == "s-00004" and rows.view["first"] == 14 and rows.view["current"] == -1
+    rows.receive({"do": "page", "to": "last", "go": True})
+    assert session.selection == "s-00099" and rows.view["first"] == 98 and len(rows.view["rows"]) == 2
+    panel.stepper.previous.click()
+    assert session.selection == "s-00098" and rows.view["current"] == 0
+    rows.receive({"do": "step", "by": 99})
+    assert session.selection == "s-00099"
+
+
+def test_a_bar_filters_and_the_line_moves_the_threshold(panel, session):
+    regions = {tuple(one["key"][:2]): one for one in panel.picture.overlay.regions}
+    name, main, more = cause_counts(session)[0]
+    assert f"main cause of {main}" in regions["cause", name]["label"]
+    panel.picture.receive({"do": "click", "key": ["cause", name]})
+    assert session.filter.cause == name and len(panel.ids()) == main + more
+    panel.picture.receive({"do": "click", "key": ["cause", name]})  # once more takes it off
+    assert session.filter.cause is None
+    panel.picture.receive({"do": "line", "value": 0.3})
+    assert panel.cut.value == 0.3 and panel.shown.value == "beyond"
+    _, low, high = next(one["key"] for one in panel.picture.overlay.regions if one["key"][0] == "bin")
+    panel.picture.receive({"do": "click", "key": ["bin", low, high]})
+    assert panel.table()["score"].between(low, high).all() and "faithfulness from" in panel.rows.view["note"]
 
 
 def test_ids_can_be_copied(panel):
@@ -209,7 +266,9 @@ def test_hostile_texts_show_harmlessly(fake, tmp_path):
     panel = LowScores(session)
     session.annotate("s-00000", note=HOSTILE)
     panel.card.pin.click()
-    for shown in (panel.card.body.value, panel.html(), panel.stepper.position.value, panel.filters.note.value):
+    panel.card.save.click()
+    assert "\x00" not in json.dumps(panel.rows.view) and "\x1b" not in json.dumps(panel.rows.view)
+    for shown in (panel.card.body.value, panel.html(), panel.stepper.position.value):
         assert "<script" not in shown and "\x00" not in shown and "\x1b" not in shown
     assert len(panel.card.body.value) < 200_000
     assert "<bdi>" in panel.card.body.value

@@ -67,7 +67,7 @@ def test_it_opens_with_a_choice_made(panel, session):
     assert (
         session.selection == "qa-005"
         and "account-zh#4" in panel.sentence.value
-        and "qa-005" in panel.stepper.position.value
+        and panel.rows.view["rows"][panel.rows.view["current"]][0][0] == "qa-005"
     )
     assert "人走了" in panel.card.body.value
 
@@ -76,7 +76,7 @@ def test_every_picture_is_drawn_and_differs(panel):
     seen = set()
     for _, view in panel.view.options:
         panel.view.value = view
-        assert panel.picture.image.layout.display is None and panel.picture.caption.value
+        assert panel.picture.frame.layout.display is None and panel.picture.caption.value
         seen.add(panel.picture.image.value)
     assert len(seen) == 5
     panel.view.value = "map"
@@ -118,6 +118,31 @@ def test_sub_causes_and_the_session_s_filter_narrow_the_list(panel, session):
     assert panel.table().empty and "wb-empty" in panel.sentence.value and panel.error.value == ""
 
 
+def test_sentence_tag_card_and_advice_are_of_one_rule(panel, session):
+    """Whatever the encoder of the panel makes of a document, the card beside it does not say something else."""
+    for at in range(len(panel.listed)):
+        panel.rows.receive({"do": "go", "at": at})
+        own, shown = module.label(panel.listed[at], session.thresholds.k), panel.card.body.value
+        title = module.label_title(own)
+        assert title in panel.sentence.value and wb.panels and module._t(f"missed.advice.{own}") in panel.sentence.value
+        if "retrieval miss ·" in shown:
+            assert f"retrieval miss · {title}" in shown
+
+
+def test_points_of_the_ranks_go_to_their_documents(panel, session):
+    panel.picture.receive({"do": "click", "key": 3})
+    assert panel.at == 3 and panel.rows.view["current"] == 3
+    panel.picture.receive({"do": "brush", "keys": [1, 2]})
+    assert set(session.matching()) == {panel.listed[at].miss.sample_id for at in range(len(panel.listed))}
+    assert len(panel.listed) == 2 and "2 samples" in panel.rows.view["note"]
+
+
+def test_rows_sort_by_rank(panel):
+    panel.rows.receive({"do": "sort", "key": "bm25_rank"})
+    known = [item.autopsy.bm25_rank for item in panel.listed if item.autopsy.bm25_rank is not None]
+    assert known == sorted(known) and panel.error.value == ""
+
+
 def test_what_ifs_count_over_all(panel):
     before = panel.whatif.value
     panel.title_weight.value = 4
@@ -141,7 +166,7 @@ def test_static_twins_and_files(panel, tmp_path):
 def test_words_only_says_what_it_cannot_draw(session, corpus):
     panel = MissedDocuments(session, corpus, "none")
     panel.view.value = "profile"
-    assert panel.picture.image.layout.display == "none" and "needs vectors" in panel.picture.caption.value
+    assert panel.picture.frame.layout.display == "none" and "needs vectors" in panel.picture.caption.value
     assert panel.figure() is not None and panel.table()["dense_rank"].isna().all()
 
 
@@ -275,7 +300,7 @@ def test_after_the_work_nothing_is_in_progress(panel):
 
 
 def test_a_k_beyond_the_recording_and_a_filter_are_said(panel, session):
-    assert "were recorded" not in panel.count.value and panel.filtered.layout.display == "none"
+    assert "were recorded" not in panel.count.value and panel.filtered.layout.visibility == "hidden"
     session.set_thresholds(k=9)
     assert "at most 5 contexts of a question were recorded" in panel.count.value
     session.show(list(session.matching()[:30]), "the first thirty")

@@ -166,4 +166,4 @@ def test_it_is_saved(log, tmp_path):
 def test_an_empty_list_speaks(log):
     panel = wb.panels.monitoring(log)
     assert "No row of the log was rejected." in panel.rejected._body.value
-    assert panel.pin.description.startswith("⚑")
+    assert panel.pin.description == "Save view"

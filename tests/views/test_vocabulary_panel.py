@@ -195,8 +195,8 @@ def test_no_box_is_empty_and_no_button_does_nothing(panel, session):
 
 
 def test_the_filter_in_force_is_said_and_can_be_taken_off(panel, session):
-    assert panel.filtered.layout.display == "none"
+    assert panel.filtered.layout.visibility == "hidden"
     session.show(["qa-005"], "one <question>")
     assert "Showing only: one &lt;question&gt;." in panel.filtered.note.value and "of 1 misses" in panel.count.value
     panel.filtered.everything.click()
-    assert panel.filtered.layout.display == "none" and "of 1 misses" not in panel.count.value
+    assert panel.filtered.layout.visibility == "hidden" and "of 1 misses" not in panel.count.value

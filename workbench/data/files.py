@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,49 @@ if TYPE_CHECKING:
 
 
 # ------------------------------------------------------------------------------
+# The cache folder, and small choices of the user that are kept in it.
+
+
+def cache_folder() -> Path:
+    """The folder of all caches: ``WORKBENCH_CACHE``, else ``rag-workbench`` in the user's cache folder.
+
+    The path is not created here.
+    """
+    named = os.environ.get("WORKBENCH_CACHE")
+    if named:
+        return Path(named).expanduser()
+    home = Path.home()
+    if sys.platform == "win32":
+        own = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        own = home / "Library" / "Caches"
+    else:
+        own = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return own / "rag-workbench"
+
+
+def choices(name: str) -> dict[str, Any]:
+    """What the file ``name`` of the cache folder remembers; empty when there is none or it is not readable."""
+    try:
+        known = json.loads((cache_folder() / name).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        logging.getLogger(__name__).warning("%s is not readable and was left out: %s", name, error)
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def keep_choice(name: str, key: str, value: Any) -> None:
+    """Remember ``value`` under ``key`` in the file ``name`` of the cache folder; None or an empty value forgets it."""
+    known = choices(name)
+    known.pop(key, None)
+    if value:
+        known[key] = value
+    write_text(cache_folder() / name, json.dumps(known, ensure_ascii=False, indent=1))
+
+
+# ------------------------------------------------------------------------------
 # Keeping keys out of everything that is written: messages, logs, caches, manifests.
 
 
@@ -30,6 +74,7 @@ HIDDEN = "***"
 _KEY_SHAPED = re.compile(
     r"\b(?:sk|pk|rk|key|tok|ghp|gsk|xai|hf)[-_][A-Za-z0-9_-]{8,}|(?i:bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}"
 )
+_SECRET_NAME = re.compile(r"auth|key|token|secret|password|cookie|credential|session", re.IGNORECASE)
 _SHORTEST = 4
 
 
@@ -62,6 +107,17 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, HIDDEN)
     return _KEY_SHAPED.sub(HIDDEN, text)
+
+
+def hidden(mapping: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A mapping for a manifest: values under secret-sounding names are hidden unless they only name a variable."""
+
+    def shown(key: str, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return hidden(value)
+        return HIDDEN if isinstance(value, str) and _SECRET_NAME.search(key) and "${" not in value else value
+
+    return {str(key): shown(str(key), value) for key, value in (mapping or {}).items()}
 
 
 def public_url(url: str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from workbench.diagnosis.cause_inputs import CauseInputs, conflicting, is_low, low_failing, no_answer, serious
 from workbench.diagnosis.explain import QUOTE, Explainer
 from workbench.errors import InputError
-from workbench.language import has_text, listed, text
+from workbench.language import has_text, listed, numbers, text
 from workbench.scoring.groups.refusal import answerable
 from workbench.scoring.metrics import HEADLINE, definitions
 from workbench.scoring.metrics import title as metric_title
@@ -280,11 +280,11 @@ def _say_wrong(e: Explainer, code: int) -> Found:
     if len(rows):
         return {"variant": "point", "point": e.quote(e.view.points, rows[0])}
     reference = str(e.inputs.evidence.plain("reference")[code] or "–")
-    return {"reference": reference[:QUOTE], "right": f"{e.facts.right[code]:.2f}"}
+    return {"reference": reference[:QUOTE], "right": numbers.score(e.facts.right[code])}
 
 
 def _say_off_topic(e: Explainer, code: int) -> Found:
-    return {"relevancy": f"{e.inputs.score('answer_relevancy')[code]:.2f}"}
+    return {"relevancy": numbers.score(e.inputs.score("answer_relevancy")[code])}
 
 
 def _say_citation(e: Explainer, code: int) -> Found:
@@ -302,8 +302,8 @@ def _say_tests(e: Explainer, code: int) -> Found:
     """The tests that the sample fails."""
     known = definitions(e.view.t.k)
     low = [
-        f"{metric_title(name)} {e.inputs.score(name)[code]:.2f} {'>' if known[name].higher_is_better is False else '<'} "
-        f"{e.view.t.low_cut(name):.2f}"
+        f"{metric_title(name)} {numbers.score(e.inputs.score(name)[code])} "
+        f"{'>' if known[name].higher_is_better is False else '<'} {numbers.score(e.view.t.low_cut(name))}"
         for name in (*low_failing(e.view), f"recall@{e.view.t.k}")
         if is_low(e.view, name)[code]
     ]
@@ -522,6 +522,8 @@ class Causes:
 
     def evidence(self, rule: Rule, code: int) -> str:
         """The sentence that says why a cause holds for the sample ``code``, in the language in force."""
+        if self.inputs.by_recorded[code]:
+            return _say_recorded(self.inputs, code)
         found = dict(rule.explain(self.explainer, code))
         variant = found.pop("variant", "evidence")
         if rule.evidence or not has_text(f"causes.{rule.name}.{variant}"):
@@ -536,17 +538,29 @@ class Causes:
     def sub_cause(self, code: int) -> str | None:
         """The sub-cause of the primary cause of a failing sample: of a missed document, or the sign of a broken format."""
         find = self.rules[self.primary[code]].sub_cause
-        return None if find is None else find(self.explainer, code)
+        return None if find is None or self.inputs.by_recorded[code] else find(self.explainer, code)
+
+
+def _say_recorded(inputs: CauseInputs, code: int) -> str:
+    """Which recorded scores of a sample are low."""
+    found = inputs.recorded
+    parts = [
+        text("logs.recorded.one", metric=metric_title(name), value=numbers.score(own[code]), cut=numbers.score(cut))
+        for name, own, low, cut in zip(found.names, found.values, found.low, found.cuts, strict=True)
+        if low[code]
+    ]
+    return text("logs.recorded.evidence", scores=listed(parts))
 
 
 def attribute(view: View) -> Causes:
     """Walk the chain for every sample at once."""
     inputs, chain = CauseInputs(view), rules()
     failed, tested = inputs.failing
-    holds = np.zeros((view.n, len(chain)), dtype=bool)
+    holds, by_recorded = np.zeros((view.n, len(chain)), dtype=bool), inputs.by_recorded
     for place, rule in enumerate(chain[:-1]):
         free = ~holds[:, :place].any(axis=1) if rule.last_resort else True
-        holds[:, place] = np.asarray(rule.holds(inputs), dtype=bool) & failed & free
+        own = np.asarray(rule.holds(inputs), dtype=bool) & ~by_recorded
+        holds[:, place] = (own | inputs.recorded_cause(rule.name)) & failed & free
     holds[:, -1] = failed & ~holds.any(axis=1)
     primary = np.where(failed, holds.argmax(axis=1), np.where(tested, -1, -2))
     confidence = np.where(primary >= 0, 1.0, np.nan)
@@ -554,6 +568,7 @@ def attribute(view: View) -> Causes:
         mine = primary == place
         if rule.confidence is not None and mine.any():
             confidence[mine] = np.clip(np.nan_to_num(np.asarray(rule.confidence(inputs))[mine], nan=1.0), 0, 1)
+    confidence[by_recorded] = np.nan  # what another tool's score is worth is not known here
     return Causes(primary, holds, confidence, inputs, chain)
 
 

@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.data.schema import NESTED_FIELDS, SAMPLE_FIELDS, judgements, none_if_missing
+from workbench.data.schema import NESTED_FIELDS, SAMPLE_FIELDS, iter_samples, judgements, none_if_missing
 from workbench.data.text.normalise import normalise
 from workbench.data.text.words import language
 from workbench.diagnosis.causes import NOT_CHECKED, NOT_FAILING
@@ -150,8 +150,14 @@ def _recorded(evidence: Evidence) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}).set_axis(evidence.ids)
 
 
+_ASKED = ("question", "history", "rewritten_question")
+
+
 def questions_of(frame: pd.DataFrame) -> list[str]:
-    """The questions as text; a missing one is empty."""
+    """The questions as text, each as it stands for itself after what was said before; a missing one is empty."""
+    if "history" in frame.columns or "rewritten_question" in frame.columns:
+        samples = iter_samples(frame[[name for name in _ASKED if name in frame.columns]])
+        return [sample.asked if isinstance(sample.question, str) else "" for sample in samples]
     return [item if isinstance(item, str) else "" for item in frame["question"].tolist()]
 
 

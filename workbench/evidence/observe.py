@@ -114,7 +114,7 @@ def _cut_off(answer: str, row: Mapping[str, Any]) -> bool:
     written = next((item for item in languages() if item.script and item.script.search(answer)), languages()[0])
     ended = stop.search(answer[:-1]) is not None and len(answer) > written.table("broken").get("long", 60)
     # The last words may be a value, a link or an identifier rather than a broken sentence.
-    value = re.search(r"(?:https?://\S+|\S*[\d@/_#]\S*)$", last) is not None
+    value = re.search(r"[\d@/_#]", (last.split() or [""])[-1]) is not None
     return ended and not listed and _LAST_WORD.search(last) is not None and not value
 
 
@@ -306,7 +306,7 @@ def _leaks(found: Observation, sample: Sample, corpus: ChunkIndex | None) -> Non
         return
     foreign = [c.tenant is not None and c.tenant != sample.tenant for c in contexts]
     own = [c.text for c, other in zip(contexts, foreign, strict=True) if not other]
-    allowed = [sample.question, sample.reference or "", *own]
+    allowed = [sample.conversation, sample.reference or "", *own]
     copies = Copies({str(i): c.text for i, c in enumerate(contexts) if foreign[i]})
     for key, share in copies.shares(sample.answer or "", allowed).items():
         found.answer_share[int(key)] = share
@@ -325,9 +325,9 @@ def _leaks(found: Observation, sample: Sample, corpus: ChunkIndex | None) -> Non
 def _answer_facts(sample: Sample, row: Mapping[str, Any], read_refusal: bool) -> dict[str, Any]:
     answer, contexts = sample.answer or "", sample.contexts or ()
     bare = without_citations(answer)
-    declined = refusal(bare, sample.refusal_phrases, sample.question) if read_refusal else None
+    declined = refusal(bare, sample.refusal_phrases, sample.asked) if read_refusal else None
     stated = quantities(bare)
-    asked = Numbers((q, 0) for q in quantities(sample.question))
+    asked = Numbers((q, 0) for q in quantities(sample.conversation))
     new = [q for q in stated if not contains_quantity(asked.near(q), q)]
     shown = Numbers((q, 0) for c in contexts if c.prompted for q in quantities(c.text))
     return {

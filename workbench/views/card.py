@@ -22,13 +22,14 @@ from markupsafe import Markup
 from workbench.data.schema import alternatives, judgements, none_if_missing
 from workbench.data.text.normalise import normalise, normalise_with_map, unspaced
 from workbench.data.text.words import content_words, tokens
-from workbench.diagnosis.causes import NOT_FAILING, sign
+from workbench.diagnosis.causes import NOT_FAILING, cause_names, sign
 from workbench.diagnosis.queries import value_title
 from workbench.language import listed, numbers
 from workbench.language import text as _t
 from workbench.scoring.metrics import definition
 from workbench.views.filtering import CHOICES, Filter, explained, is_low, records
 from workbench.views.html import Fragment, Mark, empty, excerpt, h, join, marked, quiet
+from workbench.views.interactive import Column, RowList
 from workbench.views.plots import figure_png
 from workbench.views.session import VERDICTS
 from workbench.views.widgets import (
@@ -59,10 +60,15 @@ SIGNS = {"supported": "✓", "contradicted": "✗", "not_mentioned": "✗", "uns
 MOST_CONTEXTS, WORDS_WITHIN, MOST_WORDS = 30, 20_000, 200
 
 
-def card_html(session: Session, sample_id: str) -> Markup:
-    """The evidence of one sample as static markup: question, cause, answer, expectations, contexts, scores."""
-    parts = (_header, _answer, _expectations, _contexts, _scores)
-    return h("div", *(part(session, sample_id) for part in parts), cls="wb-cardbody")
+def card_html(session: Session, sample_id: str, sub_cause: str | None = None) -> Markup:
+    """The evidence of one sample as static markup: question, cause, answer, expectations, contexts, scores.
+
+    ``sub_cause`` is that of a retrieval miss by ranks that the session does not know, so that the card says the same as
+    what stands beside it.
+    """
+    parts = (_answer, _expectations, _contexts, _scores)
+    head = _header(session, sample_id, sub_cause)
+    return h("div", head, *(part(session, sample_id) for part in parts), cls="wb-cardbody")
 
 
 def _grid(pairs: Sequence[tuple[str, Any]]) -> Markup:
@@ -71,9 +77,11 @@ def _grid(pairs: Sequence[tuple[str, Any]]) -> Markup:
     return h("div", *(piece for pair in cells for piece in pair), cls="wb-grid")
 
 
-def _header(session: Session, sample_id: str) -> Markup:
+def _header(session: Session, sample_id: str, sub_cause: str | None) -> Markup:
     """Question, cause with confidence, why, what to try, what else contributed and what could not be checked."""
     found = explained(session.slices, sample_id)
+    if sub_cause and found["primary_cause"] == "retrieval_miss":
+        found["sub_cause"] = sub_cause
 
     def line(key: str, words: Any) -> Markup | None:
         return h("p", h("strong", _t(f"panels.card.{key}"), " "), words) if words else None
@@ -85,7 +93,18 @@ def _header(session: Session, sample_id: str) -> Markup:
         lacking = listed(_t(f"report.lacks.{name}.what") for name in unchecked)
         lines.append(quiet(_t("panels.card.unchecked"), " ", lacking, tag="p"))
     question = h("h3", marked(str(session.sample(sample_id)["question"]), shown=600))
-    return h("div", h("div", question, cause_mark(found, detailed=True), cls="wb-head"), *lines)
+    head = h("div", question, cause_mark(found, detailed=True), cls="wb-head")
+    return h("div", _history(session.sample(sample_id)), head, *lines)
+
+
+def _history(row: Mapping[str, Any]) -> Markup | None:
+    """What was said before the question, to unfold, and the question as the service rewrote it."""
+    said, rewritten = none_if_missing(row.get("history")), none_if_missing(row.get("rewritten_question"))
+    talk = [h("p", h("strong", _t(f"panels.card.said_{item['role']}"), " "), marked(item["content"], shown=600))
+            for item in said or ()]  # fmt: skip
+    told = h("details", h("summary", _t("panels.card.history", n=len(talk))), *talk, cls="wb-history") if talk else None
+    new = quiet(_t("panels.card.rewritten"), " ", marked(rewritten, shown=600), tag="p") if rewritten else None
+    return join([told, new]) if told or new else None
 
 
 def cause_mark(found: Mapping[str, Any], *, detailed: bool = False) -> Markup:
@@ -237,6 +256,7 @@ def document_name(item: Mapping[str, Any], facts: Any) -> Markup:
 def _facts(item: Mapping[str, Any], facts: Any) -> list[str]:
     score, relevance = none_if_missing(item.get("score")), none_if_missing(facts.get("relevance"))
     parts = [
+        _t("panels.card.from_tool") if item.get("kind") == "tool" else "",
         _t("panels.card.retriever_score", score=numbers.score(float(score))) if score is not None else "",
         _t("panels.card.relevance", score=numbers.score(relevance)) if relevance is not None else "",
         _t("panels.card.used") if facts.get("used") is True else "",
@@ -315,11 +335,10 @@ class FilterBar(W.VBox):
         self.text = text_box(_t("panels.filters.search"), width="190px", continuous_update=False)
         self.undo = button(_t("panels.filters.undo"), panel.guarded(self._session.undo, "undo"))
         self.reset = button(_t("panels.filters.reset"), panel.guarded(self._session.reset, "reset"))
-        self.note = markup()
         for name, widget in self.choices.items():
             panel.on(widget, partial(self._choose, name))
         panel.on(self.text, lambda value: self._session.set_filter(text=value.strip()))
-        super().__init__([row(*self.choices.values(), self.text, self.undo, self.reset), self.note])
+        super().__init__([row(*self.choices.values(), self.text, self.undo, self.reset)])
 
     def _choose(self, part: str, value: str) -> None:
         self._session.set_filter(**{part: value or None})
@@ -356,8 +375,6 @@ class FilterBar(W.VBox):
                 widget.value = wanted
                 display(widget, len(options) > 1)
             self.text.value = chosen.text
-        note = h("p", _t("panels.filters.only", label=chosen.label), cls="wb-note") if chosen.label else h("span")
-        show(self.note, note)
 
 
 class FilterNote(W.HBox):
@@ -379,14 +396,18 @@ class FilterNote(W.HBox):
         """Say what is in force."""
         words = self._session.filter.words()
         show(self.note, h("p", _t("panels.filters.in_force", label=words), cls="wb-note") if words else h("span"))
-        display(self, bool(words))
+        # Its place is kept, so that nothing below moves.
+        self.layout.visibility = "visible" if words else "hidden"
 
 
 # The card with the user's own verdict, and panels around a list of samples.
 
 
 class Card(W.VBox):
-    """The card of the session's selected sample, with verdict, note, pin and copyable ids, inside a :class:`ListPanel`."""
+    """The card of the session's selected sample, inside a :class:`ListPanel`.
+
+    What the user says of it (verdict, note, saving) is ``bar``, which stands above whatever may change its height.
+    """
 
     def __init__(self, panel: ListPanel) -> None:
         self._panel, self._session = panel, panel.session
@@ -396,25 +417,36 @@ class Card(W.VBox):
             value=None, description=_t("panels.card.my_verdict"), style={"button_width": "auto", **LABEL},
             layout=W.Layout(width="max-content", margin="2px"),
         )  # fmt: skip
-        self.note = text_box(_t("panels.card.note"), continuous_update=False)
-        self.saved = markup()
-        self.pin = button(f"⚑ {_t('panels.card.pin')}", panel.guarded(panel.pin, "pin"), "wb-pin")
+        self.note = text_box(_t("panels.card.note"), width="240px", continuous_update=False)
+        self.note.add_class("wb-own-note")
+        #: A verdict by one key: JupyterLab leaves the keys of a text box alone.
+        self.key = W.Text(placeholder=_t("panels.card.key"), layout=W.Layout(width="110px"))
+        self.key.tooltip = _t("panels.card.key_hint")
+        self.key.add_class("wb-key")
+        self.saved = markup(None, "wb-saved")
+        self.save = button(_t("lists.save_sample"), panel.guarded(self.keep_sample, "save sample"), "wb-save")
+        self.pin = button(_t("lists.save_view"), panel.guarded(panel.pin, "pin"), "wb-pin")
+        self.save.tooltip, self.pin.tooltip = _t("lists.save_sample_hint"), _t("lists.save_view_hint")
         self.copy = button(_t("panels.card.copy_ids"), panel.guarded(self._show_ids, "copy ids"))
         self.id_box = W.Textarea(layout=W.Layout(width="100%", height="70px", display="none"))
         for widget in (self.verdict, self.note):
             panel.on(widget, lambda _: self._annotate())
-        self.mine = row(self.verdict, self.note, self.saved, self.pin, self.copy)
-        super().__init__([self.body, self.mine, self.id_box], layout=W.Layout(width="100%"))
+        panel.on(self.key, self._keyed)
+        self.bar = W.VBox([
+            row(panel.stepper, self.verdict, self.key, self.note), row(self.save, self.pin, self.copy, self.saved),
+        ])  # fmt: skip
+        super().__init__([self.body, self.id_box], layout=W.Layout(width="100%"))
 
     def draw(self, sample_id: str | None, words: str = "") -> None:
         """Show a sample with the verdict and note as saved, or ``words`` when there is none to show."""
-        display(self.mine, sample_id is not None)
         display(self.id_box, False)
+        for widget in (self.verdict, self.note, self.save, self.copy):
+            widget.disabled = sample_id is None
         if sample_id is None:
             show(self.body, empty(words) if words else Markup())
-            return
-        show(self.body, self._panel.body(sample_id))
-        annotation = self._session.annotations.get(sample_id)
+        else:
+            show(self.body, self._panel.body(sample_id))
+        annotation = self._session.annotations.get(sample_id or "")
         with self._panel.quietly():
             self.verdict.value = annotation.verdict if annotation else None
             self.note.value = annotation.note if annotation else ""
@@ -424,6 +456,17 @@ class Card(W.VBox):
         if self._session.selection is not None:
             verdict, note = self.verdict.value, self.note.value
             self._say_saved(self._session.annotate(self._session.selection, verdict=verdict, note=note).at)
+
+    def _keyed(self, typed: str) -> None:
+        """The first letter of a verdict, or its number, gives it and goes on to the next sample."""
+        letters = {key: name for at, name in enumerate(VERDICTS) for key in (name[0], str(at + 1))}
+        for verdict in filter(None, map(letters.get, typed.lower())):
+            with self._session.batch():  # one notification: what is shown is drawn once
+                if self._session.selection is not None:
+                    self._session.annotate(self._session.selection, verdict=verdict, note=self.note.value)
+                    self._panel.stepper.next.click()
+        with self._panel.quietly():
+            self.key.value = ""
 
     def _say_saved(self, at: str) -> None:
         with suppress(ValueError):
@@ -436,8 +479,8 @@ class Card(W.VBox):
         display(self.id_box, self.id_box.layout.display == "none")
 
     def keep(self, title: str, **stated: Any) -> None:
-        """Pin the panel's picture and table with the note on the selected sample; ``stated``: further arguments of
-        :meth:`~workbench.views.session.Session.pin`, which win."""
+        """Save the view: the panel's picture, counts, filter and table with the note on the selected sample. ``stated``:
+        further arguments of :meth:`~workbench.views.session.Session.pin`, which win."""
         own = self._session.annotations.get(self._session.selection or "")
         if "table" not in stated:
             table = self._panel.table()
@@ -445,25 +488,102 @@ class Card(W.VBox):
         if (figure := self._panel.figure()) is not None:
             stated["figure"] = figure_png(figure)
         known = {"note": own.note if own else "", "sample_ids": self._panel.ids(), "snippet": self._panel._snippet()}
-        self._session.pin(title, panel=self._panel.stem, **{**known, **stated})
-        show(self.saved, quiet(_t("panels.card.pinned", n=len(self._session.findings))))
+        found = self._session.pin(title, panel=self._panel.stem, **{**known, **stated})
+        self._say_kept("view", n=f"{found.n:,}")
+
+    def keep_sample(self) -> None:
+        """Save the sample that is looked at, with its card as it stands."""
+        shown = self._panel.shown_id
+        if shown is None:
+            return
+        own, found = self._session.annotations.get(shown), explained(self._session.slices, shown)
+        question = " ".join(str(self._session.sample(shown)["question"]).split())
+        self._session.pin(
+            f"{shown}: {cause_title(found['primary_cause'])} – {question[:90]}", panel=self._panel.stem,
+            note=own.note if own else "", sample_ids=[shown], n_total=len(self._session.samples),
+            card=str(self._panel.body(shown)), snippet=self._panel.script(f"session.select({shown!r})"),
+            table=sample_table(self._session, shown, found),
+        )  # fmt: skip
+        self._say_kept("sample", id=shown[:40])
+
+    def _say_kept(self, what: str, **values: str) -> None:
+        show(self.saved, quiet(_t(f"lists.kept_{what}", total=len(self._session.findings), **values)))
+
+
+def id_column() -> Column:
+    """The ids of samples."""
+    return Column("sample_id", _t("panels.columns.sample_id"), "id")
+
+
+def question_column() -> Column:
+    """The questions, on one line."""
+    return Column("question", _t("panels.columns.question"), "text", lambda text: " ".join(str(text)[:400].split()))
+
+
+def cause_column(key: str = "cause", title: str | None = None) -> Column:
+    """Causes with their sign, sorted as they break a chain."""
+    order = {name: place for place, name in enumerate((*cause_names(), *NOT_FAILING))}
+
+    def shown(name: str) -> tuple[str, str]:
+        return f"{sign(name)} {cause_title(name)}", "wb-pass" if name in NOT_FAILING else "wb-fail"
+
+    return Column(key, title or _t("panels.columns.cause"), "short", shown, lambda name: order.get(name, len(order)))
+
+
+def sample_table(session: Session, sample_id: str, found: Mapping[str, Any]) -> pd.DataFrame:
+    """What is known of one sample in two columns, for findings in formats without a card."""
+    import pandas as pd
+
+    sample, own = session.sample(sample_id), session.annotations.get(sample_id)
+    contexts = [item.get("doc_id") or f"#{rank}" for rank, item in enumerate(sample.get("contexts") or (), 1)]
+    rows = {
+        "question": sample["question"], "answer": sample.get("answer"), "reference": sample.get("reference"),
+        "cause": cause_title(found["primary_cause"]), "why": found.get("evidence"), "try": found.get("advice"),
+        "contexts": ", ".join(map(str, contexts)), "verdict": verdict_title(own.verdict) if own and own.verdict else None,
+    }  # fmt: skip
+    kept = [(_t(f"lists.field.{name}"), str(value)) for name, value in rows.items() if none_if_missing(value) is not None]
+    return pd.DataFrame(kept, columns=[_t("lists.field.field"), _t("lists.field.value")])
 
 
 class ListPanel(Panel):
-    """Base of panels around a list of samples: counts, a picture, previous and next, the card of the selected one.
+    """Base of panels around a list of samples: counts, a picture, previous and next, the list, the card of one sample.
 
     Subclasses say what is listed and draw it in :meth:`_refresh`; once put together they call :meth:`begin`.
     """
 
     filters: FilterBar | FilterNote | None = None
+    _at = -1
+    rows: RowList | None = None
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.session: Session = session
         self.count = markup(None, "wb-count")
-        self.picture = Picture("wb-figure")
+        self.picture = Picture("wb-figure", guarded=self.guarded)
         self.stepper = Stepper(self, self.go)
         self.card = Card(self)
+        self.bar = self.card.bar
+
+    def beside(self, *columns: Column, above: Sequence[W.Widget] = (), below: Sequence[W.Widget] = ()) -> W.Box:
+        """A list with these columns, and the card beside it (below it on a narrow page) between other widgets."""
+        self.rows = RowList(columns, self.guarded, self.go, lambda: self._list(), self._key)
+        box = W.Box([self.rows, W.VBox([*above, self.card, *below])])
+        box.add_class("wb-split")
+        return box
+
+    def _list(self) -> None:
+        """Put the listed samples together anew, in the order of the list."""
+
+    def _key(self, key: str) -> None:
+        if key == "p":
+            self.card.keep_sample()
+        elif key.isdigit() and self.shown_id is not None:
+            self.card.verdict.value = VERDICTS[int(key) - 1]
+
+    def _note(self) -> str:
+        """What stands above the list: a set of samples that was chosen elsewhere."""
+        label = self.session.filter.label
+        return _t("panels.filters.only", label=label) if label else ""
 
     def begin(self, *, draw: bool = True) -> None:
         """Follow the session from now on, and draw for the first time."""
@@ -503,7 +623,7 @@ class ListPanel(Panel):
         """ "3 of 41" and the id, for place ``at`` (from 0) of ``ids``, which may be empty."""
         if not ids:
             return _t("panels.low_scores.none")
-        return f"{_t('panels.low_scores.position', at=at + 1, n=len(ids))} — {ids[at][:60]}"
+        return _t("panels.low_scores.position", at=f"{at + 1:,}", n=f"{len(ids):,}")
 
     def body(self, sample_id: str) -> Markup:
         """What the card shows of a sample."""
@@ -514,30 +634,46 @@ class ListPanel(Panel):
         selected = self.session.selection
         return self.body(selected) if selected is not None and selected in self.ids() else None
 
-    def go(self, at: int) -> None:
-        """Select the sample at a place of the list."""
-        self.session.select(self.ids()[at])
+    def row_ids(self) -> Sequence[str]:
+        """The sample of each row of the list; a sample may have several."""
+        return self.ids()
 
-    def keep_selection(self) -> None:
-        """After the list changed: keep the selected sample when it is listed, else select the first."""
-        ids = self.ids()
-        if self.session.selection in ids or not ids:
+    def go(self, at: int) -> None:
+        """Look at a row of the list."""
+        self._at, sample_id = at, self.row_ids()[at]
+        if self.session.selection == sample_id:
             self.draw_card()
         else:
-            self.session.select(ids[0])
+            self.session.select(sample_id)
+
+    def keep_selection(self, first: int = 0) -> None:
+        """After the list changed: keep the selected sample when it is listed, else go to row ``first``."""
+        ids = self.row_ids()
+        if self.session.selection in ids or not len(ids):
+            self.draw_card()
+        else:
+            self.go(first)
+
+    @property
+    def at(self) -> int | None:
+        """The row looked at: the one gone to, else the first of the selected sample, else the first; None without any."""
+        ids, selected = self.row_ids(), self.session.selection
+        if 0 <= self._at < len(ids) and ids[self._at] == selected:
+            return self._at
+        return ids.index(selected) if selected in ids else 0 if len(ids) else None
 
     @property
     def shown_id(self) -> str | None:
         """The sample on the card: the selected one, the first when that is not listed, None when nothing is."""
-        ids, selected = self.ids(), self.session.selection
-        return selected if selected in ids else next(iter(ids), None)
+        return None if self.at is None else self.row_ids()[self.at]
 
     def draw_card(self) -> None:
-        """Show the selected sample and its place; the first one when the selected one is not listed."""
-        ids, shown = self.ids(), self.shown_id
-        at = ids.index(shown) if shown is not None else 0
-        self.stepper.set(at, len(ids), self._position(at, ids))
-        self.card.draw(shown, self._empty_words())
+        """Show the sample of the row looked at, and its place."""
+        ids, at = self.row_ids(), self.at
+        self.stepper.set(at or 0, len(ids), self._position(at or 0, ids))
+        if self.rows is not None:
+            self.rows.point(-1 if at is None else at)
+        self.card.draw(None if at is None else ids[at], self._empty_words())
 
     def script(self, *lines: str, opened: str = "session") -> str:
         """Lines of Python after those that open the ``session`` with its filter, or the ``evaluation``."""
@@ -570,35 +706,32 @@ class MissPanel(ListPanel):
         same = [at for at in mine if listed[at].miss.doc_id == self._document]
         return next(iter(same or mine), 0 if listed else None)
 
+    def row_ids(self) -> list[str]:
+        """The sample of each listed document."""
+        return [item.miss.sample_id for item in self.listed]
+
     def ids(self) -> list[str]:
         """Samples with a listed document."""
-        return list(dict.fromkeys(item.miss.sample_id for item in self.listed))
+        return list(dict.fromkeys(self.row_ids()))
 
     def go(self, at: int) -> None:
         """Look at the document at a place of the list."""
-        miss = self.listed[at].miss
-        self._document = miss.doc_id
-        if self.session.selection == miss.sample_id:
-            self.draw_card()
-        else:
-            self.session.select(miss.sample_id)
-
-    def keep_selection(self, first: int = 0) -> None:
-        """After the list changed: keep what is looked at when it is listed, else go to ``first``."""
-        if self.listed and self.session.selection not in self.ids():
-            self.go(first)
-        else:
-            self.draw_card()
+        self._document = self.listed[at].miss.doc_id
+        super().go(at)
 
     def draw_place(self) -> Any:
         """Show which one of how many is looked at, and its card; what that is, or None."""
         listed, at = self.listed, self.at
         if at is None:
             self.stepper.set(0, 0, _t("panels.low_scores.none"))
+            if self.rows is not None:
+                self.rows.point(-1)
             self.card.draw(None)
             return None
         miss = listed[at].miss
         where = _t("missed.position", at=at + 1, n=len(listed))
-        self.stepper.set(at, len(listed), f"{where}   {miss.sample_id} · {miss.doc_id}"[:90])
+        self.stepper.set(at, len(listed), where)
+        if self.rows is not None:
+            self.rows.point(at)
         self.card.draw(miss.sample_id)
         return listed[at]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html.parser import HTMLParser
 from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -41,13 +42,14 @@ _TAGS = _words(
     "li mark meta ol p pre small span strong style sub summary sup table tbody td th thead title tr ul"
 )
 _ATTRIBUTES = _words(
-    "class title id href src alt lang dir open colspan rowspan scope style width height charset content name role "
+    "class title id href src alt lang target dir open colspan rowspan scope style width height charset content name role "
     "aria-label aria-hidden"
 )
 #: Everything below space but tab and newline, DEL, the C1 block, lone surrogates and non-characters.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\ufffe\uffff]")
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_ADDRESS = re.compile(r"#|data:image/png;base64,")
+#: Places on the page, pictures in it, and the notebooks beside the one that shows it.
+_ADDRESS = re.compile(r"#|data:image/png;base64,|\d\d_\w+\.ipynb$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,46 @@ def _attribute(name: str, value: Any) -> str:
     if name in ("href", "src") and not _ADDRESS.match(str(value)):
         raise ValueError(f"{name} must stay within the page")
     return f' {name}="{escape(_DIRECTION.sub("", clean(value)))}"'
+
+
+class _Restored(HTMLParser):
+    """Rebuilds markup through :func:`h`; what this module does not make, and what stands in such elements, is left out."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.stack: list[tuple[str, dict[str, Any], list[Any]]] = [("div", {}, [])]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open an element, with the attributes that a card has."""
+        known = ("class", "title", "open", "dir")
+        kept: dict[str, Any] = {name: True if value is None else value for name, value in attrs if name in known}
+        if tag in ("br", "hr"):
+            self.stack[-1][2].append(h(tag, **kept))
+        elif tag not in _VOID:
+            self.stack.append((tag, kept, []))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the element, and those left open in it."""
+        while len(self.stack) > 1 and tag in [name for name, _, _ in self.stack[1:]]:
+            name, kept, children = self.stack.pop()
+            if name in _TAGS and name != "style":
+                self.stack[-1][2].append(h(name, *children, **kept))
+            if name == tag:
+                break
+
+    def handle_data(self, data: str) -> None:
+        """Text."""
+        self.stack[-1][2].append(data)
+
+
+def restored(text: str) -> Markup:
+    """Markup of this module that was kept in a file, built anew: only known elements and a few attributes pass."""
+    parser = _Restored()
+    parser.feed(text)
+    parser.close()
+    while len(parser.stack) > 1:
+        parser.handle_endtag(parser.stack[-1][0])
+    return join(parser.stack[0][2])
 
 
 # Texts.
@@ -242,11 +284,25 @@ def picture(png: bytes, caption: str) -> Markup:
     return h("figure", h("img", src=address, alt=caption), h("figcaption", caption), cls="wb-picture")
 
 
+def notebook_link(name: str) -> Markup:
+    """A link to a notebook in the same folder, by its question."""
+    return h("a", f"{name} – {_t(f'panels.notebooks.{name}')}", href=f"{name}.ipynb", target="_blank")
+
+
 @cache
 def style() -> Markup:
     """The style sheet, as one element; it follows JupyterLab's variables and works without them, light and dark."""
     css = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
     return Markup("<style>") + Markup(css) + Markup("</style>")
+
+
+def prose(language: str | None = None) -> Markup:
+    """A style that shows the prose of a notebook in ``language`` (default: the one in force), where its cells have it in an
+    element of that language (``<div lang="zh" hidden>``); what is outside of such elements is English."""
+    cell, own = ".jp-RenderedMarkdown", f'[lang="{language_of(language).code}"]'
+    hidden = f"{cell} > [lang]:not({own}), {cell}:has(> {own}) > :not({own})"
+    rules = f"{hidden} {{ display: none; }} {cell} > {own} {{ display: block; }}"
+    return Markup("<style>") + Markup(rules) + Markup("</style>")
 
 
 class Fragment(Markup):

@@ -1,7 +1,8 @@
 """Pictures, as ``Figure`` objects that are drawn to PNG bytes; nothing global is touched and no window is opened.
 
-Every function takes plain arrays and returns a figure. ``theme="screen"`` is transparent with an ink that can be read
-on a light and on a dark page; ``"print"`` is dark on white.
+Every function takes plain arrays and returns a figure. ``theme="screen"`` is transparent, as wide as the page has room
+(:func:`screen`) and in the ink of its theme; ``"print"`` is dark on white. A figure also says what its places stand for,
+see :func:`regions_of`: the same picture answers the pointer in a panel and stands still in a report.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from workbench.diagnosis.calibration import Calibration
+    from workbench.repair.sweep import Sweep
 
 
 #: Okabe–Ito, by what it stands for.
@@ -41,24 +44,71 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 #: Colour and hatch of each severity.
 SEVERITIES = {"high": (VERMILLION, "///"), "medium": (ORANGE, "\\\\"), "low": ("#F0E442", "")}
 #: Bars, and rows and columns of a grid, that are drawn at most.
-MOST_BARS, MOST_ROWS, MOST_COLUMNS = 25, 20, 9
+MOST_BARS, SCREEN_BARS, MOST_ROWS, MOST_COLUMNS, MOST_CAUSES = 25, 9, 20, 9, 7
 
-_INK = {"screen": "#7d7d7d", "print": "#333333"}
 _DPI = 110
+#: CSS pixels below which a picture is scaled down.
+NARROWEST = 760
 #: Points below which a title is cut rather than set smaller.
 _SMALLEST = 7.5
 #: Settings of matplotlib belong to the whole process: two threads that draw at once would take each other's.
 _ONE_AT_A_TIME = threading.RLock()
 
 
+@dataclass(frozen=True)
+class Screen:
+    """What pictures of ``theme="screen"`` are drawn for: a width in CSS pixels, device pixels for each of them, a theme."""
+
+    width: int = 1056
+    ratio: float = 1.0
+    dark: bool = False
+
+
+_screen = Screen()
+
+
+def screen(seen: Mapping[str, Any] | None = None) -> Screen:
+    """The screen that pictures are drawn for; ``seen``: what a page tells (``width``, ``ratio``, ``dark``), from now on."""
+    global _screen
+    if seen:
+        _screen = Screen(int(np.clip(seen["width"], 200, 1500)), float(np.clip(seen["ratio"], 1, 3)), bool(seen["dark"]))
+    return _screen
+
+
+def _paper(theme: str) -> str:
+    return "#111111" if theme == "screen" and _screen.dark else "#ffffff"
+
+
+def _ink(theme: str) -> str:
+    return "#d6d6d6" if theme == "screen" and _screen.dark else "#333333"
+
+
+@cache
+def readable(color: str, paper: str) -> str:
+    """``color`` mixed with black or white until text in it has a contrast of 7:1 on ``paper`` (WCAG 2, AAA)."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    def light(rgb: NDArray[np.float64]) -> float:
+        linear = np.where(rgb <= 0.03928, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return float(linear @ (0.2126, 0.7152, 0.0722)) + 0.05
+
+    own, under = np.array(to_rgb(color)), light(np.array(to_rgb(paper)))
+    end = np.zeros(3) if under > 0.5 else np.ones(3)
+    steps = (own + (end - own) * share for share in np.linspace(0, 1, 21))
+    return to_hex(next(mixed for mixed in steps if max(light(mixed) / under, under / light(mixed)) >= 7))
+
+
 @contextmanager
-def drawing(width: float, height: float, theme: str = "print") -> Iterator[tuple[Figure, Axes]]:
-    """Yield a new figure of ``width`` × ``height`` inches and its axes; settings hold inside the block only."""
+def drawing(height: float, theme: str = "print") -> Iterator[tuple[Figure, Axes]]:
+    """Yield a new figure, ``height`` inches high, and its axes; settings hold inside the block only."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    ink, face = _INK[theme], "none" if theme == "screen" else "white"
+    on_screen = theme == "screen"
+    # On a narrow page the picture is scaled down: its labels would leave no room for itself.
+    width = max(_screen.width, NARROWEST) / _DPI if on_screen else 9.6
+    ink, face = _ink(theme), "none" if on_screen else "white"
     inks = ("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor", "xtick.color", "ytick.color")
     settings: Any = {
         **dict.fromkeys(inks, ink), "figure.facecolor": face, "axes.facecolor": face, "savefig.facecolor": face,
@@ -68,6 +118,7 @@ def drawing(width: float, height: float, theme: str = "print") -> Iterator[tuple
     }  # fmt: skip
     with _ONE_AT_A_TIME, rc_context(settings):
         figure = Figure(figsize=(width, height), dpi=_DPI)
+        vars(figure).update(places=[], paper=_paper(theme), ratio=_screen.ratio if on_screen else 2.0)
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         axes.spines[["top", "right"]].set_visible(False)
@@ -81,8 +132,67 @@ def figure_png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
     with _ONE_AT_A_TIME, rc_context({"font.family": list(families()), "text.parse_math": False}):
         _fit_titles(figure)
-        figure.savefig(buffer, format="png", dpi=_DPI, facecolor=figure.get_facecolor())
+        figure.savefig(buffer, format="png", dpi=_DPI * vars(figure).get("ratio", 2.0), facecolor=figure.get_facecolor())
     return buffer.getvalue()
+
+
+# What places of a picture stand for.
+
+
+def stand_for(axes: Axes, key: Any, label: str, **shape: Any) -> None:
+    """Say that a place of the picture stands for something.
+
+    Parameters
+    ----------
+    key
+        What a click on it means: a plain value that the panel understands; empty when there is nothing to click.
+    label
+        What a pointer shows.
+    shape
+        One of ``at=(x, y)``, ``box=(x0, y0, x1, y1)``, ``area=[(x, y), …]`` in data coordinates; NaN in a box is the edge
+        of the axes.
+    """
+    vars(axes.figure)["places"].append((axes, key, label, shape))
+
+
+def draggable(axes: Axes, value: float, low: float, high: float, words: str, step: float = 0.01) -> None:
+    """Say that the vertical line at ``value`` may be moved between ``low`` and ``high``."""
+    vars(axes.figure)["line"] = (axes, {"value": value, "low": low, "high": high, "step": step, "words": words})
+
+
+def _shares(axes: Axes, points: ArrayLike) -> NDArray[np.float64]:
+    """Data coordinates (n, 2) as shares of the picture from its upper left corner."""
+    box = axes.figure.bbox
+    places = axes.transData.transform(np.asarray(points, dtype=float)) / (box.width, box.height)
+    return np.asarray(np.round(np.column_stack([places[:, 0], 1 - places[:, 1]]), 5), dtype=np.float64)
+
+
+def regions_of(figure: Figure) -> list[dict[str, Any]]:
+    """What the places of a figure stand for: ``key``, ``label`` and ``at`` [x, y], ``box`` [left, top, right, bottom] or
+    ``area`` [[x, y], …], as shares of the picture from its upper left corner."""
+    found = []
+    for axes, key, label, shape in vars(figure).get("places", ()):
+        region: dict[str, Any] = {"key": key, "label": label}
+        (kind, value), (left, bottom, right, top) = next(iter(shape.items())), axes.viewLim.extents
+        if kind == "box":
+            value = [edge if own != own else own for own, edge in zip(value, (left, bottom, right, top), strict=True)]
+            (a, b), (c, d) = _shares(axes, [value[:2], value[2:]]).tolist()
+            region["box"] = [min(a, c), min(b, d), max(a, c), max(b, d)]
+        else:
+            places = _shares(axes, [value] if kind == "at" else value).tolist()
+            region[kind] = places[0] if kind == "at" else places
+        found.append(region)
+    return found
+
+
+def line_of(figure: Figure) -> dict[str, Any]:
+    """The line that may be moved: ``value, low, high, step, words`` and where it is (``from, to, top, bottom``)."""
+    axes, line = vars(figure).get("line", (None, {}))
+    if axes is None:
+        return {}
+    (start, _), (end, _) = _shares(axes, [(line["low"], 0), (line["high"], 0)]).tolist()
+    box = axes.get_position()
+    return {**line, "from": start, "to": end, "top": 1 - box.y1, "bottom": 1 - box.y0}
 
 
 def _fit_titles(figure: Figure) -> None:
@@ -112,7 +222,7 @@ def _row_axes(
 
     ``each`` and ``bottom`` are inches: the height of a row and of what stands below; ``limit`` cuts the names.
     """
-    with drawing(9.6, 0.43 + bottom + each * max(len(names), 1), theme) as (figure, axes):
+    with drawing(0.43 + bottom + each * max(len(names), 1), theme) as (figure, axes):
         height = figure.get_figheight()
         figure.subplots_adjust(left=left, right=right, top=1 - 0.36 / height, bottom=bottom / height)
         axes.set_yticks(range(len(names)), [drawable(name, limit) for name in names])
@@ -131,7 +241,8 @@ def _floats(*arrays: ArrayLike) -> list[NDArray[np.float64]]:
 
 def _beside(axes: Axes, words: str, at: tuple[float, float], shift: tuple[float, float], color: str, **style: Any) -> None:
     """Words a few points beside a place of the axes."""
-    axes.annotate(drawable(words, 70), at, xytext=shift, textcoords="offset points", color=color, **style)
+    axes.annotate(drawable(words, 70), at, xytext=shift, textcoords="offset points",
+                  color=readable(color, vars(axes.figure)["paper"]), **style)  # fmt: skip
 
 
 def _cut_line(axes: Axes, cut: float) -> None:
@@ -183,32 +294,78 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
 
 def histogram(
     values: ArrayLike, cut: float, *, low_is_bad: bool = True, title: str = "", label: str = "", theme: str = "print"
-) -> Figure:
-    """How scores are spread, with the cut drawn; the failing side is coloured and hatched.
+) -> Figure:  # fmt: skip
+    """How scores are spread, with the threshold drawn; the failing side is coloured and hatched.
 
     Parameters
     ----------
     values
         Shape (n,); missing ones are left out. With values outside [0, 1] the axis widens.
     low_is_bad
-        Whether the failing side is below the cut (else above it).
+        Whether the failing side is below the threshold (else above it).
     """
-    scores = _finite(values)
+    with drawing(2.0, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.055, right=0.985, top=0.85, bottom=0.22)
+        _spread(axes, _finite(values), cut, low_is_bad, label)
+        axes.set_title(drawable(title, 120))
+    return figure
+
+
+def _spread(axes: Axes, scores: NDArray[np.float64], cut: float, low_is_bad: bool, label: str) -> None:
     low, high = min(0.0, float(scores.min(initial=0))), max(1.0, float(scores.max(initial=1)), cut)
     edges = np.linspace(low, high * (1 + 1e-9), 41)
     failing = scores < cut if low_is_bad else scores > cut
-    with drawing(9.6, 2.0, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.055, right=0.985, top=0.85, bottom=0.22)
-        fine, bad = (np.histogram(scores[chosen], edges)[0] for chosen in (~failing, failing))
-        axes.stairs(fine, edges, fill=True, color=GREEN, alpha=0.75, lw=0)
-        axes.stairs(
-            fine + bad, edges, baseline=fine, fill=True, facecolor=VERMILLION, hatch="////", edgecolor="white", lw=0
-        )
-        _cut_line(axes, cut)
-        axes.set_xlim(edges[0], edges[-1])
-        axes.set_xlabel(drawable(label))
-        axes.set_title(drawable(title, 120))
-        _whole_numbers(axes.yaxis, 4)
+    fine, bad = (np.histogram(scores[chosen], edges)[0] for chosen in (~failing, failing))
+    axes.stairs(fine, edges, fill=True, color=GREEN, alpha=0.75, lw=0)
+    axes.stairs(fine + bad, edges, baseline=fine, fill=True, facecolor=VERMILLION, hatch="////", edgecolor="white", lw=0)
+    _cut_line(axes, cut)
+    axes.set_xlim(edges[0], edges[-1])
+    axes.set_xlabel(drawable(label))
+    _whole_numbers(axes.yaxis, 4)
+    for start, end, n in zip(edges, edges[1:], fine + bad, strict=False):
+        if n:
+            words = _t("lists.bin", low=numbers.score(start), high=numbers.score(end), n=f"{n:,}")
+            stand_for(axes, ["bin", float(start), float(end)], words, box=(start, math.nan, end, math.nan))
+    draggable(axes, cut, 0.0, max(1.0, high), _t("lists.drag"))
+
+
+def failures(
+    causes: Sequence[tuple[str, int, int]], values: ArrayLike, cut: float, *, low_is_bad: bool = True,
+    titles: tuple[str, str] = ("", ""), label: str = "", theme: str = "print",
+) -> Figure:  # fmt: skip
+    """Why samples fail beside how one score is spread.
+
+    Parameters
+    ----------
+    causes
+        Cause, how many samples have it as the main cause, and to how many more it contributes; the first
+        :data:`MOST_CAUSES` are drawn.
+    values, cut, low_is_bad, label
+        As for :func:`histogram`.
+    titles
+        What to see on the left and on the right.
+    """
+    shown = list(causes[:MOST_CAUSES])
+    with drawing(1.62, theme) as (figure, axes):
+        axes.remove()
+        left, right = figure.add_axes((0.19, 0.05, 0.25, 0.79)), figure.add_axes((0.535, 0.275, 0.45, 0.565))
+        for own in (left, right):
+            own.spines[["top", "right"]].set_visible(False)
+        most = max((main + more for _, main, more in shown), default=1)
+        left.set(xlim=(0, most * 1.22), ylim=(max(len(shown), 4) - 0.4, -0.6), xticks=[])
+        left.set_yticks(range(len(shown)), [drawable(cause_title(name), 22) for name, _, _ in shown])
+        left.tick_params(axis="y", length=0, labelsize=8.5)
+        left.spines[["left", "bottom"]].set_visible(False)
+        for row, (name, main, more) in enumerate(shown):
+            left.barh(row, main, 0.66, color=VERMILLION)
+            left.barh(row, more, 0.66, left=main, facecolor="none", edgecolor=VERMILLION, hatch="////", lw=0.6)
+            counts = f"{main:,}" + (f" + {more:,}" if more else "")
+            _beside(left, counts, (main + more, row), (4, -3), _ink(theme), fontsize=8.5)
+            words = _t("lists.cause", cause=cause_title(name), main=f"{main:,}", more=f"{more:,}")
+            stand_for(left, ["cause", name], words, box=(math.nan, row - 0.5, math.nan, row + 0.5))
+        _spread(right, _finite(values), cut, low_is_bad, label)
+        left.set_title(drawable(titles[0], 60), x=-0.72)
+        right.set_title(drawable(titles[1], 80))
     return figure
 
 
@@ -228,6 +385,9 @@ def intervals(
     with _row_axes(names, title, theme, each=0.21, right=0.93, notes=notes) as (axes, rows):
         axes.hlines(rows, low, high, color=BLUE, lw=3, alpha=0.45)
         axes.plot(mean, rows, "o", color=BLUE, ms=5)
+        for row, name in enumerate(names):
+            words = f"{name}: {notes[row]} ({numbers.interval(low[row], high[row])})"
+            stand_for(axes, "", words, box=(math.nan, row - 0.5, math.nan, row + 0.5))
         if targets is not None:
             axes.plot(*_floats(targets), rows, "|", color=VERMILLION, ms=11, mew=2)
         axes.set_xlim(0, 1)
@@ -243,9 +403,12 @@ def bars(
     rate, low, high = _floats(rates, lows, highs)
     wide = math.isnan(base)
     left, right = (0.27, 0.72) if wide else (0.24, 0.56)
-    with _row_axes(names, title, theme, left=left, right=right, notes=notes) as (axes, rows):
+    each = 0.24 if theme == "screen" else 0.3
+    with _row_axes(names, title, theme, each=each, left=left, right=right, notes=notes) as (axes, rows):
+        for row, (name, note) in enumerate(zip(names, notes, strict=False)):
+            stand_for(axes, row, f"{name}: {note}", box=(math.nan, row - 0.5, math.nan, row + 0.5))
         axes.barh(rows, np.nan_to_num(rate), 0.62, color=color, alpha=0.8)
-        axes.hlines(rows, low, high, color=_INK[theme], lw=1.6)
+        axes.hlines(rows, low, high, color=_ink(theme), lw=1.6)
         if not wide:
             axes.axvline(base, color=BLUE, lw=1.2, ls=":")
             axes.set_xticks([0, 0.5, 1], [numbers.percent(value) for value in (0.0, 0.5, 1.0)])
@@ -258,7 +421,7 @@ def rate_bars(
     title: str, theme: str = "print",
 ) -> Figure:  # fmt: skip
     """The first :data:`MOST_BARS` failing shares with their intervals, the share of all samples as a dotted line."""
-    most = slice(None, MOST_BARS)
+    most = slice(None, SCREEN_BARS if theme == "screen" else MOST_BARS)
     shown = [array[most] for array in _floats(rates, lows, highs)]
     return bars(names[most], *shown, notes=notes[most], title=title, base=base, theme=theme)
 
@@ -285,6 +448,8 @@ def differences(
     with _row_axes(names, title, theme, each=0.22, right=0.74, notes=notes) as (axes, rows):
         axes.axvline(0, color=GREY, lw=0.8)
         axes.hlines(rows, low, high, color=colors or GREY, lw=3, alpha=0.4)
+        for row, note in enumerate(notes):
+            stand_for(axes, "", f"{names[row]}: {note}", box=(math.nan, row - 0.5, math.nan, row + 0.5))
         for row, color, full in zip(rows, colors, sure, strict=True):
             axes.plot(delta[row], row, "o", ms=5, color=color, mfc=color if full else "white")
         return _of(axes)
@@ -302,6 +467,8 @@ def log_odds(
         axes.hlines(rows, low, high, color=[VERMILLION if flag else GREY for flag in sure], lw=2.5, alpha=0.5)
         axes.scatter(value[sure], rows[sure], color=VERMILLION, s=30, zorder=3)
         axes.scatter(value[~sure], rows[~sure], facecolors="white", edgecolors=GREY, s=30, zorder=3)
+        for row, (term, own) in enumerate(zip(terms, value, strict=True)):
+            stand_for(axes, term, f"{term}: {own:.2f}", box=(math.nan, row - 0.5, math.nan, row + 0.5))
         axes.set_xlabel(drawable(_t("vocabulary.plot.log_odds")))
         return _of(axes)
 
@@ -315,7 +482,9 @@ def hub_chart(names: Sequence[str], counts: ArrayLike, expected: ArrayLike, hub:
         axes.barh(rows, total - wanted, 0.7, left=wanted, color=ORANGE, hatch="////", edgecolor="white", lw=0,
                   label=drawable(_t("missed.hub.other")))  # fmt: skip
         for row, value, marked in zip(rows, total, hub, strict=True):
-            _beside(axes, f"{int(value)}{' ⚠' if marked else ''}", (value, row), (4, -3), _INK[theme])
+            _beside(axes, f"{int(value)}{' ⚠' if marked else ''}", (value, row), (4, -3), _ink(theme))
+            words = f"{names[row]}: {wanted[row]:,.0f} / {value:,.0f}"
+            stand_for(axes, {"doc_id": names[row]}, words, box=(math.nan, row - 0.5, math.nan, row + 0.5))
         _whole_numbers(axes.xaxis)
         axes.legend(loc="lower right", frameon=False, fontsize=8)
         axes.set_xlabel(drawable(_t("missed.hub.axis")))
@@ -326,18 +495,24 @@ def verdict_bars(counts: pd.DataFrame, title: str, *, theme: str = "print") -> F
     """One bar a verdict, from ``verdict_counts``; claims without support are split by severity."""
     total = int(counts["n"].sum())
     names = [verdict_title(name) for name in counts.index]
-    with _row_axes(names, title, theme, each=0.38, left=0.16, right=0.8, limit=30) as (axes, _):
+    with _row_axes(names, title, theme, each=0.27, left=0.16, right=0.8, limit=30) as (axes, _):
         for row, (verdict, values) in enumerate(counts.iterrows()):
             left = 0
+            if verdict == "unsure":
+                words = f"{verdict_title(verdict)}: {values['n']:,.0f}"
+                stand_for(axes, [verdict, ""], words, box=(0, row - 0.5, values["n"], row + 0.5))
             # The hatch tells severities apart without colour.
             for level, (color, hatch) in SEVERITIES.items():
                 axes.barh(row, values[level], 0.62, left=left, color=color, hatch=hatch, edgecolor="#00000055", lw=0.5)
+                if values[level]:
+                    words = f"{verdict_title(verdict)}, {_t(f'hallucinations.severity.{level}')}: {values[level]:,.0f}"
+                    stand_for(axes, [verdict, level], words, box=(left, row - 0.5, left + values[level], row + 0.5))
                 left += values[level]
             axes.barh(row, values["n"] - left, 0.62, left=left, color=GREEN if verdict == "supported" else "#999999")
             levels = [f"{_t(f'hallucinations.severity.{name}')} {values[name]:.0f}" for name in SEVERITIES if values[name]]
             words = f"{values['n']:,.0f} · {numbers.percent(values['n'] / total) if total else ''}"
             words += f"  ({', '.join(levels)})" if levels else ""
-            _beside(axes, words, (values["n"], row), (6, -3), _INK[theme])
+            _beside(axes, words, (values["n"], row), (6, -3), _ink(theme))
         axes.set_xlim(0, max(total, 1))
         return _of(axes)
 
@@ -353,8 +528,8 @@ def _of(axes: Axes) -> Figure:
 
 
 def rate_grid(
-    rows: Sequence[str], columns: Sequence[str], rates: ArrayLike, n: ArrayLike, failing: ArrayLike, *, title: str,
-    theme: str = "print",
+    rows: Sequence[str], columns: Sequence[str], rates: ArrayLike, n: ArrayLike, failing: ArrayLike, *,
+    keys: Mapping[tuple[int, int], Any], title: str, theme: str = "print",
 ) -> Figure:  # fmt: skip
     """Failing shares by two dimensions, each cell with its rate and numbers; darker is worse.
 
@@ -362,20 +537,25 @@ def rate_grid(
     ----------
     rates, n, failing
         Shape (len(rows), len(columns)); cells without a rate (NaN) stay empty.
+    keys
+        Row and column → what a click on the cell means.
     """
     from matplotlib.colors import LinearSegmentedColormap
 
-    rate, size, bad = (array[:MOST_ROWS, :MOST_COLUMNS] for array in _floats(rates, n, failing))
+    most = SCREEN_BARS if theme == "screen" else MOST_ROWS
+    rate, size, bad = (array[:most, :MOST_COLUMNS] for array in _floats(rates, n, failing))
     height, width = rate.shape
     # Paper at 0, a strong vermillion at 1, opaque so that dark ink can be read on any page.
     colors = LinearSegmentedColormap.from_list("rates", ["#faf3ee", "#de833c"])
-    with drawing(9.6, 0.9 + 0.42 * max(height, 1), theme) as (figure, axes):
+    with drawing(0.9 + (0.24 if theme == "screen" else 0.42) * max(height, 1), theme) as (figure, axes):
         figure.subplots_adjust(left=0.24, right=0.99, top=1 - 0.62 / figure.get_figheight(), bottom=0.06)
         if rate.size:
             axes.imshow(np.ma.masked_invalid(rate), cmap=colors, aspect="auto", vmin=0, vmax=1)
         for i, j in np.argwhere(np.isfinite(rate)):
             words = f"{numbers.percent(rate[i, j])}  ({bad[i, j]:.0f} / {size[i, j]:.0f})"
             axes.text(j, i, words, ha="center", va="center", fontsize=8.5, color="#1b1b1b")
+            said = f"{rows[i]} × {columns[j]}: {words}"
+            stand_for(axes, keys.get((int(i), int(j)), ""), said, box=(j - 0.5, i - 0.5, j + 0.5, i + 0.5))
         axes.set_xlim(-0.5, max(width, 1) - 0.5)
         axes.set_ylim(max(height, 1) - 0.5, -0.5)
         axes.set_xticks(range(width), [drawable(name, 16) for name in columns[:width]])
@@ -398,15 +578,18 @@ def heat_map(terms: Sequence[str], names: Sequence[str], weights: NDArray[np.flo
     from matplotlib.colors import LinearSegmentedColormap
 
     cells = np.asarray(weights, dtype=float).reshape(len(terms), len(names))
-    blues = LinearSegmentedColormap.from_list("coverage", ["#ffffff00", BLUE])
-    with drawing(9.6, 1.3 + 0.26 * max(len(terms), 1), theme) as (figure, axes):
+    # Opaque, so that dark ink can be read on any page.
+    blues = LinearSegmentedColormap.from_list("coverage", ["#f4f8fc", "#7db4dd"])
+    with drawing(1.3 + 0.26 * max(len(terms), 1), theme) as (figure, axes):
         height = figure.get_figheight()
         figure.subplots_adjust(left=0.16, right=0.985, top=1 - 0.36 / height, bottom=0.8 / height)
         axes.imshow(cells, cmap=blues, aspect="auto", vmin=0, vmax=max(float(cells.max(initial=0)), 1e-9))
         for row, column in np.ndindex(cells.shape):
             value = cells[row, column]
             axes.annotate(f"{value:.1f}" if value else "·", (column, row), ha="center", va="center", fontsize=8,
-                          color="white" if value > 0.6 * cells.max(initial=0) else None)  # fmt: skip
+                          color="#1b1b1b")  # fmt: skip
+            said = f"{terms[row]} × {names[column]}: {value:.1f}"
+            stand_for(axes, "", said, box=(column - 0.5, row - 0.5, column + 0.5, row + 0.5))
         axes.set_yticks(range(len(terms)), [drawable(term, 20) for term in terms])
         axes.set_xticks(range(len(names)), [drawable(name, 24) for name in names], rotation=18, ha="right", fontsize=8)
         axes.tick_params(length=0)
@@ -415,7 +598,7 @@ def heat_map(terms: Sequence[str], names: Sequence[str], weights: NDArray[np.flo
     return figure
 
 
-# The flow of causes between two runs, and trends over runs.
+# The flow of causes between two runs.
 
 #: Height of the smallest node and of the gaps between nodes, as shares of the picture.
 _LEAST, _GAP = 0.024, 0.016
@@ -435,7 +618,8 @@ def flow(ledger: pd.DataFrame, *, names: tuple[str, str] = ("", ""), title: str 
     """
     sides = [_nodes(ledger, f"cause_{side}") for side in ("before", "after")]
     rows = max(len(side) for side in sides)
-    with drawing(9.6, float(np.clip(1.3 + 0.25 * rows, 2.4, 6.6)), theme) as (figure, axes):
+    height = float(np.clip(0.7 + 0.16 * rows, 1.9, 3.2) if theme == "screen" else np.clip(1.3 + 0.25 * rows, 2.4, 6.6))
+    with drawing(height, theme) as (figure, axes):
         figure.subplots_adjust(left=0.02, right=0.98, top=1 - 0.62 / figure.get_figheight(), bottom=0.02)
         axes.set_xlim(0, 1), axes.set_ylim(1, 0)
         axes.set_axis_off()
@@ -443,7 +627,7 @@ def flow(ledger: pd.DataFrame, *, names: tuple[str, str] = ("", ""), title: str 
         _bands(axes, ledger, sides)
         for place, (side, name) in enumerate(zip(sides, names, strict=True)):
             _labels(axes, side, left=place == 0)
-            axes.annotate(drawable(name, 40), (0.24 if place == 0 else 0.76, 0), xytext=(0, 3), color=GREY,
+            axes.annotate(drawable(name, 40), (0.24 if place == 0 else 0.76, 0), xytext=(0, 3), color=_ink(theme),
                           textcoords="offset points", ha="right" if place == 0 else "left")  # fmt: skip
     return figure
 
@@ -476,8 +660,11 @@ def _bands(axes: Axes, ledger: pd.DataFrame, sides: Sequence[Mapping[str, tuple[
     for before, after, n in sorted(cells, key=lambda cell: (order[1][cell[1]], order[0][cell[0]])):
         ends[before, after] = (right[after], n / sides[1][after][2] * sides[1][after][1])
         right[after] += ends[before, after][1]
+    counts = {(before, after): n for before, after, n in cells}
     for cell, start in starts.items():
-        _band(axes, *start, *ends[cell], *_paint(*cell))
+        edge = _band(axes, *start, *ends[cell], *_paint(*cell))
+        words = f"{cause_title(cell[0])} → {cause_title(cell[1])}: {counts[cell]:,}"
+        stand_for(axes, {"before": cell[0], "after": cell[1]}, words, area=edge)
 
 
 def _paint(before: str, after: str) -> tuple[str, float]:
@@ -489,7 +676,10 @@ def _paint(before: str, after: str) -> tuple[str, float]:
     return (GREEN, 0.62) if after == "pass" else (VERMILLION, 0.75) if before == "pass" else (ORANGE, 0.5)
 
 
-def _band(axes: Axes, top: float, height: float, end: float, end_height: float, color: str, alpha: float) -> None:
+def _band(
+    axes: Axes, top: float, height: float, end: float, end_height: float, color: str, alpha: float
+) -> NDArray[np.float64]:  # fmt: skip
+    """A band between the sides; gives its edge as points."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -499,7 +689,9 @@ def _band(axes: Axes, top: float, height: float, end: float, end_height: float, 
         (x1, end + end_height), (mid, end + end_height), (mid, top + height), (x0, top + height), (x0, top),
     ]  # fmt: skip
     codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
-    axes.add_patch(PathPatch(Path(points, codes), facecolor=color, alpha=alpha, lw=0))
+    path = Path(points, codes)
+    axes.add_patch(PathPatch(path, facecolor=color, alpha=alpha, lw=0))
+    return np.asarray(path.to_polygons(closed_only=False)[0])
 
 
 def _labels(axes: Axes, side: Mapping[str, tuple[float, float, int]], *, left: bool) -> None:
@@ -513,40 +705,11 @@ def _labels(axes: Axes, side: Mapping[str, tuple[float, float, int]], *, left: b
         x = 0.243 if left else 0.75
         color = PURPLE if rule and rule.red_line else color
         axes.add_patch(Rectangle((x, top), 0.007, height, facecolor=color, lw=0))
+        box = (0.0 if left else x, top, 0.25 if left else 1.0, top + height)
+        stand_for(axes, {"before" if left else "after": name}, f"{cause_title(name)}: {n:,}", box=box)
         words = f"{drawable(cause_title(name), 30)}  {n:,}" if left else f"{n:,}  {drawable(cause_title(name), 30)}"
         axes.text(0.235 if left else 0.765, top + height / 2, words, ha="right" if left else "left", va="center",
                   fontsize=8.5)  # fmt: skip
-
-
-def trend(table: pd.DataFrame, titles: Mapping[str, str], *, title: str = "", theme: str = "print") -> Figure:
-    """Means over runs, one line a metric with its interval and its name at the end.
-
-    Parameters
-    ----------
-    table
-        ``run, metric, mean, low, high``, as :func:`workbench.diagnosis.comparison.runs_table` gives it.
-    titles
-        Metric → what to call it.
-    """
-    runs = list(dict.fromkeys(table["run"]))
-    colors = (BLUE, GREEN, VERMILLION, PURPLE, ORANGE, SKY, GREY)
-    with drawing(9.6, 3.4, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.06, right=0.78, top=0.88, bottom=0.12)
-        ends: list[tuple[float, str, str]] = []
-        for place, (metric, rows) in enumerate(table.groupby("metric", sort=False)):
-            color, x = colors[place % len(colors)], np.arange(len(rows))
-            mean, low, high = (rows[name].to_numpy(dtype=float) for name in ("mean", "low", "high"))
-            axes.fill_between(x, low, high, color=color, alpha=0.12, lw=0)
-            axes.plot(x, mean, "o-", color=color, lw=1.8, ms=4)
-            if len(mean) and np.isfinite(mean[-1]):
-                ends.append((float(mean[-1]), f"{titles.get(str(metric), str(metric))}  {mean[-1]:.2f}", color))
-        axes.set_ylim(0, max(1.0, float(np.nanmax(table["mean"], initial=0))) * 1.02)
-        axes.set_xticks(range(len(runs)), [drawable(str(run), 24) for run in runs])
-        axes.set_title(drawable(title or _t("compare.panel.trend_title"), 110))
-        for y, text, color, at in _apart(ends, float(axes.get_ylim()[1]) * 0.065):
-            axes.annotate(drawable(text, 44), (len(runs) - 1, y), xytext=(1.02, at), textcoords=axes.get_yaxis_transform(),
-                          color=color, va="center")  # fmt: skip
-    return figure
 
 
 def _apart(ends: Sequence[tuple[float, str, str]], least: float) -> list[tuple[float, str, str, float]]:
@@ -583,13 +746,18 @@ def course(
     data: Course, *, title: str = "", label: str = "", scale: float = 1.0, rate: bool = False, theme: str = "print"
 ) -> Figure:
     """A statistic of each window over time; a window without a value leaves a gap. ``scale`` multiplies the values."""
-    with drawing(9.6, 3.1, theme) as (figure, axes):
+    with drawing(3.1, theme) as (figure, axes):
         figure.subplots_adjust(left=0.075, right=0.985, top=0.89, bottom=0.16)
         at = _moments(data.at, data.timed)
         for start, end in data.spans:
             axes.axvspan(*_moments(np.array([start, end]), data.timed), color=VERMILLION, alpha=0.1, lw=0)
         _levels(axes, data, scale)
         axes.plot(at, data.values * scale, color=BLUE, lw=1.5, marker="o", ms=3 if len(at) < 40 else 1)
+        width = float(np.median(np.diff(axes.convert_xunits(at)))) if len(at) > 1 else 1.0
+        for window, (place, value) in enumerate(zip(axes.convert_xunits(at), data.values * scale, strict=True)):
+            if value == value:
+                words = _t("lists.window", at=window + 1, n=len(at), value=f"{value:,.4g}", unit=label)
+                stand_for(axes, window, words, box=(place - width, math.nan, place, math.nan))
         for moment, value, fired in data.marks:
             colour = VERMILLION if fired else GREEN
             place = _moments(np.array([moment]), data.timed)
@@ -660,9 +828,11 @@ def profile(
     """
     values = np.asarray(background, dtype=float)
     edges = np.linspace(values.min(), values.max() + 1e-9, 60)
-    with drawing(9.6, 2.6, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.055, right=0.985, top=0.86, bottom=0.2)
-        axes.hist(values, edges.tolist(), color=GREY, alpha=0.45)
+    with drawing(2.2 if theme == "screen" else 2.6, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.055, right=0.985, top=0.86, bottom=0.23)
+        counts, _, _ = axes.hist(values, edges.tolist(), color=GREY, alpha=0.45)
+        for low, high, n in zip(edges, edges[1:], np.asarray(counts).ravel().tolist(), strict=False):
+            stand_for(axes, "", f"{low:.2f} – {high:.2f}: {n:,.0f}", box=(low, math.nan, high, math.nan))
         top = axes.get_ylim()[1]
         axes.vlines(np.asarray(came, dtype=float), 0, top * 0.35, color=SKY, lw=2.2)
         axes.axvline(kth, color=BLUE, lw=1.2, ls="--")
@@ -698,14 +868,16 @@ def neighbourhood(
     kinds = np.array(roles, dtype=object)
     drawn, notice = sampled(len(kinds), kinds != "corpus", 2000)
     points, share = project(vectors[drawn])
-    with drawing(9.6, 4.6, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.02, right=0.82, top=0.92, bottom=0.03)
+    with drawing(3.2 if theme == "screen" else 4.6, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.02, right=0.82, top=0.9, bottom=0.03)
         for role, (color, marker, size) in ROLES.items():
             mine = kinds[drawn] == role
             style: dict[str, Any] = {"alpha": 0.4, "linewidths": 0} if role == "corpus" else {"edgecolors": "white"}
             across, up = points[mine].T
             axes.scatter(across, up, c=color, marker=marker, s=size, label=drawable(_t(f"missed.role.{role}")), **style)
         _name_points(axes, points, [names[at] for at in drawn], kinds[drawn])
+        for at, place in zip(drawn, points.tolist(), strict=True):
+            stand_for(axes, "", f"{names[at]} · {_t(f'missed.role.{kinds[at]}')}", at=place)
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=8)
         axes.set_xticks([])
         axes.set_yticks([])
@@ -744,7 +916,7 @@ def project(vectors: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
 
 def quadrant(
     dense: ArrayLike, bm25: ArrayLike, causes: Sequence[str | None], k: int, n_documents: int, *,
-    current: int | None = None, title: str = "", theme: str = "print",
+    names: Sequence[str] = (), current: int | None = None, title: str = "", theme: str = "print",
 ) -> Figure:  # fmt: skip
     """Dense rank against BM25 rank of each missed document, log scales, with what each quadrant means.
 
@@ -752,13 +924,15 @@ def quadrant(
     ----------
     dense, bm25
         Ranks (n,); rows with a missing one are left out.
+    names
+        What a pointer says of each row.
     current
         The row to point out.
     """
     across, up = np.asarray(dense, dtype=float), np.asarray(bm25, dtype=float)
     known = np.isfinite(across) & np.isfinite(up)
-    with drawing(9.6, 4.2, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.07, right=0.75, top=0.91, bottom=0.12)
+    with drawing(2.8 if theme == "screen" else 4.2, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.07, right=0.75, top=0.89, bottom=0.16)
         limit = max(n_documents, k + 1) * 1.3
         axes.set(xscale="log", yscale="log", xlim=(0.8, limit), ylim=(0.45, limit * 1.8))  # room for the words
         axes.axvline(k + 0.5, color=GREY, lw=1)
@@ -768,6 +942,9 @@ def quadrant(
             if mine.any():
                 axes.scatter(across[mine], up[mine], c=color, marker=marker, s=48, alpha=0.85, edgecolors="white",
                              label=drawable(f"{_t(f'causes.sub.{cause}')} {int(mine.sum())}"))  # fmt: skip
+        for at in np.flatnonzero(known[: len(names)]).tolist():
+            said = f"{names[at]}: {across[at]:,.0f} / {up[at]:,.0f}"
+            stand_for(axes, at, said, at=(across[at], up[at]))
         if current is not None and known[current]:
             axes.scatter(across[current], up[current], s=210, facecolors="none", edgecolors=BLUE, linewidths=1.8)
         for axis in (axes.xaxis, axes.yaxis):
@@ -775,7 +952,7 @@ def quadrant(
         colon = str(language_of().facts["colon"])
         for x, y, key in ((0, 0, "both"), (1, 0, "words_only"), (0, 1, "meaning_only"), (1, 1, "none")):
             words = drawable(_t(f"missed.quadrant.{key}")).replace(colon, f"{colon.strip()}\n")
-            axes.annotate(words, (0.01 + 0.98 * x, 0.01 + 0.98 * y), xycoords="axes fraction", fontsize=8, alpha=0.75,
+            axes.annotate(words, (0.01 + 0.98 * x, 0.01 + 0.98 * y), xycoords="axes fraction", fontsize=8,
                           ha="right" if x else "left", va="top" if y else "bottom")  # fmt: skip
         axes.set_xlabel(drawable(_t("missed.plot.dense_rank")))
         axes.set_ylabel(drawable(_t("missed.plot.bm25_rank")))
@@ -790,8 +967,11 @@ def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *
     """How many missed documents each ranking would fetch at each depth; ``curves``: name → counts (d,)."""
     styles = {"dense": (BLUE, "-"), "bm25": (ORANGE, "--"), "hybrid": (GREEN, "-.")}
     x = np.asarray(depths)
-    with drawing(9.6, 2.9, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.06, right=0.86, top=0.87, bottom=0.17)
+    with drawing(2.4 if theme == "screen" else 2.9, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.06, right=0.86, top=0.87, bottom=0.2)
+        for row, depth in enumerate(x.tolist()):
+            heights = ", ".join(f"{_t(f'missed.curve.{name}')} {np.asarray(own)[row]:,.0f}" for name, own in curves.items())
+            stand_for(axes, "", f"k = {depth}: {heights}", box=(depth, math.nan, depth + 1, math.nan))
         ends = [(float(np.asarray(heights)[-1]), name, styles[name][0]) for name, heights in curves.items()]
         for _, name, color, at in _apart(ends, 0.09 * max(n, 1)):
             axes.step(x, np.asarray(curves[name]), where="post", color=color, ls=styles[name][1], lw=2)
@@ -804,6 +984,31 @@ def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *
     return figure
 
 
+def sweep_curve(found: Sweep, title: str = "", *, theme: str = "print") -> Figure:
+    """Recall against prompt tokens of every cell of a grid, one line a ranking and chunking; the knee and today marked."""
+    colors = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY, GREY)
+    with drawing(3.4, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.07, right=0.8, top=0.88, bottom=0.16)
+        lines = list(found.frame.groupby(["ranking", "chunking"], sort=False))
+        for at, ((ranking, chunking), cells) in enumerate(lines):
+            name = " · ".join(part for part in (_t(f"repair.ranking.{ranking}"), chunking) if part)
+            axes.plot(cells["tokens"], cells["recall"], marker="o", ms=4, lw=1.5, color=colors[at % len(colors)],
+                      ls=("-", "--", ":")[at // len(colors) % 3], label=drawable(name, 28))  # fmt: skip
+        for cells in (cells for _, cells in lines[:1]):
+            for k, x, y in cells[["k", "tokens", "recall"]].itertuples(index=False):
+                _beside(axes, f"{k}", (x, y), (4, -9), _ink(theme), fontsize=7.5)
+        if (knee := found.knee) is not None:
+            axes.plot(knee["tokens"], knee["recall"], "o", ms=13, mfc="none", mec=VERMILLION, mew=2,
+                      label=drawable(_t("repair.panel.knee"), 28))  # fmt: skip
+        if np.isfinite(found.today["recall"]):
+            axes.plot(found.today["tokens"], found.today["recall"], "*", ms=12, color=_ink(theme), label=_t("repair.today"))
+        axes.set(ylim=(0, 1.03), xlim=(0, None))
+        axes.set_xlabel(drawable(_t("repair.panel.sweep_tokens")))
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
+        axes.set_title(drawable(title, 110))
+    return figure
+
+
 # The ROC curve with the cut on it, and agreement over all cuts.
 
 
@@ -812,7 +1017,7 @@ def calibration_figure(found: Calibration, title: str, *, theme: str = "print") 
 
     The cut in force is a blue dot, the suggested one a green diamond, its 95 % interval a green band.
     """
-    with drawing(9.6, 3.1, theme) as (figure, axes):
+    with drawing(3.1, theme) as (figure, axes):
         axes.remove()
         left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": (1, 1.9)})
         figure.subplots_adjust(left=0.065, right=0.985, top=0.88, bottom=0.17, wspace=0.2)
@@ -831,6 +1036,10 @@ def _roc(axes: Axes, found: Calibration, curve: Any) -> None:
     points = curve[["false_alarm", "found"]].dropna().sort_values(["false_alarm", "found"])
     axes.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":")
     axes.plot(points["false_alarm"], points["found"], color=VERMILLION, lw=1.6, marker=".", ms=4)
+    for cut, one in curve.set_index("cut").loc[:, ["false_alarm", "found"]].dropna().iterrows():
+        shares = {"found": numbers.percent(one["found"]), "alarm": numbers.percent(one["false_alarm"])}
+        words = _t("lists.roc", cut=f"{cut:.2f}", **shares)
+        stand_for(axes, float(cut), words, at=(one["false_alarm"], one["found"]))
     alarm, hit = rates(found.right, found.judged[:, None])
     _mark(axes, float(alarm[0]), float(hit[0]), f"{found.cut:.2f}", BLUE, "o")
     if found.suggested.value == found.suggested.value:
@@ -857,6 +1066,7 @@ def _kappa(axes: Axes, found: Calibration, curve: Any) -> None:
         words = _t("calibration.axis.suggested", cut=f"{found.suggested.value:.2f}")
         _beside(axes, words, (found.suggested.value, 0), (4, 5), GREEN, xycoords=("data", "axes fraction"))
     _cut_line(axes, found.cut)
+    draggable(axes, found.cut, 0.0, 1.0, _t("lists.drag"))
     lowest = curve["kappa"].min()
     axes.set(xlim=(0, 1), ylim=(min(0.0, lowest if lowest == lowest else 0.0) - 0.02, 1.04))
     axes.set_xlabel(drawable(_t("calibration.axis.cut"), 60))

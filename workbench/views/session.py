@@ -38,7 +38,7 @@ TABLE_ROWS = 200
 
 @dataclass(frozen=True)
 class Finding:
-    """One pinned view.
+    """One saved view or sample.
 
     Attributes
     ----------
@@ -56,6 +56,8 @@ class Finding:
         What was in force, and the names of the evaluations.
     snippet
         Lines of Python that reproduce it.
+    card
+        The card of a saved sample as it stood, as markup; show it by :func:`workbench.views.html.restored` only.
     figure, figure_bytes
         The picture as a file beside the journal, or in memory when nothing is saved.
     """
@@ -77,6 +79,7 @@ class Finding:
     thresholds: Mapping[str, Any] = field(default_factory=dict)
     runs: tuple[str, ...] = ()
     snippet: str = ""
+    card: str = ""
     figure: Path | None = None
     figure_bytes: bytes | None = field(default=None, repr=False)
 
@@ -381,7 +384,7 @@ class Session:
     def pin(self, title: str, *, panel: str = "", note: str = "", figure: bytes | None = None,
             table: pd.DataFrame | None = None, sample_ids: Sequence[str] = (), n_total: int | None = None,
             value: float | None = None, interval: tuple[float, float] | None = None, snippet: str = "",
-            runs: Sequence[str] | None = None) -> Finding:  # fmt: skip
+            card: str = "", runs: Sequence[str] | None = None) -> Finding:  # fmt: skip
         """Keep a view as a finding; it is on disk when this returns.
 
         Parameters
@@ -392,6 +395,8 @@ class Session:
             What was shown, the samples it is about, out of how many, and the number that it states.
         snippet
             Lines of Python that reproduce it.
+        card
+            The card of one sample, as :func:`workbench.views.card.card_html` made it.
         """
         import pandas as pd
 
@@ -402,7 +407,7 @@ class Session:
             uuid.uuid4().hex[:12], title, note, panel, _now(), tuple(str(item) for item in sample_ids), len(sample_ids),
             len(self.samples) if n_total is None else n_total, value, low, high, tuple(map(str, table.columns)),
             tuple(zip(*columns, strict=True)), self.filter.to_dict(), self.thresholds.to_dict(),
-            tuple(runs or (self.evaluation.name,)), snippet, figure_bytes=figure,
+            tuple(runs or (self.evaluation.name,)), snippet, card, figure_bytes=figure,
         )  # fmt: skip
         if figure is not None and self._journal is not None:
             with contextlib.suppress(InputError):

@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,9 @@ from workbench.language import get_language
 from workbench.language import text as _t
 from workbench.views import html as ht
 from workbench.views import plots
+from workbench.views.accessible import ControlNames
+from workbench.views.error_box import error_line
+from workbench.views.interactive import PictureOverlay
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,10 +122,6 @@ class Work:
 
 _log = logging.getLogger(__name__)
 
-_log = logging.getLogger(__name__)
-
-_log = logging.getLogger(__name__)
-
 #: A label as wide as its words.
 LABEL = {"description_width": "initial"}
 
@@ -133,6 +132,17 @@ def strict() -> bool:
 
     chosen = os.environ.get("WORKBENCH_STRICT", "")
     return chosen != "0" if chosen else not hasattr(get_ipython(), "kernel")
+
+
+@contextmanager
+def suppress_unless_strict(what: str) -> Iterator[None]:
+    """Log what goes wrong in the block instead of raising it, where handlers do so too."""
+    try:
+        yield
+    except Exception:
+        _log.exception("%s failed", what)
+        if strict():
+            raise
 
 
 def markup(content: Markup | None = None, *classes: str, **layout: Any) -> W.HTML:
@@ -203,7 +213,7 @@ class Panel(W.VBox):
         self._quiet = False
         self.error = markup(None, "wb-error")
         display(self.error, False)
-        super().__init__(layout=W.Layout(width="100%", max_width="1100px"))
+        super().__init__(layout=W.Layout(width="100%", max_width="1400px"))
         self.add_class("wb-panel")
 
     def compose(self, *children: W.Widget) -> None:
@@ -221,7 +231,7 @@ class Panel(W.VBox):
         back = button(_t("panels.filters.reset"), self.guarded(start_over, "reset"), "wb-reset")
         display(note, bool(notes))
         display(back, restored in notes)
-        self.children = (markup(ht.style()), self.error, row(note, back), *children)
+        self.children = (markup(ht.style() + ht.prose()), self.error, row(note, back), *children, ControlNames())
 
     def guarded(self, action: Callable[..., Any], name: str = "") -> Callable[..., None]:
         """``action`` as a handler that shows what it raises as the red line, until it works again."""
@@ -233,7 +243,7 @@ class Panel(W.VBox):
                 action(*arguments)
             except Exception as error:
                 _log.exception("a handler of %s failed", type(self).__name__)
-                self._report(key, f"{type(error).__name__}: {error}")
+                self._report(key, error_line(error))
                 if strict():
                     raise
             else:
@@ -287,6 +297,15 @@ class Panel(W.VBox):
             written.append(write_bytes(path.with_suffix(".png"), plots.figure_png(figure)))
         return written
 
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """The widget, and the page that stands for it where there is no kernel, in one display."""
+        found = super()._repr_mimebundle_(**options)
+        if found:
+            data = found[0] if isinstance(found, tuple) else found
+            with suppress_unless_strict(f"the page of {self.stem}"):
+                data["text/html"] = str(self.html())
+        return found
+
     def figure(self) -> Figure | None:
         """The picture that is shown, dark on white; None where there is none."""
         return None
@@ -301,19 +320,56 @@ class Panel(W.VBox):
 
 
 class Picture(W.VBox):
-    """An image with its caption (images have no alternative text)."""
+    """An image with what its places stand for on top of it, and a caption; drawn anew when width or theme change.
 
-    def __init__(self, *classes: str) -> None:
-        self.image = W.Image(format="png", layout=W.Layout(max_width="100%", width="100%", margin="0"))
+    Attributes
+    ----------
+    clicked, brushed, moved
+        Called with the key of what was clicked, the keys of the points that a drag went over, the value that the line was
+        moved to; None: nothing happens.
+    """
+
+    def __init__(self, *classes: str, guarded: Callable[..., Any] = lambda action, _: action) -> None:
+        self.image = W.Image(format="png", layout=W.Layout(width="100%", margin="0"))
         for name in classes:
             self.image.add_class(name)
+        self.clicked: Callable[[Any], None] | None = None
+        self.brushed: Callable[[list[Any]], None] | None = None
+        self.moved: Callable[[float], None] | None = None
+        self.overlay = PictureOverlay()
+        self.overlay.on_msg(lambda _, message, __: guarded(self.receive, "picture")(message))
+        self.overlay.observe(guarded(lambda change: self._seen(change["new"]), "width"), names="seen")
+        self.frame = W.Box([self.image, self.overlay])
+        self.frame.add_class("wb-frame")
         self.caption = markup()
-        super().__init__([self.image, self.caption], layout=W.Layout(width="100%", overflow="hidden"))
+        self._make: Callable[[], Figure] | None = None
+        self._drawn_for = plots.screen()
+        super().__init__([self.frame, self.caption], layout=W.Layout(width="100%", overflow="hidden"))
 
-    def draw(self, figure: Figure, caption: str) -> None:
-        """Show a figure and say below what it shows."""
-        self.image.value = plots.figure_png(figure)
+    def draw(self, figure: Figure | Callable[[], Figure], caption: str) -> None:
+        """Show a figure and say what it shows; a function that makes it is called again when the width changes."""
+        self._make = figure if callable(figure) else None
+        self._drawn_for = shown = plots.screen(self.overlay.seen)
+        made = figure() if callable(figure) else figure
+        self.image.value = plots.figure_png(made)
+        # The height is kept while the page waits for the next picture: nothing below moves.
+        wide, high = made.get_size_inches() * made.dpi
+        self.frame.layout.height = f"{round(high * min(1.0, shown.width / wide))}px"
+        with self.overlay.hold_sync():
+            self.overlay.regions, self.overlay.line = plots.regions_of(made), plots.line_of(made)
+            self.overlay.alt, self.overlay.brush = caption, self.brushed is not None
         show(self.caption, ht.h("p", caption, cls="wb-quiet"))
+
+    def receive(self, message: Mapping[str, Any]) -> None:
+        """Do what the page asks for."""
+        answers = {"click": (self.clicked, "key"), "brush": (self.brushed, "keys"), "line": (self.moved, "value")}
+        action, value = answers.get(str(message.get("do")), (None, ""))
+        if action is not None:
+            action(message[value])
+
+    def _seen(self, seen: Mapping[str, Any]) -> None:
+        if plots.screen(seen) != self._drawn_for and self._make is not None:
+            self.draw(self._make, self.overlay.alt)
 
 
 def still(figure: Figure, caption: str) -> Markup:
@@ -498,8 +554,9 @@ class Stepper(W.HBox):
         self.previous = button(f"◀ {_t('panels.common.previous')}", panel.guarded(lambda: self._step(-1), "previous"),
                                "wb-previous")  # fmt: skip
         self.next = button(f"{_t('panels.common.next')} ▶", panel.guarded(lambda: self._step(1), "next"), "wb-next")
-        self.position = markup()
-        self.slider = W.IntSlider(min=1, max=1, readout=False, continuous_update=False, layout=W.Layout(width="240px"))
+        # As wide for "sample 1 of 9" as for "sample 1,000 of 99,999": the buttons stay where they are.
+        self.position = markup(width="165px")
+        self.slider = W.IntSlider(min=1, max=1, readout=False, continuous_update=False, layout=W.Layout(width="150px"))
         panel.on(self.slider, lambda place: chosen(place - 1))
         super().__init__([self.previous, self.position, self.next, self.slider], layout=W.Layout(align_items="center"))
 

@@ -10,23 +10,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
+import numpy as np
 from markupsafe import Markup
 
 from workbench.api import open_evaluation
 from workbench.data.schema import none_if_missing
 from workbench.data.text.normalise import unspaced
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.comparison import TESTS, Comparison, change_title, layer_title, runs_table
+from workbench.diagnosis.comparison import TESTS, Comparison, change_title, compared, layer_title, runs_table
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation
 from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.language.numbers import chance, p_value, points, score
-from workbench.scoring.metrics import definition
 from workbench.views import plots
-from workbench.views.card import ANY, FilterBar, ListPanel, cause_mark, claim_marks, document_name
+from workbench.views.card import (
+    ANY,
+    FilterBar,
+    ListPanel,
+    cause_column,
+    cause_mark,
+    claim_marks,
+    document_name,
+    id_column,
+    question_column,
+)
 from workbench.views.filtering import Slices, explained
-from workbench.views.html import Fragment, Mark, empty, excerpt, fragment, h, join, marked, quiet, safe, table
+from workbench.views.history import history_parts
+from workbench.views.html import Fragment, Mark, empty, excerpt, fragment, h, join, marked, quiet, table
+from workbench.views.interactive import Column
+from workbench.views.panels.history import SeriesTop
 from workbench.views.widgets import (
     Picture,
     button,
@@ -53,16 +66,15 @@ if TYPE_CHECKING:
 
 #: What the list can be narrowed to: one kind of change, or a group of them.
 SHOWN = ("flipped", "broken", "fixed", "still_failing", "still_passing", "moved", "changed", "noise", "all")
-SORTS = ("worst", "best", "data")
 COLUMNS = ("question", "change", "cause_before", "cause_after", "answer_changed", "contexts_changed", "contrast")
 #: Other evaluations that are looked for beside the session's.
 MOST_RUNS = 50
 
 
 def changed_samples(
-    session: Session, comparison: Comparison, *, shown: str = "flipped", cause: str | None = None, sort: str = "worst"
+    session: Session, comparison: Comparison, *, shown: str = "flipped", cause: str | None = None
 ) -> pd.DataFrame:
-    """The matched samples of the session's filter, by how much they changed.
+    """The matched samples of the session's filter, by how much they changed, the worst change first.
 
     Parameters
     ----------
@@ -71,8 +83,6 @@ def changed_samples(
         cause), ``changed`` (another answer or other contexts), ``noise`` (verdict moved on identical text), ``all``.
     cause
         Only samples with this primary cause before or after.
-    sort
-        ``worst`` or ``best`` contrast first, or the order of the ``data``.
 
     Returns
     -------
@@ -90,9 +100,7 @@ def changed_samples(
         keep &= (flips["cause_before"] == cause) | (flips["cause_after"] == cause)
     found = flips[keep.to_numpy(dtype=bool)]
     found.insert(0, "question", session.samples["question"].reindex(found.index))
-    if sort != "data":
-        found = found.sort_values("contrast", ascending=sort == "worst", kind="stable")
-    return found[list(COLUMNS)]
+    return found[list(COLUMNS)].sort_values("contrast", kind="stable")
 
 
 def found_runs(session: Session, given: Any) -> dict[str, Any]:
@@ -136,13 +144,11 @@ def headline(comparison: Comparison) -> Markup:
 
 def counts_markup(comparison: Comparison) -> Markup:
     """ "fixed 16  broken 3 …" and the smallest change that this set can show."""
-    counts = comparison.counts
-    signs = {"fixed": ("✓", "wb-good"), "broken": ("✗", "wb-bad")}
-    chips = []
+    counts, chips = comparison.counts, []
     for name in ("fixed", "broken", "still_failing", "still_passing", "not_comparable"):
-        n, (sign, kind) = getattr(counts, name), signs.get(name, ("", ""))
+        n, (words, kind) = getattr(counts, name), _change(name)
         if n or name != "not_comparable":
-            chips.append(h("span", f"{sign} {change_title(name)} ", h("strong", f"{n:,}"), cls=f"wb-chip {kind}"))
+            chips.append(h("span", f"{words} ", h("strong", f"{n:,}"), cls=f"wb-chip {kind}"))
     least = comparison.passing["smallest_detectable"]
     if least == least:
         chips.append(quiet(_t("compare.panel.detectable", points=points(least, signed=False))))
@@ -229,6 +235,12 @@ def _delta(value: float) -> str:
     return score(value, signed=True)
 
 
+def _change(name: str) -> tuple[str, str]:
+    signs = {"fixed": ("✓ ", "wb-good"), "broken": ("✗ ", "wb-bad")}
+    sign, kind = signs.get(name, ("", ""))
+    return f"{sign}{change_title(name)}", kind
+
+
 #: How columns of causes, changes and contrasts are shown.
 _TITLES: Mapping[str, Callable[[Any], Any]] = {
     "cause_before": cause_title, "cause_after": cause_title, "change": change_title, "contrast": _delta,
@@ -277,22 +289,6 @@ def top_html(comparison: Comparison) -> list[Markup]:
         pictures = [still(flow_figure(comparison), _t("compare.panel.flow_caption")),
                     still(differences_figure(comparison), _t("compare.panel.differences_caption"))]  # fmt: skip
     return [headline(comparison), counts_markup(comparison), *pictures, lines_markup(comparison)]
-
-
-def runs_markup(frame: pd.DataFrame) -> Markup:
-    """The table over runs: one row a run, one column a metric, the difference to the first in lighter type."""
-    import pandas as pd
-
-    rows = []
-    for run, own in frame.groupby("run", sort=False):
-        cells: dict[str, Any] = {"run": safe(run)}
-        for one in own.itertuples():
-            delta = "" if one.delta != one.delta else f" {_delta(one.delta)}"
-            text = numbers.percent(one.mean) if one.metric == PASSED else numbers.score(one.mean)
-            cells[metric_words(one.metric)] = join([text, h("span", delta, cls="wb-light")])
-        rows.append(cells)
-    shown = pd.DataFrame(rows)
-    return table(shown, headings={"run": _t("compare.column.run")}, formats=dict.fromkeys(shown.columns, safe))
 
 
 # One sample in two runs, side by side, with the differences marked in answers, contexts and claims.
@@ -500,28 +496,34 @@ class Compare(ListPanel):
         self.before = dropdown(_t("compare.panel.before"), [], None)
         self.after = dropdown(_t("compare.panel.after"), [], None)
         self._offer_runs(next(iter(self._runs), None))
-        self.head, self.lines, self.tests_box, self.list, self.empty = (markup() for _ in range(5))
+        self.head, self.lines, self.tests_box, self.empty = (markup() for _ in range(4))
         self.cut = cut_slider(_t("compare.panel.support"), session.thresholds.support)
-        self.chart, self.trend, self.trend_table = Picture(), Picture(), markup()
+        self.chart = Picture(guarded=self.guarded)
+        self.picture.clicked = self._click
         self.by_metric = W.ToggleButton(description=_t("compare.panel.by_metric"), layout=W.Layout(width="auto"))
         self.filters = FilterBar(self)
         self.shown = dropdown(_t("compare.panel.show"), named("compare.shown.", SHOWN), "flipped")
         self.cause = dropdown(_t("compare.panel.cause"), [(_t("panels.filters.any"), ANY)], ANY, "230px")
-        self.sort = dropdown(_t("panels.low_scores.sort"), named("compare.sort.", SORTS), "worst")
-        self.trend_button = button(_t("compare.panel.trend"), self.guarded(self._show_trend, "trend"))
-        display(self.trend, False)
+        self.series = SeriesTop(self, {**self._runs, self._own: session.evaluation}, self._use_pair)
         self.on(self.before, lambda _: self._follow(frozenset(("thresholds", "filter"))))
         self.on(self.after, self._use)
         self.on(self.cut, lambda value: session.set_thresholds(support=round(float(value), 6)))
         self.on(self.by_metric, lambda _: self._draw_metrics())
-        for widget in (self.shown, self.cause, self.sort):
+        for widget in (self.shown, self.cause):
             self.on(widget, lambda _: self._list())
+        title = {name: _t(f"compare.column.{name}") for name in ("change", "cause_before", "cause_after", "contrast")}
+        split = self.beside(
+            id_column(), Column("change", title["change"], "short", _change),
+            cause_column("cause_before", title["cause_before"]), cause_column("cause_after", title["cause_after"]),
+            Column("contrast", title["contrast"], "number", _delta), question_column(),
+        )  # fmt: skip
+        split.add_class("wb-wide")
         self.both = W.VBox([
-            self.head, row(self.count, self.cut), self.picture, self.lines, row(self.by_metric), self.chart, self.tests_box,
-            self.filters, row(self.shown, self.cause, self.sort, self.stepper), self.card, self.list,
+            self.head, row(self.shown, self.cause, self.cut, self.count), self.filters, self.picture, self.bar, split,
+            self.lines, row(self.by_metric), self.chart, self.tests_box,
         ])  # fmt: skip
-        self.compose(row(self.before, self.after, self.trend_button), self.trend, self.trend_table, self.empty, self.both,
-                     self.gate)  # fmt: skip
+        self.compose(self.series, row(self.before, self.after), self.empty, self.both, self.gate)
+        self.guarded(self.series.begin, "series")()
         self.guarded(self.begin, "start")()
 
     # The two runs.
@@ -569,6 +571,12 @@ class Compare(ListPanel):
         self._offer_runs(previous if before == name else before)
         self.session.use(chosen)
 
+    def _use_pair(self, before: str, after: str) -> None:
+        """Compare two runs of the series."""
+        if after != self._own:
+            self.after.value = after
+        self.before.value = before
+
     def _follow(self, names: frozenset[str]) -> None:
         if "thresholds" in names:
             self._put_together()
@@ -580,14 +588,13 @@ class Compare(ListPanel):
         name = self.before.value
         display(self.both, name is not None)
         display(self.empty, name is None)
-        display(self.trend_button, len(self._runs) > 1)
         if name is None:
             show(self.empty, empty(_t("compare.panel.only_one")))
             return
         before, after, old = self.run(name), self.session.evaluation, self._comparison
         same = old is not None and old.before.evidence is before.evidence and old.after.evidence is after.evidence
-        self._comparison = found = Comparison(before, after, pairing=old.pairing if same and old else None)
-        self._sides = Side(before), Side(after)
+        self._comparison = found = compared(before, after, pairing=old.pairing if same and old else None)
+        self._sides = Side(found.before), Side(after)
         with self.quietly():
             self.cut.value = self.session.thresholds.support
             options = [(f"{cause_title(cause)} ({n['before']} → {n['after']})", str(cause))
@@ -601,7 +608,7 @@ class Compare(ListPanel):
             display(widget, len(found) > 0)
         self._draw_metrics()
         if len(found):
-            self.picture.draw(flow_figure(found, "screen"), _t("compare.panel.flow_caption"))
+            self.picture.draw(lambda: flow_figure(found, "screen"), _t("compare.panel.flow_caption"))
             show(self.lines, lines_markup(found))
 
     def _draw_metrics(self) -> None:
@@ -612,7 +619,7 @@ class Compare(ListPanel):
         display(self.tests_box, shown)
         if comparison is None or not shown:
             return
-        self.chart.draw(differences_figure(comparison, "screen"), _t("compare.panel.differences_caption"))
+        self.chart.draw(lambda: differences_figure(comparison, "screen"), _t("compare.panel.differences_caption"))
         tests = h("details", h("summary", _t("compare.panel.all_tests")), tests_table(comparison))
         show(self.tests_box, join([slices_markup(comparison), tests]))
 
@@ -623,22 +630,28 @@ class Compare(ListPanel):
 
     def _list(self) -> None:
         if self._comparison is not None:
-            self._rows = changed_samples(self.session, self._comparison, shown=self.shown.value,
-                                         cause=self.cause.value or None, sort=self.sort.value)  # fmt: skip
+            assert self.rows is not None
+            found = changed_samples(self.session, self._comparison, shown=self.shown.value, cause=self.cause.value or None)
+            self._rows = self.rows.ordered(found)
+            self.rows.set(self._rows, empty=self._empty_words(), note=self._note())
             self.keep_selection()
+
+    def _click(self, key: Any) -> None:
+        """A band lists the samples that went that way, the end of one those of that cause."""
+        assert self._comparison is not None
+        ledger = self._comparison.ledger()
+        chosen = np.ones(len(ledger), dtype=bool)
+        for side, cause in key.items():
+            chosen &= (ledger[f"cause_{side}"] == cause).to_numpy()
+        ids = [name for own in ledger.loc[chosen, "sample_ids"] for name in own]
+        label = " → ".join(cause_title(key[side]) if side in key else "…" for side in ("before", "after"))
+        with self.quietly():
+            self.shown.value, self.cause.value = "all", ANY
+        self.session.show(ids, label)
 
     def ids(self) -> list[str]:
         """Ids of the list, in its order."""
         return [] if self._rows is None else [str(name) for name in self._rows.index]
-
-    def draw_card(self) -> None:
-        """Show the selected sample in both runs, its place, and the rows of the list around it."""
-        super().draw_card()
-        assert self._rows is not None
-        ids, shown = self.ids(), self.shown_id
-        first = max(0, min(ids.index(shown) - 4, len(ids) - 10)) if shown is not None else 0
-        page = self._rows.iloc[first : first + 10]
-        show(self.list, listed_table(page, len(ids), shown) if ids else h("span"))
 
     def _empty_words(self) -> str:
         filtered = self.session.filter.words()
@@ -664,17 +677,6 @@ class Compare(ListPanel):
         """
         own = self.session.evaluation
         return runs_table([*map(self.run, self._runs), own], [*self._runs, own.name], metrics=metrics)
-
-    def trend_figure(self, theme: str = "print") -> Figure:
-        """Means over all runs."""
-        frame = self.runs_table()
-        frame = frame[[not (known := definition(name)) or known.high <= 1 for name in frame["metric"]]]
-        return plots.trend(frame, {name: metric_words(name) for name in frame["metric"].unique()}, theme=theme)
-
-    def _show_trend(self) -> None:
-        self.trend.draw(self.trend_figure("screen"), _t("compare.panel.trend_caption"))
-        show(self.trend_table, runs_markup(self.runs_table()))
-        display(self.trend, True)
 
     # Handing over.
 
@@ -723,7 +725,9 @@ class Compare(ListPanel):
         if comparison is None:
             return fragment(empty(_t("compare.panel.only_one")))
         listed = self.table()
+        found = self.series.history
         return fragment(
-            *top_html(comparison), listed_table(listed.head(rows), len(listed), self.session.selection), self.still_card(),
+            *(history_parts(found) if found is not None and len(found) > 2 else ()), *top_html(comparison),
+            listed_table(listed.head(rows), len(listed), self.session.selection), self.still_card(),
             slices_markup(comparison) if len(comparison) else None, tests_table(comparison),
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
@@ -18,9 +19,10 @@ from workbench.diagnosis.statistics import wilson
 from workbench.language import has_text, numbers
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.card import ANY, SIGNS, FilterBar, ListPanel
+from workbench.views.card import ANY, SIGNS, FilterBar, ListPanel, id_column
 from workbench.views.html import Fragment, empty, excerpt, fragment, h, table
-from workbench.views.widgets import PagedTable, cut_slider, display, dropdown, markup, named, row, show, still
+from workbench.views.interactive import Column
+from workbench.views.widgets import PagedTable, cut_slider, dropdown, markup, named, row, show, still
 from workbench.views.wording import metric_title, verdict_title
 
 if TYPE_CHECKING:
@@ -50,15 +52,36 @@ class Hallucinations(ListPanel):
         verdicts = [(verdict_title(name), name) for name in VERDICTS]
         self.verdict = dropdown(_t("hallucinations.verdict"), [every, *verdicts], ANY)
         self.severity = dropdown(_t("hallucinations.level"), [every, *named("hallucinations.severity.", SEVERITIES)], ANY)
-        self.list, self.citations, self.signs = PagedTable(self), PagedTable(self), PagedTable(self)
-        self.tabs = W.Tab([self.list, self.citations, self.signs])
-        self.tabs.titles = tuple(_t(f"hallucinations.tab_{name}") for name in ("claims", "citations", "signs"))
+        self.citations, self.signs = PagedTable(self), PagedTable(self)
+        self.tabs = W.Tab([self.citations, self.signs])
+        self.tabs.titles = tuple(_t(f"hallucinations.tab_{name}") for name in ("citations", "signs"))
+        self.picture.clicked = self._click
         self.on(self.cut, lambda value: session.set_thresholds(support=round(float(value), 6)))
         for widget in (self.verdict, self.severity):
             self.on(widget, lambda _: self._list())
-        self.compose(row(self.cut, self.count), self.picture, self.filters, row(self.verdict, self.severity, self.stepper),
-                     self.tabs, self.card)  # fmt: skip
+        self.compose(row(self.cut, self.verdict, self.severity, self.count), self.filters, self.picture, self.bar,
+                     self.beside(*self._columns()), self.tabs)  # fmt: skip
         self.begin()
+
+    def _columns(self) -> list[Column]:
+        def verdict(name: str) -> tuple[str, str]:
+            return f"{SIGNS[name]} {verdict_title(name)}", "wb-fail" if name != "unsure" else ""
+
+        def level(name: Any) -> str:
+            return _t(f"hallucinations.severity.{name}") if isinstance(name, str) else "–"
+
+        order = {name: place for place, name in enumerate((*VERDICTS, *SEVERITIES))}
+        title = _headings(("text", "verdict", "severity", "support"))
+        return [id_column(), Column("verdict", title["verdict"], "short", verdict, order.get),
+                Column("severity", title["severity"], "number", level, lambda name: order.get(name, len(order))),
+                Column("support", title["support"], "number", numbers.score), Column("text", title["text"])]  # fmt: skip
+
+    def _click(self, key: Any) -> None:
+        """A part of a bar lists its claims; once more takes that off."""
+        verdict, level = key if [self.verdict.value, self.severity.value] != key else (ANY, ANY)
+        with self.quietly():
+            self.verdict.value, self.severity.value = verdict, level
+        self._list()
 
     def _refresh(self) -> None:
         with self.quietly():
@@ -67,7 +90,7 @@ class Hallucinations(ListPanel):
         claims = hallucinated_claims(evaluation)
         self._claims = claims[claims["sample_id"].isin(kept)]
         show(self.count, h("span", self.words()))
-        self.picture.draw(self.figure("screen"), _t("hallucinations.caption"))
+        self.picture.draw(lambda: self.figure("screen"), _t("hallucinations.caption"))
         citations, signs = citation_rows(evaluation), sign_rows(evaluation)
         state = {"state": lambda value: excerpt(_t(f"hallucinations.citation.{value}"))}
         _fill(self.citations, citations[citations["sample_id"].isin(kept)], _t("hallucinations.no_citations"), state)
@@ -81,16 +104,22 @@ class Hallucinations(ListPanel):
         for name, widget in (("verdict", self.verdict), ("severity", self.severity)):
             if widget.value:
                 rows = rows[rows[name] == widget.value]
-        self._rows = rows.reset_index(drop=True)
-        unbroken = {"verdict": lambda words: h("span", words, cls="wb-chip")}
-        _fill(self.list, _readable(self._rows), self._empty_words(), unbroken)
-        display(self.stepper, bool(self.ids()))
+        assert self.rows is not None
+        self._rows = self.rows.ordered(rows).reset_index(drop=True)
+        self.rows.set(self._rows, empty=self._empty_words(), note=self._note())
         self.keep_selection()
+
+    def row_ids(self) -> list[str]:
+        """The sample of each claim."""
+        return [] if self._rows is None else self._rows["sample_id"].astype(str).tolist()
+
+    def _position(self, at: int, ids: Sequence[str]) -> str:
+        return _t("hallucinations.position", at=f"{at + 1:,}", n=f"{len(ids):,}") if ids else super()._position(at, ids)
 
     def draw_card(self) -> None:
         """Show the selected sample, and point out its rows."""
         super().draw_card()
-        for listed in (self.list, self.citations, self.signs):
+        for listed in (self.citations, self.signs):
             listed.point(self.shown_id)
 
     def _empty_words(self) -> str:
@@ -98,7 +127,7 @@ class Hallucinations(ListPanel):
 
     def ids(self) -> list[str]:
         """Samples with a listed claim, in the order of the list."""
-        return [] if self._rows is None else list(dict.fromkeys(self._rows["sample_id"].astype(str)))
+        return list(dict.fromkeys(self.row_ids()))
 
     def counts(self) -> pd.DataFrame:
         """Answer claims of the whole evaluation by verdict and severity."""
@@ -130,7 +159,7 @@ class Hallucinations(ListPanel):
         if self._rows is None:
             return fragment(empty(_t("hallucinations.no_claims")))
         shown = _readable(self._rows.head(rows))
-        listed = table(shown, headings=_headings(shown), total=len(self._rows))
+        listed = table(shown, headings=_headings(shown.columns), total=len(self._rows))
         return fragment(still(self.figure(), self.words()), listed, self.still_card())
 
     def pin(self) -> None:
@@ -156,9 +185,9 @@ def _readable(rows: pd.DataFrame) -> pd.DataFrame:
 def _fill(listed: PagedTable, frame: pd.DataFrame, words: str, formats: dict[str, Any] | None = None) -> None:
     """Show rows labelled by their sample."""
     rows = frame.set_axis(frame["sample_id"].astype(str), axis="index")
-    listed.set(rows, headings=_headings(frame), formats=formats, empty=words)
+    listed.set(rows, headings=_headings(frame.columns), formats=formats, empty=words)
 
 
-def _headings(frame: pd.DataFrame) -> dict[str, str]:
-    keys = {str(name): f"hallucinations.columns.{name}" for name in frame.columns}
+def _headings(names: Iterable[Any]) -> dict[str, str]:
+    keys = {str(name): f"hallucinations.columns.{name}" for name in names}
     return {name: _t(key) if has_text(key) else metric_title(name) for name, key in keys.items()}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as W
 import numpy as np
@@ -12,10 +11,11 @@ from workbench.diagnosis.statistics import wilson
 from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.card import FilterBar, ListPanel
+from workbench.views.card import FilterBar, ListPanel, cause_column, id_column, question_column
 from workbench.views.filtering import beyond, first_choice, low_is_bad, offered
 from workbench.views.html import Fragment, empty, fragment, h, quiet, table
-from workbench.views.widgets import button, cut_slider, display, dropdown, markup, named, row, show, still
+from workbench.views.interactive import Column
+from workbench.views.widgets import cut_slider, dropdown, markup, named, row, show, still
 from workbench.views.wording import cause_title, metric_reading, metric_title, verdict_title
 
 if TYPE_CHECKING:
@@ -25,23 +25,18 @@ if TYPE_CHECKING:
     from workbench.views.session import Session
 
 #: Which samples of the filter are listed.
-SHOWN = ("beyond", "without", "all")
-SORTS = ("worst", "best", "data", "cause")
+SHOWN = ("failing", "beyond", "without", "all")
 #: Columns of the static table.
 COLUMNS = ("sample_id", "question", "score", "cause", "type", "language", "verdict")
 
 
-def low_samples(
-    session: Session, metric: str, cut: float, *, shown: str = "beyond", sort: str = "worst"
-) -> pd.DataFrame:
-    """The samples of the session's filter on the bad side of ``cut``.
+def low_samples(session: Session, metric: str, cut: float, *, shown: str = "failing") -> pd.DataFrame:
+    """The samples of the session's filter that fail, or that lie on the bad side of ``cut``.
 
     Parameters
     ----------
     shown
-        ``beyond`` the cut, ``without`` a score, or ``all`` samples of the filter.
-    sort
-        ``worst`` or ``best`` score first, the order of the ``data``, or by ``cause``; ties keep the order of the data.
+        The ``failing`` ones, by cause; those ``beyond`` the threshold, worst first; those ``without`` a score; or ``all``.
 
     Returns
     -------
@@ -51,7 +46,9 @@ def low_samples(
 
     ids = session.matching()
     scores = session.scores[metric].reindex(ids)
-    if shown != "all":
+    if shown == "failing":
+        scores = scores[session.causes.failing[session.samples.index.get_indexer(ids)]]
+    elif shown != "all":
         keep = scores.isna() if shown == "without" else beyond(scores, cut, low_is_bad=low_is_bad(metric))
         scores = scores[keep]
     ids = scores.index
@@ -66,11 +63,22 @@ def low_samples(
         "language": known["language"], "verdict": [note.verdict if note else None for note in notes],
         "note": [note.note if note else "" for note in notes],
     }, index=ids)  # fmt: skip
-    if sort == "cause":
-        return frame.sort_values("cause", kind="stable")
-    if sort == "data":
-        return frame
-    return frame.sort_values("score", ascending=(sort == "worst") is low_is_bad(metric), kind="stable")
+    if shown == "beyond":
+        return frame.sort_values("score", ascending=low_is_bad(metric), kind="stable")
+    order = {name: place for place, (name, _, _) in enumerate(cause_counts(session))}
+    by_cause = frame["cause"].map(lambda name: order.get(name, len(order)))
+    return frame.iloc[np.lexsort((-frame["confidence"].fillna(0), by_cause))] if shown == "failing" else frame
+
+
+def cause_counts(session: Session) -> list[tuple[str, int, int]]:
+    """Causes over the session's filter, most frequent first: name, samples with it as the main cause, and how many more it
+    contributes to."""
+    causes, places = session.causes, session.samples.index.get_indexer(session.matching())
+    counts = []
+    for name in causes.known:
+        main, any_ = causes.primary[places] == name, causes.has(name)[places]
+        counts.append((name, int(main.sum()), int((any_ & ~main).sum())))
+    return sorted((one for one in counts if one[1] + one[2]), key=lambda one: (-one[1], -one[2]))
 
 
 def low_counts(session: Session, metric: str, cut: float) -> dict[str, int]:
@@ -81,6 +89,12 @@ def low_counts(session: Session, metric: str, cut: float) -> dict[str, int]:
     return {"n_low": n_low, "n_scored": n_scored, "n_without": len(scores) - n_scored, "n_all": len(scores)}
 
 
+def failing_words(session: Session) -> str:
+    """ "32 of 80 samples fail"."""
+    places = session.samples.index.get_indexer(session.matching())
+    return _t("panels.low_scores.failing", failing=f"{int(session.causes.failing[places].sum()):,}", n=f"{len(places):,}")
+
+
 def count_words(metric: str, cut: float, counts: dict[str, int]) -> str:
     """ "23 of 71 scored samples are below 0.70"."""
     key = f"panels.low_scores.{'below' if low_is_bad(metric) else 'above'}"
@@ -88,7 +102,7 @@ def count_words(metric: str, cut: float, counts: dict[str, int]) -> str:
 
 
 class LowScores(ListPanel):
-    """Metric, cut, filters, position and the evidence card.
+    """All failures by cause, or one metric and its threshold: pictures to click, the list, and the evidence card.
 
     Parameters
     ----------
@@ -108,17 +122,17 @@ class LowScores(ListPanel):
             return
         first = metric if metric in metrics else first_choice(metrics, self._has_low)
         self.metric = dropdown(_t("panels.low_scores.metric"), [(metric_title(name), name) for name in metrics], first)
-        self.cut = cut_slider("", 0.5, "290px")
-        self.shown = dropdown("", named("panels.low_scores.shown_", SHOWN), "beyond")
-        self.sort = dropdown(_t("panels.low_scores.sort"), named("panels.low_scores.sort_", SORTS), "worst")
-        self.without = button(_t("panels.low_scores.show_without"), lambda: setattr(self.shown, "value", "without"))
+        self.cut = cut_slider("", 0.5, "260px")
+        failing = session.causes.failing.any() and metric is None and session.filter.sample_ids is None
+        self.shown = dropdown(_t("panels.low_scores.list"), named("panels.low_scores.shown_", SHOWN),
+                              "failing" if failing else "beyond" if session.filter.sample_ids is None else "all")  # fmt: skip
         self.filters = FilterBar(self)
-        self.reading = markup()
-        for widget in (self.metric, self.shown, self.sort):
-            self.on(widget, lambda _: self._refresh())
-        self.on(self.cut, lambda value: self.session.set_low_score(self.chosen[0], value))
-        self.compose(row(self.metric, self.cut, self.count, self.without), self.picture, self.reading, self.filters,
-                     row(self.shown, self.sort, self.stepper), self.card)  # fmt: skip
+        self.on(self.metric, lambda _: self._by_threshold())
+        self.on(self.shown, lambda _: self._refresh())
+        self.on(self.cut, self._move)
+        self.picture.clicked, self.picture.moved = self._click, self._move
+        split = self.beside(*self._columns())
+        self.compose(row(self.shown, self.metric, self.cut, self.count), self.filters, self.picture, self.bar, split)
         self.begin()
 
     def _has_low(self, metric: str) -> bool:
@@ -126,7 +140,7 @@ class LowScores(ListPanel):
 
     @property
     def chosen(self) -> tuple[str, float]:
-        """The metric and its cut."""
+        """The metric and its threshold."""
         assert self.metric is not None
         return self.metric.value, self.session.thresholds.low_cut(self.metric.value)
 
@@ -141,6 +155,35 @@ class LowScores(ListPanel):
                 self.shown.value = "all"
         super()._follow(names)
 
+    def _by_threshold(self) -> None:
+        """List what lies beyond the threshold of the metric: the second way in."""
+        with self.quietly():
+            self.shown.value = "beyond"
+        self._refresh()
+
+    def _move(self, value: float) -> None:
+        """Another threshold, by the slider or by the line of the picture: what lies beyond it is listed."""
+        with self.quietly():
+            self.shown.value = "beyond"
+        if round(float(value), 6) == self.chosen[1]:
+            self._refresh()
+        else:
+            self.session.set_low_score(self.chosen[0], value)
+
+    def _click(self, key: Any) -> None:
+        """A bar of a cause filters by it; a bar of the histogram lists its samples."""
+        if key[0] == "cause":
+            with self.quietly():
+                self.shown.value = "failing"
+            own = self.session.filter
+            self.session.set_filter(cause=None if own.cause == key[1] else key[1], sample_ids=None, label="")
+            return
+        _, low, high = key
+        scores = self.session.scores[self.chosen[0]].reindex(self.session.matching())
+        inside = scores.index[(scores >= low) & (scores < high)]
+        metric = metric_title(self.chosen[0])
+        self.session.show(inside, _t("lists.between", metric=metric, low=numbers.score(low), high=numbers.score(high)))
+
     def _refresh(self) -> None:
         self._offer()
         (metric, cut), low = self.chosen, low_is_bad(self.chosen[0])
@@ -148,14 +191,24 @@ class LowScores(ListPanel):
             self.cut.max = max(1.0, float(np.nanmax(self.session.scores[metric].to_numpy(dtype=float))), cut)
             self.cut.value = cut
             self.cut.description = _t(f"panels.low_scores.{'cut_below' if low else 'cut_above'}")
-        self._rows = low_samples(self.session, metric, cut, shown=self.shown.value, sort=self.sort.value)
+            assert self.metric is not None
+            self.metric.tooltip = metric_reading(metric)
         counts = low_counts(self.session, metric, cut)
         n = counts["n_without"]
         without = quiet(" ", _t("panels.low_scores.without", n=f"{n:,}")) if n else None
-        show(self.count, h("span", count_words(metric, cut, counts), without))
-        display(self.without, n > 0)
-        self.picture.draw(self.figure("screen"), _t("panels.low_scores.caption"))
-        show(self.reading, quiet(metric_reading(metric), tag="p"))
+        show(self.count, h("span", f"{failing_words(self.session)} · {count_words(metric, cut, counts)}", without))
+        self.picture.draw(lambda: self.figure("screen"), _t("panels.low_scores.caption"))
+        self._list()
+
+    def _columns(self) -> tuple[Column, ...]:
+        number = Column("score", metric_title(self.chosen[0]), "number", numbers.score)
+        return id_column(), cause_column(), number, question_column()
+
+    def _list(self) -> None:
+        assert self.rows is not None
+        self.rows.columns = self._columns()
+        self._rows = self.rows.ordered(low_samples(self.session, *self.chosen, shown=self.shown.value))
+        self.rows.set(self._rows, empty=self._empty_words(), note=self._note())
         self.keep_selection()
 
     def _offer(self) -> None:
@@ -170,25 +223,25 @@ class LowScores(ListPanel):
             self.metric.options = [(metric_title(name), name) for name in metrics]
             self.metric.value = same[0] if same else first_choice(metrics, self._has_low)
 
-    def _position(self, at: int, ids: Sequence[str]) -> str:
-        known = self.session.facets.loc[ids[at]] if ids else {}
-        kinds = [str(known[name]) for name in ("type", "language") if known.get(name)]
-        return " · ".join([super()._position(at, ids), *kinds])
-
     def _empty_words(self) -> str:
         metric, cut = self.chosen
         counts = low_counts(self.session, metric, cut)
         if counts["n_all"] == 0:
             return _t("panels.low_scores.empty_filter", filter=self.session.filter.words())
-        key = "empty" if self.shown.value == "beyond" else "empty_list"
+        key = "empty" if self.shown.value == "beyond" else "none_failing" if self.shown.value == "failing" else "empty_list"
         return _t(f"panels.low_scores.{key}", cut=numbers.score(cut), n=counts["n_without"])
 
     def pin(self) -> None:
-        """Keep the share beyond the cut as a finding."""
+        """Save the view: the share of failing samples, or of those beyond the threshold."""
         metric, cut = self.chosen
         counts = low_counts(self.session, metric, cut)
-        n, low = counts["n_scored"], counts["n_low"]
-        title = f"{metric_title(metric)}: {count_words(metric, cut, counts)}"
+        if self.shown.value == "failing":
+            places = self.session.samples.index.get_indexer(self.session.matching())
+            n, low = len(places), int(self.session.causes.failing[places].sum())
+            title = failing_words(self.session)
+        else:
+            n, low = counts["n_scored"], counts["n_low"]
+            title = f"{metric_title(metric)}: {count_words(metric, cut, counts)}"
         if words := self.session.filter.words():
             title += f" ({words})"
         self.card.keep(title, n_total=n, interval=wilson(low, n)[:2] if n else None, value=low / n if n else None)
@@ -200,16 +253,16 @@ class LowScores(ListPanel):
 
     def table(self) -> pd.DataFrame:
         """The listed samples, see :func:`low_samples`."""
-        metric, cut = self.chosen
-        return low_samples(self.session, metric, cut, shown=self.shown.value, sort=self.sort.value)
+        assert self._rows is not None
+        return self._rows
 
     def figure(self, theme: str = "print") -> Figure:
-        """How the scores of the session's filter are spread around the cut."""
+        """The causes of failures beside how the scores of the metric are spread, over the session's filter."""
         metric, cut = self.chosen
         scores = self.session.scores[metric].reindex(self.session.matching()).to_numpy(dtype=float)
-        title = count_words(metric, cut, low_counts(self.session, metric, cut))
-        return plots.histogram(scores, cut, low_is_bad=low_is_bad(metric), title=title, label=metric_title(metric),
-                               theme=theme)  # fmt: skip
+        titles = failing_words(self.session), count_words(metric, cut, low_counts(self.session, metric, cut))
+        return plots.failures(cause_counts(self.session), scores, cut, low_is_bad=low_is_bad(metric), titles=titles,
+                              label=metric_title(metric), theme=theme)  # fmt: skip
 
     def html(self, rows: int = 10) -> Fragment:
         """Counts, picture, the first ``rows`` samples and the card of the selected one."""
@@ -221,6 +274,6 @@ class LowScores(ListPanel):
         shown["cause"] = shown["cause"].map(cause_title)
         shown["verdict"] = shown["verdict"].map(verdict_title, na_action="ignore")
         shown["score"] = shown["score"].map(numbers.score)
-        words = count_words(metric, cut, low_counts(self.session, metric, cut))
+        words = f"{failing_words(self.session)} · {count_words(metric, cut, low_counts(self.session, metric, cut))}"
         return fragment(still(self.figure(), words), table(shown, headings="panels.columns", total=len(listed)),
                         self.still_card())  # fmt: skip

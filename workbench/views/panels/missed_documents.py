@@ -26,8 +26,9 @@ from workbench.errors import CancelledError, WorkbenchError
 from workbench.evidence.corpus_ranks import Found, as_corpus, near_duplicates
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.card import ANY, FilterNote, MissPanel, card_html, term_marks
+from workbench.views.card import ANY, FilterNote, MissPanel, card_html, id_column, question_column, term_marks
 from workbench.views.html import Fragment, Markup, empty, excerpt, fragment, h, join, marked, quiet, table
+from workbench.views.interactive import Column
 from workbench.views.widgets import Background, button, display, dropdown, markup, named, row, show, slider, still
 from workbench.views.wording import cause_title
 
@@ -89,8 +90,12 @@ def sentence(item: Found, examined: ExaminedMisses, k: int) -> Markup:
     else:
         where, body = label_title(NOT_INDEXED), [_t("missed.sentence.missing")]
     head = _t("missed.sentence.head", question=item.miss.question[:160], doc=item.miss.doc_id, ranks=where)
-    cause = h("span", label_title(label(item, k)), cls="wb-cause wb-fail")
-    return h("div", h("p", head), h("p", cause, " ", " ".join(body)), cls="wb-reading")
+    own = label(item, k)
+    cause = h("span", label_title(own), cls="wb-cause wb-fail")
+    # That something filtered it is known only where it was recorded and not shown to the generator.
+    kept_out = item.autopsy.rank is not None and item.autopsy.rank <= k
+    advice = h("p", h("strong", _t("panels.card.try"), " "), _t(f"missed.advice.{'kept_out' if kept_out else own}"))
+    return h("div", h("p", head), h("p", cause, " ", " ".join(body)), advice, cls="wb-reading")
 
 
 def _rank_words(item: Found, k: int) -> list[str]:
@@ -197,7 +202,8 @@ def quadrant_picture(found: Sequence[Found], at: int, k: int, theme: str = "prin
     title = _t("missed.plot.quadrant_title", n=len(found), top=cause_words(found, k, 3))
     n = max(item.autopsy.n_documents for item in found)
     causes = [sub_cause(item.autopsy, k) for item in found]
-    figure = plots.quadrant(dense, bm25, causes, k, n, current=at, title=title, theme=theme)
+    names = [f"{item.miss.sample_id} · {item.miss.doc_id}" for item in found]
+    figure = plots.quadrant(dense, bm25, causes, k, n, names=names, current=at, title=title, theme=theme)
     return figure, _t("missed.caption.quadrant")
 
 
@@ -333,10 +339,12 @@ class MissedDocuments(MissPanel):
             self.on(widget, lambda _: self._draw_picture())
         for widget in (self.title_weight, self.section_weight):
             self.on(widget, lambda _: self._draw_whatif())
+        self.picture.clicked, self.picture.brushed = self._click, self._brush
+        whatif = W.VBox([row(self.title_weight, self.section_weight), self.whatif])
+        split = self.beside(*self._columns(), above=(self.sentence, self.texts), below=(whatif,))
         self.compose(
-            row(self.encoder, self.k, self.count), row(self.work, self.start_button),
-            self.filtered, row(self.causes, self.cause, self.stepper), self.sentence, row(self.view, self.focus), self.picture,
-            row(self.title_weight, self.section_weight), self.whatif, self.texts, self.card,
+            row(self.encoder, self.k, self.cause, self.work, self.start_button, self.count), self.causes,
+            row(self.view, self.focus, self.filtered), self.picture, self.bar, split,
         )  # fmt: skip
         if corpus is None:
             self.work.say(_t(f"missed.{'no_corpus' if self.examined.found else 'no_corpus_no_ranks'}"))
@@ -344,6 +352,38 @@ class MissedDocuments(MissPanel):
         self.start_work(PATIENCE)
         if self.work.running and self.examined.found:
             self._refresh()
+
+    def _columns(self) -> list[Column]:
+        def rank(value: float) -> str:
+            return "–" if value != value else f"{value:,.0f}"
+
+        order = {name: place for place, name in enumerate((*SUB_CAUSES, NOT_INDEXED))}
+        title = {name: _t(f"missed.columns.{name}") for name in ("doc_id", "sub_cause", "dense_rank", "bm25_rank")}
+        return [
+            id_column(), Column("doc_id", title["doc_id"], "id"),
+            Column("sub_cause", title["sub_cause"], "short", label_title, order.get),
+            Column("dense_rank", title["dense_rank"], "number", rank), Column("bm25_rank", title["bm25_rank"], "number", rank),
+            question_column(),
+        ]  # fmt: skip
+
+    def _click(self, key: Any) -> None:
+        """A point of the ranks goes to its document; a hub lists the questions that it came to."""
+        if isinstance(key, int):
+            self.go(key)
+        else:
+            contexts = self.session.evaluation.contexts()
+            ids = contexts.loc[contexts["doc_id"] == key["doc_id"], "sample_id"].unique().tolist()
+            self.session.show(ids, _t("missed.came_to", doc=key["doc_id"]))
+
+    def _brush(self, keys: Sequence[int]) -> None:
+        """A drag over points lists their samples."""
+        ids = list(dict.fromkeys(self.listed[at].miss.sample_id for at in keys))
+        self.session.show(ids, _t("missed.dragged", n=len(ids)))
+
+    def body(self, sample_id: str) -> Markup:
+        """The card, with the sub-cause that the sentence beside it gives."""
+        own = None if self.at is None else label(self.listed[self.at], self.session.thresholds.k)
+        return card_html(self.session, sample_id, own)
 
     # Ranks, in a thread of their own.
 
@@ -409,10 +449,29 @@ class MissedDocuments(MissPanel):
             self.cause.value = chosen
         mine = [item for item in everything if item.miss.sample_id in ids]
         self._listed = found = [item for item in mine if chosen in (ANY, label(item, k))]
+        self._list_rows()
         show(self.count, h("span", self._count_words(), quiet(depth_words(self.examined.found, k))))
         show(self.causes, quiet(cause_words(found, k)))
         # One that is in the corpus has more to say than one that is not.
         self.keep_selection(next((at for at, item in enumerate(found) if item.autopsy.indexed), 0))
+
+    def _list(self) -> None:
+        self._list_rows()
+        self.keep_selection()
+
+    def _list_rows(self) -> None:
+        """The listed documents as rows, in the order that was clicked."""
+        import pandas as pd
+
+        assert self.rows is not None
+        k = self.session.thresholds.k
+        rows = [(item.miss.sample_id, item.miss.doc_id, label(item, k), item.autopsy.dense_rank, item.autopsy.bm25_rank,
+                 item.miss.question) for item in self._listed]  # fmt: skip
+        names = ["sample_id", "doc_id", "sub_cause", "dense_rank", "bm25_rank", "question"]
+        frame = self.rows.ordered(pd.DataFrame(rows, columns=names))
+        frame = frame.astype({"dense_rank": float, "bm25_rank": float})
+        self._listed = [self._listed[at] for at in frame.index]
+        self.rows.set(frame.reset_index(drop=True), empty=self._empty_words(), note=self._note())
 
     def draw_card(self) -> None:
         """Show the document looked at, in words, texts, pictures and with the sample's card."""
@@ -429,6 +488,9 @@ class MissedDocuments(MissPanel):
             return _t("missed.nothing_expected")
         return _t("missed.empty", k=self.session.thresholds.k)
 
+    def _position(self, at: int, ids: Sequence[str]) -> str:
+        return _t("missed.position", at=f"{at + 1:,}", n=f"{len(ids):,}") if ids else _t("panels.low_scores.none")
+
     def _count_words(self) -> str:
         """How many are missed; nothing where no sample expects a document, which is not the same as none missed."""
         return "" if self._nothing_expected() else count_words(self.listed, self.session.thresholds.k)
@@ -439,11 +501,16 @@ class MissedDocuments(MissPanel):
     def _draw_picture(self) -> None:
         display(self.focus, self.view.value == "map")
         drawn = self._drawn("screen")
-        display(self.picture.image, drawn is not None)
+        display(self.picture.frame, drawn is not None)
         if drawn is None:
             show(self.picture.caption, quiet(_t("missed.no_vectors") if self.listed else "", tag="p"))
         else:
-            self.picture.draw(*drawn)
+            self.picture.draw(self._again, drawn[1])
+
+    def _again(self) -> Figure:
+        drawn = self._drawn("screen")
+        assert drawn is not None
+        return drawn[0]
 
     def _drawn(self, theme: str, view: str | None = None) -> Drawn | None:
         return draw(view or self.view.value, self.listed, self.at, self.examined, self.session.evaluation, self._corpus,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from workbench.diagnosis.query_log import statistics_of
 from workbench.errors import InputError
 from workbench.language import text as _t
 from workbench.views.html import Fragment, empty, fragment, h, join, quiet, table
+from workbench.views.interactive import Column, RowList
 from workbench.views.plots import Course, course, figure_png
 from workbench.views.session import Session
 from workbench.views.widgets import PagedTable, Panel, Picture, button, dropdown, markup, row, show, slider, still
@@ -93,13 +95,19 @@ class MonitoringPanel(Panel):
         self.unit, self.count = markup(), markup(None, "wb-count")
         self.clear = slider(W.FloatSlider, _t("monitoring.panel.clear"), min=0, max=0.95, step=0.05)
         self.min_n = slider(W.IntSlider, _t("monitoring.panel.min_n"), min=1, max=500)
-        self.notes, self.picture = markup(), Picture("wb-figure")
-        self.pin = button(f"⚑ {_t('monitoring.panel.pin')}", self.guarded(self._pin, "pin"), "wb-pin")
+        self.notes, self.picture = markup(), Picture("wb-figure", guarded=self.guarded)
+        self.picture.clicked = self._open_window
+        self.pin = button(_t("lists.save_view"), self.guarded(self._pin, "pin"), "wb-pin")
         self.pin.disabled = self.session is None
         self.said = markup(quiet(_t("monitoring.panel.no_session") if self.session is None else ""))
-        self.list, self.rules, self.windows, self.rejected = (PagedTable(self) for _ in range(4))
-        self.tabs = W.Tab([self.list, self.rules, self.windows, self.rejected])
-        titles = ("alerts", "rules", "windows", "rejected")
+        self.rules, self.requests, self.rejected = (PagedTable(self) for _ in range(3))
+        self.alerts = self._rows(self._open_alert, "statistic", "fired_at", "cleared_at", "value", "baseline", "change",
+                                 "limit", "n")  # fmt: skip
+        self.windows = self._rows(lambda at: self._open_window(len(self._found().spans) - 1 - at), "start", "end", "value",
+                                  "n", "n_missing", "n_non_finite")  # fmt: skip
+        self.tabs = W.Tab([self.alerts, self.windows, self.requests, self.rules, self.rejected])
+        self.tabs.add_class("wb-tabs")
+        titles = ("alerts", "windows", "requests", "rules", "rejected")
         self.tabs.titles = tuple(_t(f"monitoring.panel.tab_{name}") for name in titles)
         self._show_rule()
         self.on(self.window, lambda _: self._watch())
@@ -107,9 +115,47 @@ class MonitoringPanel(Panel):
         self.on(self.kind, lambda _: self._kind_changed())
         for widget in (self.allowed, self.clear, self.min_n):
             self.on(widget, lambda _: self._rule_moved())
-        self.compose(self.notes, row(self.window, self.statistic), row(self.kind, self.allowed, self.unit),
-                     row(self.clear, self.min_n), row(self.count), self.picture, row(self.pin, self.said),
-                     self.tabs)  # fmt: skip
+        self.compose(row(self.window, self.statistic, self.kind, self.allowed, self.unit),
+                     row(self.clear, self.min_n, self.pin, self.said), row(self.count), self.picture, self.tabs,
+                     self.notes)  # fmt: skip
+
+    def _rows(self, chosen: Callable[[int], None], *names: str) -> RowList:
+        columns = [Column(name, _t(f"monitoring.columns.{name}"), "text") for name in names]
+        return RowList(columns, self.guarded, chosen, lambda: self._fill(), rows=8)
+
+    # A click on an alert or a window.
+
+    def _open_alert(self, at: int) -> None:
+        """Show the metric of an alert, and the requests of the window in which it fired."""
+        found, alert = self._found(), self.alerts.ordered(self._alert_rows()).index[at]
+        event = found.alerts().iloc[alert]
+        self.statistic.value = str(event["statistic"])
+        firing = [place for place, span in enumerate(self._found().spans)
+                  if span.first < span.last and int(event["row"]) in self._log.rows[span.first : span.last]]  # fmt: skip
+        self._fill(alert=at)
+        if firing:
+            self._open_window(firing[0])
+
+    def _open_window(self, window: int) -> None:
+        """Show the requests of a window."""
+        import pandas as pd
+
+        found = self._found()
+        span = found.spans[window]
+        own = found.log.part(span.first, span.last)
+        frame = pd.DataFrame({"row": own.rows, **own.columns})
+        if own.times is not None:
+            frame.insert(1, "start", [str(iso(at))[:19].replace("T", " ") for at in own.times])
+        self.requests.set(frame, headings="monitoring.columns")
+        self.windows.point(len(found.spans) - 1 - window)
+        self.tabs.selected_index = 2
+
+    def _fill(self, alert: int = -1) -> None:
+        """The alerts and the windows as rows."""
+        for rows, frame, words, at in ((self.alerts, self._alert_rows(), "no_alerts", alert),
+                                       (self.windows, self._window_rows(), "no_windows", -1)):  # fmt: skip
+            rows.set(rows.ordered(frame).reset_index(drop=True), empty=_t(f"monitoring.panel.{words}"))
+            rows.point(at)
 
     # The rule of the metric that is shown.
 
@@ -163,11 +209,11 @@ class MonitoringPanel(Panel):
         self.found = watch_log(self._log, self._baseline, window=self.window.value, rules=rules, until=self._until)
         show(self.notes, join(quiet(line, tag="p") for line in self._lines()))
         show(self.count, h("span", self.words()))
-        self.picture.draw(self._figure("screen"), self._caption())
+        self.picture.draw(lambda: self._figure("screen"), self._caption())
         columns = "monitoring.columns"
-        self.list.set(self._alert_rows(), headings=columns, empty=_t("monitoring.panel.no_alerts"))
+        self._fill()
         self.rules.set(self._rule_rows(), headings=columns)
-        self.windows.set(self._window_rows(), headings=columns, empty=_t("monitoring.panel.no_windows"))
+        self.requests.set(self._window_rows().head(0), headings=columns, empty=_t("monitoring.panel.no_requests"))
         self.rejected.set(self.found.log.rejected, headings=columns, empty=_t("monitoring.panel.no_rejected"))
 
     def _found(self) -> Monitoring:
@@ -303,7 +349,7 @@ class MonitoringPanel(Panel):
             figure=figure_png(self._figure("print")), table=self._alert_rows(), n_total=len(found.log),
             value=value if math.isfinite(value) else None, snippet=self._snippet(),
         )  # fmt: skip
-        show(self.said, quiet(_t("monitoring.panel.pinned", n=len(self.session.findings))))
+        show(self.said, quiet(_t("lists.kept_view", n=f"{len(found.log):,}", total=len(self.session.findings))))
 
     def _snippet(self) -> str:
         assert self.session is not None

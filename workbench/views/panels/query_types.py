@@ -15,9 +15,10 @@ from workbench.diagnosis.statistics import wilson
 from workbench.diagnosis.vocabulary import failing_terms
 from workbench.language import numbers
 from workbench.language import text as _t
-from workbench.views.card import FilterNote, ListPanel
-from workbench.views.html import Fragment, Markup, fragment, h, quiet, table
-from workbench.views.plots import MOST_BARS, cut_words, rate_bars, rate_grid
+from workbench.views.card import FilterNote, ListPanel, cause_column, id_column, question_column
+from workbench.views.html import Fragment, Markup, fragment, h, join, quiet, table
+from workbench.views.interactive import Column, RowList
+from workbench.views.plots import MOST_BARS, SCREEN_BARS, cut_words, rate_bars, rate_grid
 from workbench.views.widgets import LABEL, button, display, dropdown, markup, row, show, still
 from workbench.views.wording import cause_title
 
@@ -86,42 +87,56 @@ def _grid(frame: pd.DataFrame, rows: Sequence[Group], title: str, theme: str) ->
             grid[place] = frame[name].iloc[at]
     left, top = ([value_title(name, value) for value in found]
                  for name, found in zip(frame.attrs["by"], across, strict=True))  # fmt: skip
-    return rate_grid(left, top, grids["rate"], grids["n"], grids["n_failing"], title=title, theme=theme)
+    keys = {(across[0].index(one), across[1].index(other)): at for (one, other), at in cells.items()}
+    return rate_grid(left, top, grids["rate"], grids["n"], grids["n_failing"], keys=keys, title=title, theme=theme)
+
+
+def breakdown_rows(frame: pd.DataFrame, rows: Sequence[Group]) -> pd.DataFrame:
+    """A breakdown as a reader wants it: ``value, n, n_failing, rate, interval, causes`` in words."""
+    import pandas as pd
+
+    return pd.DataFrame({
+        "value": [group_title(frame.attrs["by"], group) for group in rows[: len(frame)]],
+        "n": frame["n"].tolist(), "n_failing": frame["n_failing"].tolist(),
+        "rate": [numbers.percent(value) for value in frame["rate"]],
+        "interval": [numbers.interval(a, b, rate=True) for a, b in zip(frame["low"], frame["high"], strict=True)],
+        "causes": [causes_words(causes) for causes in frame["causes"]],
+    })  # fmt: skip
 
 
 def breakdown_table(frame: pd.DataFrame, rows: Sequence[Group], most: int = ROWS) -> Markup:
-    """A breakdown as a reader wants it."""
+    """The first groups as a table."""
+    return table(breakdown_rows(frame.head(most), rows), headings="queries.columns", total=len(frame))
+
+
+def slice_rows(slices: pd.DataFrame) -> pd.DataFrame:
+    """Slices as a reader wants them: ``rule, n, n_failing, rate, lift, q_value`` in words."""
     import pandas as pd
 
-    shown = frame.head(most)
-    titles = [group_title(frame.attrs["by"], group) for group in rows[: len(shown)]]
-    columns = {
-        "value": titles, "n": shown["n"].tolist(), "n_failing": shown["n_failing"].tolist(),
-        "rate": [numbers.percent(value) for value in shown["rate"]],
-        "interval": [numbers.interval(a, b, rate=True) for a, b in zip(shown["low"], shown["high"], strict=True)],
-        "causes": [causes_words(causes) for causes in shown["causes"]],
-    }  # fmt: skip
-    return table(pd.DataFrame(columns), headings="queries.columns", total=len(frame))
+    return pd.DataFrame({
+        "rule": slices["rule"].tolist(), "n": slices["n"].tolist(), "n_failing": slices["n_failing"].tolist(),
+        "rate": [numbers.percent(value) for value in slices["rate"]],
+        "lift": [numbers.score(value) for value in slices["lift"]],
+        "q_value": [f"{value:.3f}" if value >= 0.001 else "< 0.001" for value in slices["q_value"]],
+    })  # fmt: skip
+
+
+def slices_notes(slices: pd.DataFrame) -> Markup:
+    """That there are no slices, or which rules choose the same samples."""
+    if slices.empty:
+        return h("p", say("no_slices", tried=f"{slices.attrs.get('n_tried', 0):,}"), cls="wb-empty")
+    return join(
+        h("p", f"{rule}: ", say("same", rules="; ".join(rules[:3])), cls="wb-quiet")
+        for rule, rules in zip(slices["rule"], slices["same_samples"], strict=True) if rules
+    )  # fmt: skip
 
 
 def slices_table(slices: pd.DataFrame) -> Markup:
     """The worst slices, or the sentence that there are none."""
-    import pandas as pd
-
-    tried = f"{slices.attrs.get('n_tried', 0):,}"
     if slices.empty:
-        return h("p", say("no_slices", tried=tried), cls="wb-empty")
-    columns = {
-        "rule": slices["rule"].tolist(), "n": slices["n"].tolist(), "n_failing": slices["n_failing"].tolist(),
-        "rate": [numbers.percent(value) for value in slices["rate"]], "lift": slices["lift"].tolist(),
-        "q_value": [f"{value:.3f}" if value >= 0.001 else "< 0.001" for value in slices["q_value"]],
-    }  # fmt: skip
-    same = [
-        h("p", f"{rule}: ", say("same", rules="; ".join(rules[:3])), cls="wb-quiet")
-        for rule, rules in zip(slices["rule"], slices["same_samples"], strict=True) if rules
-    ]  # fmt: skip
-    body = table(pd.DataFrame(columns), headings="queries.columns", formats={"rule": str})
-    return h("div", h("h4", say("slices", tried=tried)), body, *same)
+        return slices_notes(slices)
+    body = table(slice_rows(slices), headings="queries.columns", formats={"rule": str})
+    return h("div", h("h4", say("slices", tried=f"{slices.attrs.get('n_tried', 0):,}")), body, slices_notes(slices))
 
 
 def terms_table(terms: pd.DataFrame) -> Markup:
@@ -185,20 +200,36 @@ class QueryTypes(ListPanel):
                                       layout=W.Layout(width="150px"), style=LABEL)  # fmt: skip
         self.only_failing = W.Checkbox(value=True, description=say("only_failing"), indent=False,
                                        layout=W.Layout(width="auto"))  # fmt: skip
-        self.groups, self.found = (W.Select(options=[], rows=6, layout=W.Layout(width="620px")) for _ in range(2))
+        self.groups = self._choices("group", "value", "n_failing", "n", "rate", "interval", "causes")
+        self.found = self._choices("slice", "rule", "n_failing", "n", "rate", "lift", "q_value")
         self.groups.add_class("wb-groups"), self.found.add_class("wb-slices")
         self.find = button(say("find"), self.guarded(self._find, "find"))
-        self.slices, self.terms, self.find_note, self.slice_heading, self.heading = (markup() for _ in range(5))
+        self.slices, self.terms, self.find_note = (markup() for _ in range(3))
+        self.picture.clicked = lambda at: self._choose("group", at)
+        self.tabs = W.Tab([
+            self.picture, self.groups, W.VBox([row(self.find, self.find_note), self.found, self.slices]), self.terms,
+        ])  # fmt: skip
+        self.tabs.titles = tuple(say(f"tab_{name}") for name in ("picture", "groups", "slices", "terms"))
+        self.tabs.add_class("wb-tabs")
         self.filters = self.filtered = FilterNote(self, self._show_everything)
         for widget in (self.by, self.other, self.min_n):
             self.on(widget, lambda _: self._regroup())
         self.on(self.only_failing, lambda _: self._choose(*self._chosen) if self._chosen else self._list())
-        self.on(self.groups, lambda at: self._choose("group", at))
-        self.on(self.found, lambda at: self._choose("slice", at))
-        self.compose(row(self.by, self.other, self.min_n, self.count), self.picture, self.heading,
-                     row(self.groups, self.only_failing), self.slices, row(self.find, self.find_note),
-                     self.slice_heading, self.found, self.terms, self.filtered, self.stepper, self.card)  # fmt: skip
+        split = self.beside(id_column(), cause_column(), question_column())
+        self.compose(row(self.by, self.other, self.min_n, self.only_failing, self.count), self.filtered, self.tabs,
+                     self.bar, split)  # fmt: skip
         self.begin()
+
+    def _choices(self, kind: str, first: str, *numbers_of: str) -> RowList:
+        """Groups or slices as rows; a click filters the session by one."""
+        kinds = {first: "text", "causes": "text"}
+        columns = [Column(name, _t(f"queries.columns.{name}"), kinds.get(name, "number")) for name in (first, *numbers_of)]
+        return RowList(columns, self.guarded, lambda at: self._choose(kind, at), self._point, rows=8)
+
+    def _point(self) -> None:
+        """Point out the group or slice that was chosen."""
+        for kind, rows in (("group", self.groups), ("slice", self.found)):
+            rows.point(self._chosen[1] if self._chosen and self._chosen[0] == kind else -1)
 
     # What is computed.
 
@@ -225,7 +256,7 @@ class QueryTypes(ListPanel):
         if small:
             self._find()
         else:
-            for part in (self.slices, self.terms, self.slice_heading):
+            for part in (self.slices, self.terms):
                 show(part, Markup())
             display(self.found, False)
         self._list()
@@ -233,34 +264,21 @@ class QueryTypes(ListPanel):
     def _regroup(self) -> None:
         self._frame, self._rows = grouped(self._dimensions, self.outcomes, self.chosen, self.min_n.value)
         show(self.count, self._count_markup())
-        self.picture.draw(self.figure(theme="screen"), self._caption())
-        show(self.heading, h("h4", say("choose_cell" if len(self.chosen) == 2 else "choose_bar")))
-        self._offer(self.groups, [
-            f"{group_title(self.chosen, group)} — {line.n_failing:,} / {line.n:,}"
-            for group, line in zip(self._rows, self._frame.itertuples(), strict=True)
-        ])  # fmt: skip
+        self.picture.draw(lambda: self.figure(theme="screen"), self._caption(SCREEN_BARS))
         if self._chosen and self._chosen[0] == "group":
             self._chosen = None
+        self.groups.set(breakdown_rows(self._frame, self._rows))
+        self._point()
 
     def _find(self) -> None:
         found = self.outcomes
         self._slices = slices_of(self._dimensions, found.failed, found.tested, min_n=max(self.min_n.value, 2))
-        show(self.slices, slices_table(self._slices))
-        self._offer(self.found, [
-            say("slice_option", rule=line.rule, failing=f"{line.n_failing:,}", n=f"{line.n:,}")
-            for line in self._slices.itertuples()
-        ])  # fmt: skip
+        self.found.set(slice_rows(self._slices))
         display(self.found, len(self._slices) > 0)
-        show(self.slice_heading, h("h4", say("choose_slice")) if len(self._slices) else Markup())
+        show(self.slices, slices_notes(self._slices))
+        self._point()
         self._terms = failing_terms(self.session.evaluation, top=TERMS)
         show(self.terms, terms_table(self._terms))
-
-    def _offer(self, widget: W.Select, labels: Sequence[str]) -> None:
-        """New choices, none of them chosen yet."""
-        with self.quietly():
-            widget.options = [(label[:160], at) for at, label in enumerate(labels)]
-            widget.rows = min(max(len(labels), 2), 10)
-            widget.value = None
 
     def _count_markup(self) -> Markup:
         found = self.outcomes
@@ -275,24 +293,21 @@ class QueryTypes(ListPanel):
             more.append(say("lacks", fields=", ".join(lacking)))
         return h("span", h("span", words), quiet(*(f" · {item}" for item in more)))
 
-    def _caption(self) -> str:
+    def _caption(self, most: int = MOST_BARS) -> str:
         names = [dimension_title(name) for name in self.chosen]
         if len(names) == 2:
             return say("caption_pivot", dimension=names[0], other=names[1], min_n=self.min_n.value)
-        return f"{say('caption', dimension=names[0])} {cut_words(MOST_BARS, len(self.table()))}".strip()
+        return f"{say('caption', dimension=names[0])} {cut_words(most, len(self.table()))}".strip()
 
     # Click-through.
 
-    def _choose(self, kind: str, at: int | None) -> None:
+    def _choose(self, kind: str, at: int) -> None:
         """Filter the session to the samples of a group or a slice."""
-        if at is None:
-            return
-        with self.quietly():
-            (self.found if kind == "group" else self.groups).value = None
         ids, label, _ = self._samples_of(kind, at)
         if self.only_failing.value:
             ids, label = self._failing(ids), say("failing_of", label=label)
         self._chosen = (kind, at)
+        self._point()
         self.session.show(ids, label)
 
     def _samples_of(self, kind: str, at: int) -> tuple[list[str], str, Any]:
@@ -313,9 +328,8 @@ class QueryTypes(ListPanel):
         return [name for name in ids if name in failing]
 
     def _show_everything(self) -> None:
-        with self.quietly():
-            self.groups.value = self.found.value = None
         self._chosen = None
+        self._point()
         self.session.clear_filter()
 
     def _follow(self, names: frozenset[str]) -> None:
@@ -326,11 +340,19 @@ class QueryTypes(ListPanel):
 
     def _list(self) -> None:
         """The samples of the session's filter: the failing ones, or all with the failing ones first."""
+        import pandas as pd
+
         ids = self.session.matching()
         failed = self.outcomes.failed[self.session.samples.index.get_indexer(ids)]
         order = np.flatnonzero(failed) if self.only_failing.value else np.argsort(~failed, kind="stable")
-        self._listed = [str(name) for name in ids[order]]
+        places = self.session.samples.index.get_indexer(ids[order])
+        frame = pd.DataFrame({"cause": self.outcomes.causes[places],
+                              "question": self.session.samples["question"].iloc[places]}, index=ids[order])  # fmt: skip
+        assert self.rows is not None
+        frame = self.rows.ordered(frame)
+        self._listed = [str(name) for name in frame.index]
         self.filtered.fill()
+        self.rows.set(frame, empty=self._empty_words(), note=self._note())
         self.keep_selection()
 
     def ids(self) -> list[str]:
@@ -339,10 +361,6 @@ class QueryTypes(ListPanel):
 
     def _empty_words(self) -> str:
         return say("empty")
-
-    def _position(self, at: int, ids: Sequence[str]) -> str:
-        cause = cause_title(self.outcomes.causes[self.session.samples.index.get_loc(ids[at])]) if ids else ""
-        return super()._position(at, ids) + (f" · {cause}" if cause else "")
 
     # Handing over.
 

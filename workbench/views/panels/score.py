@@ -18,7 +18,8 @@ from workbench.evidence.resolve import generator_of, language_model, tell_genera
 from workbench.language import listed, numbers
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.html import Fragment, fragment, h, join, quiet, safe, table
+from workbench.views.data_paths import remember
+from workbench.views.html import Fragment, fragment, h, join, notebook_link, quiet, safe, table
 from workbench.views.widgets import (
     LABEL,
     Background,
@@ -34,7 +35,7 @@ from workbench.views.widgets import (
     still,
     text_box,
 )
-from workbench.views.wording import metric_reading, metric_title
+from workbench.views.wording import level_title, levels_words, metric_reading, metric_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +55,8 @@ JUDGES = {
     "offline": "panels.score.judge_offline", "none": "panels.score.judge_none", "llm": "panels.score.judge_llm",
     "offline+llm": "judging.judge_cascade",
 }  # fmt: skip
+#: Notebooks that come next.
+NEXT = ("02_low_scores", "06_compare_runs")
 WITH_MODEL = ("llm", "offline+llm")
 BOUNDS = ("calls", "tokens", "cost")
 #: Sample ids that a row of the table of outcomes names.
@@ -218,7 +221,7 @@ WIDE = 0.3
 def score_table(session: Session) -> pd.DataFrame:
     """The summary of the session's evaluation: index ``metric``, as ``Evaluation.summary``; metrics without any
     applicable sample come last."""
-    summary: pd.DataFrame = session.evaluation.summary()
+    summary: pd.DataFrame = session.evaluation.summary(spread=True)
     empty = (summary["n_not_applicable"] + summary["n_skipped"]) == summary["n_total"]
     return summary.loc[[*summary.index[~empty], *summary.index[empty]]]
 
@@ -236,7 +239,8 @@ def score_html(session: Session, summary: pd.DataFrame) -> Markup:
     shown = summary[summary["n_ok"] > 0]
     rows = {
         "metric": [h("span", metric_title(str(name)), title=metric_reading(str(name))) for name in shown.index],
-        "mean": [h("strong", numbers.score(value)) for value in shown["mean"]],
+        "mean": [join([h("strong", numbers.score(line.mean)), quiet(" ", level_title(line.level))])
+                 for line in shown.itertuples()],
         "interval": [h("span", numbers.interval(a, b), cls="wb-light")
                      for a, b in zip(shown["low"], shown["high"], strict=True)],
         "target": [_target(line) for line in shown.itertuples()],
@@ -255,6 +259,7 @@ def score_html(session: Session, summary: pd.DataFrame) -> Markup:
     for name, line in none.iterrows():
         n, lacking = max((int(line[name]), name) for name in COUNTS[1:-1])
         lines.append(h("p", metric_title(str(name)), quiet(f" – {_t(f'panels.columns.{lacking}')} {n}")))
+    parts.append(quiet(levels_words(session.thresholds), tag="p"))
     if lines:
         parts.append(h("details", h("summary", _t("panels.score.nothing", n=len(none)), cls="wb-quiet"), *lines))
     return join(parts)
@@ -340,16 +345,20 @@ class Score(Panel):
         self.start = button(_t("panels.score.score"), self.guarded(self.score, "score"), button_style="primary")
         self.plan = button(_t("judging.plan"), self.guarded(self.show_plan, "plan"))
         self.retry = button("", self.guarded(self.score_again, "retry"))
+        self.use = button(_t("panels.score.use"), self.guarded(self._use, "use"))
+        self.next = markup()
+        display(self.use, False)
         self.work = Background(self, self._progress_words, _t("panels.score.cancel"), on_busy=self._busy,
                                on_cancel=self._cancelled)  # fmt: skip
         self.stop, self.message = self.work.cancel_button, self.work.message
-        self.body, self.picture, self.outcomes = markup(), Picture("wb-figure"), markup()
+        self.body, self.picture, self.outcomes = markup(), Picture("wb-figure", guarded=self.guarded), markup()
         self.on(self.judge, lambda _: self._follow_judge())
         self.on(self.k, lambda k: session.set_thresholds(k=int(k)))
         self._follow_judge()
         display(self.retry, False)
         self.compose(row(self.data, self.judge, self.model, self.encoder, self.k, self.plan, self.start),
-                     self.choice, self.work, self.outcomes, self.retry, self.body, self.picture)  # fmt: skip
+                     self.choice, self.work, self.outcomes, self.retry, self.next, row(self.use), self.body,
+                     self.picture)  # fmt: skip
         session.observe(self.guarded(self._follow, "session"))
         self._draw()
 
@@ -451,6 +460,15 @@ class Score(Panel):
             self.session.use(result)
             words = _t("panels.score.finished", n=f"{len(self.session.samples):,}")
             self.work.say(f"{words} {_t('panels.score.saved', path=result.path) if result.path else ''}")
+            links = join([notebook_link(name) for name in NEXT], " · ")
+            show(self.next, h("p", _t("panels.score.next"), " ", links))
+            display(self.use, result.path is not None)
+
+    def _use(self) -> None:
+        """Let the notebooks in this folder open what was scored, where their ``DATA`` is None."""
+        remember(self.session.evaluation.path)
+        display(self.use, False)
+        self.work.say(_t("panels.dataset.chosen", path=self.session.evaluation.name))
 
     # What is shown.
 
@@ -464,7 +482,7 @@ class Score(Panel):
         lines = [h("p", line, cls="wb-reading") for line in reading(self._summary)]
         states = quiet(_t("panels.score.states"), tag="p")
         show(self.body, join([*lines, score_html(self.session, self._summary), states]))
-        self.picture.draw(score_figure(self._summary, theme="screen"), _t("panels.score.caption"))
+        self.picture.draw(lambda: score_figure(self._summary, theme="screen"), _t("panels.score.caption"))
 
     def table(self) -> pd.DataFrame:
         """The summary, see :func:`score_table`."""

@@ -232,6 +232,7 @@ class VocabularyPanel(MissPanel):
         self.pair, self.terms = markup(None, "wb-pair"), markup()
         self.view = W.ToggleButtons(options=named("vocabulary.view_", VIEWS), style={"button_width": "auto"})
         self.filters = self.filtered = FilterNote(self)
+        self.picture.clicked = self._click
         for widget in (self.cut, self.shown):
             self.on(widget, lambda _: self._refresh())
         self.on(self.view, lambda _: self._draw_picture())
@@ -252,8 +253,8 @@ class VocabularyPanel(MissPanel):
         self.export_button = button(_t("vocabulary.export"), self.guarded(lambda: self.export(), "export"), "wb-export")
         self.exporting = row(self.drop, self.remove, self.format, self.export_button, self.exported)
         self.compose(
-            row(self.cut, self.count), self.filtered, row(self.shown, self.stepper, self.work), self.pair, self.terms,
-            self.choosing, self.accepted, self.accepted_table, self.exporting, self.view, self.picture, self.card,
+            row(self.cut, self.shown, self.work, self.count), self.filtered, self.bar, self.choosing, self.pair, self.terms,
+            self.accepted, self.accepted_table, self.exporting, self.view, self.picture, self.card,
         )  # fmt: skip
 
     # Words, and their vectors in a thread of their own.
@@ -430,7 +431,16 @@ class VocabularyPanel(MissPanel):
         drawn = self._drawn("screen")
         display(self.picture, drawn is not None)
         if drawn is not None:
-            self.picture.draw(*drawn)
+            self.picture.draw(self._again, drawn[1])
+
+    def _again(self) -> Figure:
+        drawn = self._drawn("screen")
+        assert drawn is not None
+        return drawn[0]
+
+    def _click(self, key: Any) -> None:
+        """A term lists the questions that have it."""
+        self.session.set_filter(text="" if self.session.filter.text == key else str(key))
 
     def pin(self) -> None:
         """Keep the share of vocabulary gaps as a finding."""
