@@ -684,9 +684,9 @@ def conflicts(grid: Grid, answer_at: int, claims: Sequence[int]) -> list[tuple[i
             if sign is not None:
                 pair = (min(number, other), max(number, other))
                 # Two things may well have two values: only what is said of the very same in the same words is sure.
-                back = offset + _sentence_of(grid.claims[number])
-                differing = sum(not stated.sentences[offset + sentence] for stated in _stated(grid, grid.rows[number]))
-                same = min(cover[offset + sentence], covers[other][back]) >= SAME and differing <= 1
+                back = grid.column(answer_at, _sentence_of(grid.claims[number]))
+                differing = sum(not stated.sentences[column] for stated in _stated(grid, grid.rows[number]))
+                same = back >= 0 and min(cover[column], covers[other][back]) >= SAME and differing <= 1
                 found[pair] = max(sign.probability if same else min(sign.probability, DOUBTED), found.get(pair, 0.0))
     return [(*pair, probability) for pair, probability in sorted(found.items())]
 
