@@ -19,4 +19,5 @@ export OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1
 "$venv/bin/ruff" check workbench tests sample_data
 "$venv/bin/mypy"
 "$venv/bin/lint-imports"
-"$venv/bin/python" -m pytest "$@"
+# Up to four workers; the browser tests share one, with one JupyterLab.
+"$venv/bin/python" -m pytest -n auto --maxprocesses 4 --dist loadgroup "$@"

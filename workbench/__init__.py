@@ -24,7 +24,10 @@ Types and errors
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
+
+from workbench.errors import WorkbenchError as _Error
 
 __version__ = "0.1.0"
 
@@ -80,6 +83,21 @@ def __getattr__(name: str) -> Any:
     value = getattr(found, attribute) if attribute else found
     globals()[name] = value
     return value
+
+
+def _show_errors_in_words() -> None:
+    """In IPython, an error of this package is one box in plain words; ``%tb`` shows the traceback."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None:
+
+        def shown(*told: Any, **options: Any) -> Any:
+            """Loaded when the first error is there."""
+            return importlib.import_module("workbench.views.error_box").show_error(*told, **options)
+
+        shell.set_custom_exc((_Error,), shown)
+
+
+_show_errors_in_words()
 
 
 def __dir__() -> list[str]:

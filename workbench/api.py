@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import workbench
+from workbench.data.mapping import remember_mapping
 from workbench.data.schema import Corpus, SampleSet
 from workbench.diagnosis.alerts import Rule
 from workbench.diagnosis.comparison import Comparison
@@ -38,6 +40,7 @@ from workbench.evidence.resolve import (
     tell_generator,
 )
 from workbench.evidence.run import Progress
+from workbench.evidence.waiting import in_kernel, waiting_row
 from workbench.language import main_language, suggest_language
 from workbench.scoring.metrics import chosen as chosen_metrics
 from workbench.scoring.thresholds import Thresholds
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
 # Comparing evaluations by what they are or where they lie.
 
 
-#: An evaluation, or the folder that it was saved to.
+#: An evaluation, the folder that it was saved to, or a recording.
 Run = Evaluation | str | Path
 
 
@@ -61,7 +64,7 @@ def compare(before: Run, after: Run, *, thresholds: Thresholds | None = None, co
     Parameters
     ----------
     before, after
-        Evaluations, or folders that ``save`` or ``score`` wrote. Samples are matched by id.
+        Evaluations, folders that ``save`` or ``score`` wrote, or recordings. Samples are matched by id.
     thresholds
         Put both under these; by default each is taken as it is, and a difference is said before any number.
     correction
@@ -101,7 +104,7 @@ def compare_many(
 
 def _opened(run: Any, thresholds: Thresholds | None) -> Any:
     if isinstance(run, (str, Path)):
-        return load_evaluation(run, thresholds=thresholds)
+        return open_evaluation(run, thresholds=thresholds)
     if not hasattr(run, "evidence"):
         raise InputError(f"a {type(run).__name__} cannot be compared; give an evaluation or the folder of one")
     return run if thresholds is None else run.with_thresholds(thresholds)
@@ -304,6 +307,7 @@ def open_evaluation(
     progress: bool | Progress = True,
     cancelled: Callable[[], bool] | None = None,
     again: bool = False,
+    mapping: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Evaluation:
     """Open a saved evaluation, or evaluate a recording and keep the result; every notebook starts with it.
@@ -311,7 +315,8 @@ def open_evaluation(
     A folder that ``save`` or ``score`` wrote is opened. Anything else is loaded as a recording: when the same content was
     evaluated before with the same judge and encoder, that evaluation is opened, otherwise it is made (with progress)
     and kept in the cache folder. ``again=True`` makes it anew, which asks only about samples that have no judgement yet,
-    for example after errors of a service. ``options`` are further ones of :func:`evaluate`.
+    for example after errors of a service. ``mapping`` (their column → our field) is for a recording whose columns are not
+    recognised, and is remembered for that file. ``options`` are further ones of :func:`evaluate`.
 
     Raises
     ------
@@ -328,7 +333,9 @@ def open_evaluation(
         saved = load_evaluation(path, thresholds=thresholds, name=name)
         suggest_language(main_language(saved.evidence.plain("question")))
         return saved
-    loaded, base = _loaded(path, corpus)
+    loaded, base = _loaded(path, corpus, mapping)
+    if mapping:
+        remember_mapping(path, mapping)
     judge_name = judge if judge is None or isinstance(judge, str) else judge.name
     encoder_name = encoder if encoder is None or isinstance(encoder, str) else encoder.name
     key = content_key(
@@ -361,11 +368,11 @@ def corpus_hash(corpus: Corpus | None) -> str | None:
     return content_key(corpus.frame.reset_index().to_json(orient="split", index=False, default_handler=str))
 
 
-def _loaded(samples: Any, corpus: Any) -> tuple[SampleSet, Corpus | None]:
+def _loaded(samples: Any, corpus: Any, mapping: Mapping[str, str] | None = None) -> tuple[SampleSet, Corpus | None]:
     from workbench.data.corpus import load_corpus, match_contexts
     from workbench.data.load import load_samples
 
-    loaded = samples if isinstance(samples, SampleSet) else load_samples(samples)
+    loaded = samples if isinstance(samples, SampleSet) else load_samples(samples, mapping=mapping)
     base = corpus if corpus is None or isinstance(corpus, Corpus) else load_corpus(corpus)
     if not len(loaded):
         raise InputError(f"{loaded.source or loaded.name}: no sample could be used; run check to see why")
@@ -378,20 +385,23 @@ def _safe(name: str) -> str:
 
 @contextmanager
 def _progress(wanted: bool | Progress, total: int, judge: Judge | None) -> Iterator[Progress | None]:
-    """A progress callback: a bar, the caller's own, or none."""
+    """A progress callback: the caller's own, a bar, or none."""
     if wanted is not True:
         yield None if wanted is False else wanted
-        return
-    from tqdm.auto import tqdm
+    elif in_kernel():
+        with waiting_row(total, partial(spent_so_far, judge)) as advance:
+            yield advance
+    else:
+        from tqdm.auto import tqdm
 
-    with tqdm(total=total, unit="sample", leave=False) as bar:
+        with tqdm(total=total, unit="sample", leave=False) as bar:
 
-        def advance(done: int, total: int, cached: int) -> None:
-            bar.total = total
-            bar.set_postfix_str(f"cache {cached}{spent_so_far(judge)}", refresh=False)
-            bar.update(done - bar.n)
+            def count(done: int, total: int, cached: int) -> None:
+                bar.total = total
+                bar.set_postfix_str(f"cache {cached}{spent_so_far(judge)}", refresh=False)
+                bar.update(done - bar.n)
 
-        yield advance
+            yield count
 
 
 def _manifest(samples: SampleSet, corpus: Corpus | None, judge: Judge | None, started: float) -> dict[str, Any]:

@@ -67,15 +67,22 @@ def data_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", help="the knowledge base, any of the same formats")
     parser.add_argument("--cases", help="a file of cases that the recording refers to by id")
     parser.add_argument("--run", dest="run_name", help="which run, when the file holds several")
+    parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN",
+                        help="which column is which field, e.g. question=Prompt; remembered for the file")  # fmt: skip
 
 
 def load(options: argparse.Namespace) -> tuple[Any, Any]:
     """The samples and the corpus (or None) that the options name."""
     from workbench.data.corpus import load_corpus
     from workbench.data.load import load_samples
+    from workbench.data.mapping import remember_mapping
 
     corpus = load_corpus(options.corpus) if options.corpus else None
-    return load_samples(options.data, cases=options.cases, run=options.run_name, corpus=corpus), corpus
+    mapping = _pairs(options.map, "--map")
+    samples = load_samples(options.data, cases=options.cases, run=options.run_name, corpus=corpus, mapping=mapping)
+    if mapping:
+        remember_mapping(options.data, mapping)
+    return samples, corpus
 
 
 def say(text: str = "") -> None:
@@ -149,7 +156,7 @@ def run_check(options: argparse.Namespace) -> int:
     for row in samples.rejected.head(20).itertuples():
         say(f"  row {row.row}, {row.field}: {row.reason}")
     for row in samples.warnings.head(20).itertuples():
-        say(f"  note: row {row.row}, {row.field}: {row.reason}")
+        say(f"  note: {f'row {row.row}, ' if row.row else ''}{row.field}: {row.reason}")
     findings = check(samples, corpus, others, k=options.k)
     for finding in findings.itertuples():
         say(f"{finding.level:8} {finding.message} {finding.remedy}")
@@ -586,7 +593,7 @@ def _pairs(given: list[str], option: str) -> dict[str, str] | None:
 
     pairs = [item.partition("=") for item in given]
     if bad := [name for name, sign, _ in pairs if not sign or not name]:
-        raise InputError(f"{option} {bad[0]!r}: write NAME=VALUE")
+        raise InputError(f"{option} {bad[0]!r}: write {'FIELD=COLUMN' if option == '--map' else 'NAME=VALUE'}")
     return {name: value for name, _, value in pairs} or None
 
 
@@ -628,6 +635,7 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", choices=codes(), help="language of the report (default: the data's)")
     parser.add_argument("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it")
     parser.add_argument("--baseline", metavar="DIR", help="an evaluation to compare with")
+    parser.add_argument("--rules", metavar="FILE", help="a rules file: its verdict stands on page one")
     parser.add_argument("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
                         help="date printed on the report (default today)")  # fmt: skip
 
@@ -635,14 +643,17 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
 def run_report(options: argparse.Namespace) -> int:
     """Open the evaluation and its session, and write the report."""
     from workbench.evaluation import load_evaluation
+    from workbench.reports.gate import check, load_rules
     from workbench.reports.tables import export_findings
     from workbench.views.session import Session
 
     session = Session(load_evaluation(options.folder))
     baseline = load_evaluation(options.baseline) if options.baseline else None
+    rules = load_rules(options.rules) if options.rules else None
     path = export_findings(
-        session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date
-    )
+        session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date,
+        gate=rules and (lambda: check(session.evaluation, rules, baseline)),
+    )  # fmt: skip
     say(f"written to {path} ({path.stat().st_size:,} bytes)")
     return 0
 

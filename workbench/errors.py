@@ -13,11 +13,13 @@ class WorkbenchError(Exception):
 class InputError(WorkbenchError, ValueError):
     """Data that cannot be used as given: a file, a row, a column, an option.
 
-    ``str(error)`` is one line of at most 400 characters.
+    ``str(error)`` is one line of at most 400 characters: where, what is wrong; what to do. ``key`` names the text
+    ``errors.said.<key>`` that says the same in the reader's language, with ``values`` in it.
     """
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, *, key: str = "", **values: object) -> None:
         super().__init__(_one_line(message))
+        self.key, self.values = key, values
 
 
 class JudgeError(WorkbenchError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.data.files import replacing_folder, write_csv
 from workbench.data.schema import SampleSet
 from workbench.diagnosis.causes import NOT_CHECKED, PASS, Causes, attribute, failure_rows, rules
-from workbench.diagnosis.summary import joined, pieces, summarise
+from workbench.diagnosis.summary import joined, summarise, tallies
 from workbench.errors import InputError
 from workbench.evidence.frames import Evidence, read_frames, restore, write_frames
 from workbench.scoring.facts import Facts
@@ -160,15 +160,16 @@ class Evaluation:
             {name: names(scored.states) for name, scored in self._scored.items()}, index=self.evidence.ids
         )
 
-    def summary(self, intervals: bool = True) -> pd.DataFrame:
+    def summary(self, intervals: bool = True, spread: bool = False) -> pd.DataFrame:
         """Index ``metric``; ``mean, low, high, n_ok, n_not_applicable, n_undefined, n_error, n_skipped, n_total,
         low_bound, high_bound, target, attainable, meets_target, method``.
 
         ``low``, ``high``: 95 % interval of the mean (left out with ``intervals=False``); ``low_bound``, ``high_bound``: the
         mean if every applicable sample without a score were the worst / the best; ``attainable``: the highest mean that
-        the data allow, which a higher target is judged against.
+        the data allow, which a higher target is judged against. ``spread=True`` adds ``min, median, max, std`` of the scores
+        and ``level``, the mean in one word by ``Thresholds.levels`` (None where it has none).
         """
-        return summarise(self.view, self._scored, definitions(self.thresholds.k), intervals=intervals)
+        return summarise(self.view, self._scored, definitions(self.thresholds.k), intervals=intervals, spread=spread)
 
     # -- causes -----------------------------------------------------------------------------------------------------
 
@@ -290,7 +291,7 @@ def summary_of_parts(folders: Iterable[str | Path], *, intervals: bool = True) -
     for folder in folders:
         part = load_evaluation(folder)
         t = part.thresholds
-        parts.append(pieces(part.view, part._scored, definitions(t.k)))
+        parts.append(tallies(part.view, part._scored, definitions(t.k)))
     if not parts:
         raise InputError("no evaluations to summarise; give the folders that score wrote")
     return joined(parts, definitions(t.k), t, intervals=intervals)

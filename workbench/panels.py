@@ -30,9 +30,10 @@ def _module(name: str) -> Any:
     return import_module(f"workbench.views.panels.{name}")
 
 
-def dataset(source: Any, corpus: Any = None) -> Dataset:
-    """Panel 00: does my data load, what is in it, where do I go? ``source``: a path, a session or a set of samples."""
-    return _module("dataset").Dataset(source, corpus)
+def dataset(source: Any, corpus: Any = None, mapping: Mapping[str, str] | None = None) -> Dataset:
+    """Panel 00: does my data load, what is in it, where do I go? ``source``: a path, a session or a set of samples;
+    ``mapping``: column → field where names are not recognised."""
+    return _module("dataset").Dataset(source, corpus, mapping)
 
 
 def score(session: Session, data: Mapping[str, str | Path] | None = None, out: str | Path | None = None) -> Score:
@@ -63,9 +64,13 @@ def query_types(session: Session, by: str | None = None, other: str | None = Non
 
 
 def compare(session: Session, before: Any = None) -> Compare:
-    """Panel 06: what got worse, and is it real? ``before``: the run to compare the session's with, or several."""
+    """Panel 06: what got worse, and is it real? ``before``: the run to compare the session's with (an evaluation, the
+    folder of one, or a recording), or several."""
+    from workbench.evidence.frames import is_evaluation
     from workbench.reports import gate
 
+    if isinstance(before, (str, Path)) and not is_evaluation(before):
+        before = import_module("workbench.api").open_evaluation(before)
     return _module("compare").Compare(session, before, gate)
 
 

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 NAMES = ("00_start_here", "01_score_dataset", "10_export_findings")
 
@@ -138,7 +138,7 @@ def test_hostile_texts_run_nothing(lab, workspace):
     wb.evaluate(wb.load_samples([row]), judge=None, progress=False).save(folder)
     book = workspace / "notebooks" / "hostile.ipynb"
     source = (workspace / "notebooks" / "02_low_scores.ipynb").read_text("utf-8")
-    book.write_text(source.replace("../sample_data/support/evaluations/baseline", "../hostile"), "utf-8")
+    book.write_text(source.replace("DATA = None", 'DATA = \\"../hostile\\"'), "utf-8")
 
     dialogs = []
     lab.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))

@@ -62,15 +62,18 @@ def test_markdown_has_the_picture_beside_it(session, tmp_path):
     assert "````python" in text
 
 
-def test_table_lists_pins_sample_by_sample_then_the_failing_ones(session, tmp_path):
+def test_samples_and_findings_are_two_tables(session, tmp_path):
     target = export_findings(session, tmp_path / "r.csv", format="csv", date=DATE)
-    frame = pd.read_csv(target, dtype={"sample_id": str})
-    pinned = frame[frame["part"] == "finding"]
-    assert pinned["title"].tolist() == ["Third pin", "First pin", "First pin", "Second pin"]
-    assert pinned["sample_id"].fillna("").tolist() == ["", "zh-1", "'@formula", "fine"]
-    assert pinned["n"].tolist() == [0, 2, 2, 1] and pinned["n_total"].tolist() == [5, 4, 4, 5]
-    failing = session.evaluation.failures()["passed"].eq(False).sum()
-    assert (frame["part"] == "failing").sum() == failing
+    findings = pd.read_csv(tmp_path / "r_findings.csv", dtype={"sample_ids": str})
+    assert findings["title"].tolist() == ["Third pin", "First pin", "Second pin"] and findings["finding"].tolist() == [1, 2, 3]
+    assert findings["sample_ids"].fillna("").tolist() == ["", "zh-1; @formula", "fine"]
+    assert findings["n"].tolist() == [0, 2, 1] and findings["n_total"].tolist() == [5, 4, 5]
+    samples = pd.read_csv(target, dtype={"sample_id": str, "findings": str}).set_index("sample_id")
+    failures = session.evaluation.failures()
+    failing = failures.index[failures["passed"].eq(False)]
+    assert samples.index[: len(failing)].str.removeprefix("'").isin(failing).all() and samples.index.is_unique
+    assert samples.loc[["zh-1", "'@formula", "fine"], "findings"].tolist() == ["2", "2", "3"]
+    assert samples.at["fine", "passed"] == failures.at["fine", "passed"]
 
 
 def test_without_pins_the_failing_samples_are_shown(evaluation, tmp_path):

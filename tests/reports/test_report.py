@@ -8,11 +8,12 @@ import re
 
 import pandas as pd
 import pytest
+from markupsafe import escape
 
 import workbench as wb
 from tests.reports.hostile import FORMULA, OVERRIDE
 from workbench.errors import InputError
-from workbench.language import get_language, listed
+from workbench.language import get_language, listed, speaking
 from workbench.reports import render as extracts
 from workbench.reports.content import Stretch
 from workbench.reports.render import html as page
@@ -261,7 +262,7 @@ def test_table_neutralises_formulas_and_keeps_numbers(evaluation, tmp_path):
     raw = target.read_bytes()
     assert raw.startswith(b"\xef\xbb\xbf") and b"\r" not in raw and b"\x07" not in raw
     frame = pd.read_csv(target, dtype=str, keep_default_na=False)
-    assert frame["part"].tolist() == ["failing"] * report.n_failing
+    assert len(frame) == report.n_failing and not frame["findings"].any()
     assert set(frame["sample_id"]) == {("'" if i.sample_id[0] in "=@" else "") + i.sample_id for i in report.failing}
     texts = [cell for name in frame for cell in frame[name] if not re.fullmatch(r"[-+]?\d+(\.\d+)?(e-?\d+)?", cell)]
     assert not [cell for cell in texts if cell.startswith(("=", "+", "-", "@"))]
@@ -314,6 +315,50 @@ def test_rows_of_a_report_without_failures_are_an_empty_table():
     row = {"sample_id": "a", "question": "How many?", "answer": "There are 5.", "must_include": ["5"]}
     frame = rows(report_of(wb.evaluate(wb.load_samples([row]), judge=None, progress=False)))
     assert len(frame) == 0 and "sample_id" in frame.columns
+
+
+# ---------------------------------------------------------------- changes, gate, saved samples
+
+
+def test_every_broken_sample_stands_before_and_after_with_the_differences_marked(evaluation, better):
+    report = report_of(wb.load_evaluation(better), baseline=evaluation)
+    flips = report.changes.flipped + report.changes.same_answer
+    assert [pair.sample_id for pair in report.changes.pairs] == [f.sample_id for f in flips if f.change == "broken"] != []
+    pair = report.changes.pairs[0]
+    assert pair.after == "There are 900 sessions." and pair.before != pair.after
+    assert [pair.after[m.start : m.end] for m in pair.new if m.kind == "new"] and all(m.kind == "gone" for m in pair.gone)
+    text = page(report)
+    assert "Every broken sample, before and after" in text and 'class="wb-mark wb-gone"' in text and "wb-new" in text
+    assert "**− " in render_markdown(report) and "**+ " in render_markdown(report)
+
+
+def render_markdown(report):
+    return extracts.markdown(report, {})
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "Quality gate (own.toml)"), ("zh", "质量门禁（own.toml）")])
+def test_the_verdict_of_the_gate_stands_on_page_one(evaluation, tmp_path, language, said):
+    from workbench.reports.gate import check
+
+    rules = tmp_path / "own.toml"
+    rules.write_text('[rules]\nat_least = { passed = 0.99 }\n[red_lines]\nmust_pass = ["fine"]\n', encoding="utf-8")
+    report = report_of(evaluation, gate=lambda: check(evaluation, rules), language=language)
+    text = page(report)
+    assert said in text and text.index(said) < text.index('id="s1"')
+    with speaking(language):
+        assert str(escape(report.gate.verdict)) in text and len(report.gate.checks) == 2
+    assert all(f" {item.rule}" in text for item in report.gate.checks)
+    assert said.replace("_", "\\_") in render_markdown(report)
+
+
+def test_a_saved_sample_is_shown_whole(evaluation, tmp_path):
+    session = wb.Session(evaluation, path=tmp_path / "session")
+    session.pin("Look at this", sample_ids=["zh-1"])
+    report = report_of(evaluation, findings=session.findings)
+    answer = evaluation.samples.frame.at["zh-1", "answer"]
+    assert report.cards["zh-1"].answer == answer
+    found = page(report).split('<article class="finding">')[1]
+    assert 'class="example"' in found and "wb-mark" in found
 
 
 # ---------------------------------------------------------------- words and extracts

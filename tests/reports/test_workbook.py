@@ -53,7 +53,8 @@ def test_columns_are_typed_headings_frozen_and_filtered(evaluation, tmp_path):
 def test_numbers_are_those_of_the_evaluation(evaluation, better, tmp_path):
     after = wb.load_evaluation(better)
     _, book = book_of(after, tmp_path, baseline=evaluation)
-    assert book.sheetnames == ["Report", "Metrics", "Causes", "Where", "Changes", "Failing", "Samples", "States", "Measured"]
+    assert book.sheetnames == ["Report", "Charts", "Metrics", "Causes", "Where", "Changes", "Failing", "Samples", "States",
+                               "Measured"]  # fmt: skip
     heads, *rows = book["Metrics"].iter_rows(values_only=True)
     faithful = next(dict(zip(heads, row, strict=True)) for row in rows if row[0] == "faithfulness")
     summary = after.summary().loc["faithfulness"]
@@ -78,5 +79,21 @@ def test_cut_never_parts_a_character():
 
 def test_chinese_workbook(evaluation, tmp_path):
     _, book = book_of(evaluation, tmp_path, language="zh")
-    assert book.sheetnames[:3] == ["报告", "指标", "归因"]
+    assert book.sheetnames[:4] == ["报告", "图表", "指标", "归因"]
     assert book["失败样本"]["A1"].value == "样本"
+
+
+@pytest.mark.parametrize(("language", "sheet", "cause"), [("en", "Charts", "contradiction"), ("zh", "图表", "矛盾")])
+def test_a_sheet_of_charts_and_causes_by_their_names(evaluation, better, tmp_path, language, sheet, cause):
+    path, _ = book_of(wb.load_evaluation(better), tmp_path, baseline=evaluation, language=language)
+    with zipfile.ZipFile(path) as archive:
+        charts = [archive.read(name).decode() for name in archive.namelist() if re.match(r"xl/charts/chart\d", name)]
+    assert len(charts) == 2 and cause in charts[0] + openpyxl_text(path)
+    assert sheet in openpyxl.load_workbook(path).sheetnames
+
+
+def openpyxl_text(path):
+    """Every text of the sheet of samples."""
+    book = openpyxl.load_workbook(path)
+    rows = book[book.sheetnames[-3]].iter_rows(values_only=True)
+    return " ".join(str(value) for row in rows for value in row if isinstance(value, str))

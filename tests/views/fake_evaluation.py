@@ -106,7 +106,7 @@ class FakeEvaluation:
             "refusal_outcome": "answered",
         }).set_index("sample_id")  # fmt: skip
 
-    def summary(self) -> pd.DataFrame:
+    def summary(self, intervals: bool = True, spread: bool = False) -> pd.DataFrame:
         scores, states = self.scores(), self.states()
         rows = []
         for metric in scores:
@@ -118,7 +118,7 @@ class FakeEvaluation:
                 "n_not_applicable": 0,
                 "n_undefined": self.n - ok, "n_error": 0, "n_skipped": 0, "n_total": self.n, "low_bound": mean,
                 "high_bound": mean, "target": target, "attainable": 1.0,
-                "meets_target": bool(mean >= target) if target == target else None, "method": "bootstrap",
+                "meets_target": bool(mean >= target) if target == target else None, "method": "bootstrap", "level": "good",
             })  # fmt: skip
         return pd.DataFrame(rows).set_index("metric")
 

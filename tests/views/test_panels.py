@@ -9,7 +9,7 @@ import pytest
 
 from workbench.data.load import load_samples
 from workbench.errors import CancelledError, InputError, JudgeError
-from workbench.views.data_paths import SAMPLE, SAMPLE_CORPUS, corpus_path, data_path, remember
+from workbench.views.data_paths import SAMPLE, baseline_path, corpus_path, data_path, remember
 from workbench.views.html import h
 from workbench.views.panels.dataset import Dataset, fields_table
 from workbench.views.panels.export import Export, findings_table
@@ -60,17 +60,17 @@ def test_the_path_box_is_inherited_and_a_path_in_the_notebook_wins(tmp_path, own
     panel.path.value = f'  "{mine}" '
     panel.load.click()
     assert "now open" in panel.message.value
-    assert data_path() == str(mine) and data_path(SAMPLE) == str(mine)
-    assert data_path("other.csv") == "other.csv"
+    assert data_path() == data_path(None, "improved") == str(mine)
+    assert data_path("other.csv") == "other.csv" and data_path(SAMPLE).endswith("evaluations/baseline")
     assert corpus_path() is None and corpus_path("kb.jsonl") == "kb.jsonl"
     panel.back.click()
     assert data_path() != str(mine)
 
 
 def test_the_sample_corpus_belongs_to_the_sample_data(own_cache):
-    assert corpus_path(SAMPLE_CORPUS, SAMPLE).endswith("sample_data/support/corpus.jsonl")
-    assert corpus_path(SAMPLE_CORPUS, "mine.csv") is None
-    assert corpus_path(None, SAMPLE) is None
+    assert corpus_path(None, SAMPLE).endswith("sample_data/support/corpus.jsonl")
+    assert corpus_path(None, "mine.csv") is None and baseline_path(None, "mine.csv") is None
+    assert corpus_path("", SAMPLE) is None and corpus_path("kb.jsonl", SAMPLE) == "kb.jsonl"
 
 
 def test_a_choice_that_is_gone_or_damaged_is_left_out(tmp_path, own_cache):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -303,7 +304,7 @@ def match_contexts(samples: SampleSet, corpus: Corpus) -> SampleSet:
     for items in samples.frame["contexts"].tolist():
         done = []
         for item in items if isinstance(items, list) else ():
-            if item.get("doc_id") is not None:
+            if not (item.get("doc_id") or BY_TEXT).startswith(BY_TEXT):
                 counts["with_id"] += 1
             else:
                 index = index or TextIndex(corpus.frame["text"].tolist())
@@ -330,18 +331,68 @@ def match_contexts(samples: SampleSet, corpus: Corpus) -> SampleSet:
     return replace(samples, frame=frame, warnings=warnings, attributes=attributes)
 
 
+#: Begins the id of an expected document that was given as a text.
+BY_TEXT = "text:"
+
+
+def expected_by_content(samples: SampleSet) -> SampleSet:
+    """Expected documents that were given as texts, matched to the contexts by content.
+
+    A text that is a context (see :func:`match_contexts`) is the expected document of that context's id; contexts without
+    an id, and texts that were not retrieved, get one made of the text (``text:…``). The texts are kept in
+    ``reference_contexts``, by which a corpus finds its documents. The same set where ids were given.
+    """
+    columns = [samples.frame[name].tolist() for name in ("expected_docs", "contexts")]
+    given = [list(entries) for entries in columns[0] if entries]
+    flat = [one for entries in given for entry in entries for one in ([entry] if isinstance(entry, str) else entry)]
+    if not flat or 2 * sum(_is_text(one) for one in flat) < len(flat):
+        return samples
+    frame = samples.frame.copy(deep=False)
+    expected, contexts = [], []
+    for entries, items in zip(*columns, strict=True):
+        items = [dict(item) for item in items] if isinstance(items, list) else items
+        index = TextIndex([item["text"] for item in items]) if items else None
+
+        def named(text: str, index: Any = index, items: Any = items) -> str:
+            at = index.find(text)[0] if index is not None else None
+            own = BY_TEXT + hashlib.sha256(normalise(text).encode("utf-8", "replace")).hexdigest()[:12]
+            return own if at is None else items[at].setdefault("doc_id", own)
+
+        ids = [[named(one) for one in ([entry] if isinstance(entry, str) else entry)] for entry in entries or ()]
+        expected.append([entry[0] if len(entry) == 1 else entry for entry in ids] if entries is not None else None)
+        contexts.append(items)
+    frame["expected_docs"], frame["contexts"] = objects(expected), objects(contexts)
+    if "reference_contexts" not in frame:
+        frame["reference_contexts"] = objects([list(entries) if entries else None for entries in columns[0]])
+    reason = "names documents by their texts; they were matched to the contexts by content"
+    warnings = [remarks_frame([Remark(WHOLE_FILE, "expected_docs", reason)]), samples.warnings]
+    return replace(samples, frame=frame, warnings=_joined(warnings))
+
+
+def _is_text(entry: str) -> bool:
+    """Whether an expected document is written out rather than named: several words, or a long run of Chinese."""
+    return len(entry.split()) > 4 or (not entry.isascii() and len(entry) > 24)
+
+
+def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+
+
 def _expected(frame: pd.DataFrame, index: TextIndex, corpus: Corpus) -> pd.Series:
     """Expected documents, from the ideal contexts (``reference_contexts``) in cases that name none."""
     import pandas as pd
 
     column = frame["expected_docs"].tolist()
     for row, ideal in enumerate(frame["reference_contexts"].tolist()):
-        if column[row] is None and ideal is not None:
+        named = column[row] is not None and not all(str(one).startswith(BY_TEXT) for one in column[row])
+        if not named and ideal is not None:
             try:
                 found = [index.find(text)[0] for text in fields.texts(ideal) or []]
             except Unreadable:
                 continue
-            column[row] = list(dict.fromkeys(corpus.frame.index[at] for at in found if at is not None)) or None
+            column[row] = list(dict.fromkeys(corpus.frame.index[at] for at in found if at is not None)) or column[row]
     return pd.Series(objects(column), index=frame.index, dtype=object)
 
 

@@ -32,7 +32,7 @@ COLUMNS = ("check", "level", "n", "sample_ids", "message", "remedy")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Notice:
     """One thing found. ``values`` fill the text of the check; ``n`` is how many samples (or rows) it concerns."""
 
     check: str
@@ -93,14 +93,14 @@ class CheckInputs:
         return [sample_id for sample_id, flag in zip(self.ids, flags, strict=True) if flag]
 
 
-    def flagged(self, check: str, level: Level, flags: Iterable[bool], **values: Any) -> Iterator[Finding]:
+    def flagged(self, check: str, level: Level, flags: Iterable[bool], **values: Any) -> Iterator[Notice]:
         """A finding about the samples whose flag is set; none when there are none."""
         ids = self.where(flags)
         if ids:
-            yield Finding(check, level, ids, values=values)
+            yield Notice(check, level, ids, values=values)
 
 
-Check = Callable[[CheckInputs], Iterator[Finding]]
+Check = Callable[[CheckInputs], Iterator[Notice]]
 
 
 def check(
@@ -143,7 +143,7 @@ def check(
     return _frame(findings)
 
 
-def _frame(findings: list[Finding]) -> pd.DataFrame:
+def _frame(findings: list[Notice]) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
@@ -170,7 +170,7 @@ def _examples(ids: Sequence[str], limit: int = 5) -> str:
 PASTED = 0.9
 
 
-def unmatched_ids(data: CheckInputs) -> Iterator[Finding]:
+def unmatched_ids(data: CheckInputs) -> Iterator[Notice]:
     """Expected ids that no context and no document has, and context ids that the corpus does not have."""
     known = data.retrieved_ids | data.corpus_ids
     wanted = {doc_id for ids in data.expected for doc_id in ids or ()}
@@ -191,7 +191,7 @@ def unmatched_ids(data: CheckInputs) -> Iterator[Finding]:
         yield from data.flagged("retrieved_not_in_corpus", "warning", flags, ids=_examples(sorted(unknown), 3))
 
 
-def unknown_citations(data: CheckInputs) -> Iterator[Finding]:
+def unknown_citations(data: CheckInputs) -> Iterator[Notice]:
     """The service reports citing documents that are not among the contexts of the sample."""
     flags = []
     for cited, items in zip(data.column("citations"), data.contexts, strict=True):
@@ -201,7 +201,7 @@ def unknown_citations(data: CheckInputs) -> Iterator[Finding]:
     yield from data.flagged("unknown_citations", "warning", flags)
 
 
-def short_lists(data: CheckInputs) -> Iterator[Finding]:
+def short_lists(data: CheckInputs) -> Iterator[Notice]:
     """Fewer contexts than k: precision@k cannot reach 1."""
     lengths = [len(items) for items in data.contexts if items is not None]
     if not lengths:
@@ -212,7 +212,7 @@ def short_lists(data: CheckInputs) -> Iterator[Finding]:
     yield from data.flagged("nothing_retrieved", "note", [items == [] for items in data.contexts])
 
 
-def context_texts(data: CheckInputs) -> Iterator[Finding]:
+def context_texts(data: CheckInputs) -> Iterator[Notice]:
     """Contexts without text, and the same text twice in one sample."""
     empty, repeated = [], []
     for items in data.contexts:
@@ -225,7 +225,7 @@ def context_texts(data: CheckInputs) -> Iterator[Finding]:
     yield from data.flagged("duplicate_contexts", "warning", repeated)
 
 
-def pasted_references(data: CheckInputs) -> Iterator[Finding]:
+def pasted_references(data: CheckInputs) -> Iterator[Notice]:
     """The reference itself stands as a context: the retriever was given the answer."""
     flags = [
         isinstance(reference, str) and len(reference) >= 20 and _is_pasted(normalise(reference), items or [])
@@ -239,7 +239,7 @@ def _is_pasted(reference: str, items: list[dict[str, Any]]) -> bool:
     return any(reference in plain and len(reference) >= PASTED * len(plain) for plain in map(normalise, near))
 
 
-def score_order(data: CheckInputs) -> Iterator[Finding]:
+def score_order(data: CheckInputs) -> Iterator[Notice]:
     """Scores that rise along the list: the order is not the order of the scores, or they are distances."""
     flags, rising = [], 0
     for items in data.contexts:
@@ -251,14 +251,14 @@ def score_order(data: CheckInputs) -> Iterator[Finding]:
     yield from data.flagged(check, "warning", flags)
 
 
-def tenants(data: CheckInputs) -> Iterator[Finding]:
+def tenants(data: CheckInputs) -> Iterator[Notice]:
     """Documents have tenants and samples have none: leaks cannot be seen."""
     if any(value is not None for value in data.column("tenant")):
         return
     flags = [any(item.get("tenant") is not None for item in items or ()) for items in data.contexts]
     in_corpus = data.corpus is not None and bool(data.corpus.frame["tenant"].notna().any())
     if any(flags) or in_corpus:
-        yield Finding("tenant_only_on_documents", "warning", data.where(flags) or data.ids)
+        yield Notice("tenant_only_on_documents", "warning", data.where(flags) or data.ids)
 
 
 # ------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ EXPECTATIONS = (
 )  # fmt: skip
 
 
-def duplicate_questions(data: CheckInputs) -> Iterator[Finding]:
+def duplicate_questions(data: CheckInputs) -> Iterator[Notice]:
     """The same question in several samples: as a plain duplicate, or with other expectations."""
     groups: dict[tuple[str, Any], list[int]] = {}
     for at, (question, tenant) in enumerate(zip(data.questions, data.column("tenant"), strict=True)):
@@ -298,7 +298,7 @@ def _expectation(data: CheckInputs, at: int) -> tuple[Any, ...]:
     )
 
 
-def included_and_forbidden(data: CheckInputs) -> Iterator[Finding]:
+def included_and_forbidden(data: CheckInputs) -> Iterator[Notice]:
     """A key point that is also forbidden, or that holds what is forbidden: no answer can pass."""
     flags = map(_clash, data.column("must_include"), data.column("must_not_include"))
     yield from data.flagged("included_and_forbidden", "error", flags)
@@ -311,13 +311,13 @@ def _clash(wanted: Any, banned: Any) -> bool:
     return any(point and all(any(ban and ban in one for ban in forbidden) for one in point) for point in points)
 
 
-def refusal_with_points(data: CheckInputs) -> Iterator[Finding]:
+def refusal_with_points(data: CheckInputs) -> Iterator[Notice]:
     """A refusal is expected, and key points of an answer as well."""
     both = zip(data.column("expect_refusal"), data.column("must_include"), strict=True)
     yield from data.flagged("refusal_with_points", "error", (refused is True and bool(points) for refused, points in both))
 
 
-def expected_and_banned_documents(data: CheckInputs) -> Iterator[Finding]:
+def expected_and_banned_documents(data: CheckInputs) -> Iterator[Notice]:
     """A document that is expected and must not be retrieved; patterns are globs."""
     flags = [
         any(fnmatchcase(doc_id, one) for doc_id in expected or () for entry in banned or () for one in alternatives(entry))
@@ -326,7 +326,7 @@ def expected_and_banned_documents(data: CheckInputs) -> Iterator[Finding]:
     yield from data.flagged("expected_and_banned_documents", "error", flags)
 
 
-def vacuous_cases(data: CheckInputs) -> Iterator[Finding]:
+def vacuous_cases(data: CheckInputs) -> Iterator[Notice]:
     """A case that expects nothing: whatever the system does, it cannot fail.
 
     An empty ``expected_docs`` does expect something: that nothing is retrieved.
@@ -336,21 +336,21 @@ def vacuous_cases(data: CheckInputs) -> Iterator[Finding]:
     yield from data.flagged("vacuous_cases", "note" if all(flags) else "warning", flags)
 
 
-def missing_kinds(data: CheckInputs) -> Iterator[Finding]:
+def missing_kinds(data: CheckInputs) -> Iterator[Notice]:
     """No case that should be refused; no case about what must not be seen."""
     if not data.ids:
         return
     if not any(value is True for value in data.column("expect_refusal")):
-        yield Finding("no_refusal_cases", "note", n=0)
+        yield Notice("no_refusal_cases", "note", n=0)
     has_permission = any(value for value in data.column("must_not_retrieve")) or any(
         any(word in str(value or "").lower() for word in named("words", "permission"))
         for value in data.column("case_type")
     )
     if not has_permission:
-        yield Finding("no_permission_cases", "note", n=0)
+        yield Notice("no_permission_cases", "note", n=0)
 
 
-def unbalanced_types(data: CheckInputs) -> Iterator[Finding]:
+def unbalanced_types(data: CheckInputs) -> Iterator[Notice]:
     """Types with so few samples that a rate over them says little, or that drown beside the largest."""
     sizes: dict[str, int] = {}
     types = data.column("case_type")
@@ -364,15 +364,15 @@ def unbalanced_types(data: CheckInputs) -> Iterator[Finding]:
     if small and len(small) < len(sizes):
         shown = ", ".join(f"{name} ({sizes[name]})" for name in sorted(small, key=sizes.__getitem__)[:6])
         ids = data.where(value in small for value in types)
-        yield Finding("unbalanced_types", "note", ids, values={"types": shown, "largest": largest})
+        yield Notice("unbalanced_types", "note", ids, values={"types": shown, "largest": largest})
 
 
-def answers(data: CheckInputs) -> Iterator[Finding]:
+def answers(data: CheckInputs) -> Iterator[Notice]:
     """Answers that are missing or blank; answers that are the reference word for word."""
     values = data.column("answer")
     missing = [value is None for value in values]
     if values and all(missing):
-        yield Finding("no_answers", "note", n=len(values))
+        yield Notice("no_answers", "note", n=len(values))
     else:
         yield from data.flagged("missing_answers", "warning", missing)
     yield from data.flagged("empty_answers", "warning", [value is not None and not value.strip() for value in values])
@@ -384,7 +384,7 @@ def answers(data: CheckInputs) -> Iterator[Finding]:
         yield from data.flagged("answer_is_reference", "warning", copied)
 
 
-def languages(data: CheckInputs) -> Iterator[Finding]:
+def languages(data: CheckInputs) -> Iterator[Notice]:
     """Questions in several languages; answers in another language than their question."""
     from workbench.data.text.words import language
 
@@ -392,7 +392,7 @@ def languages(data: CheckInputs) -> Iterator[Finding]:
     counts: Mapping[str, int] = {name: asked.count(name) for name in dict.fromkeys(asked) if name != "other"}
     if len(counts) > 1:
         shown = ", ".join(f"{name} {n}" for name, n in sorted(counts.items(), key=lambda item: -item[1]))
-        yield Finding("language_mix", "note", n=len(asked), values={"languages": shown})
+        yield Notice("language_mix", "note", n=len(asked), values={"languages": shown})
     flags = [
         bool(answer) and len(answer) >= 20 and name != "other" and language(answer) not in (name, "other")
         for name, answer in zip(asked, data.column("answer"), strict=True)
@@ -404,21 +404,21 @@ def languages(data: CheckInputs) -> Iterator[Finding]:
 # Checks of the set as a whole: what loading left out, how it differs from other sets, what would unlock more.
 
 
-def loading(data: CheckInputs) -> Iterator[Finding]:
+def loading(data: CheckInputs) -> Iterator[Notice]:
     """Rows that were rejected, and values that could not be read."""
     rejected = data.samples.rejected
     if len(rejected):
         rows = rejected["row"].drop_duplicates()
         shown = ", ".join(map(str, rows[:5])) + (", …" if len(rows) > 5 else "")
-        yield Finding(
+        yield Notice(
             "rejected_rows", "error", n=len(rows), values={"rows": shown, "reason": rejected["reason"].iloc[0]}
         )
     for name, reasons in data.samples.attributes.get("input_errors", {}).items():
         values = {"field": name, "reason": next(iter(reasons.values()))}
-        yield Finding("unreadable_values", "error", list(reasons), values=values)
+        yield Notice("unreadable_values", "error", list(reasons), values=values)
 
 
-def other_sets(data: CheckInputs) -> Iterator[Finding]:
+def other_sets(data: CheckInputs) -> Iterator[Notice]:
     """Samples that only one of the sets has, and ids that mean different cases in them."""
     mine = dict(zip(data.ids, data.questions, strict=True))
     for other in data.others:
@@ -427,10 +427,10 @@ def other_sets(data: CheckInputs) -> Iterator[Finding]:
         values = {"other": other.name, "here": len(here), "there": len(there), "shared": len(mine) - len(here)}
         if here or there:
             level: Level = "error" if not values["shared"] else "warning"
-            yield Finding("different_samples", level, here + there, values=values)
+            yield Notice("different_samples", level, here + there, values=values)
         differing = [one for one in mine if one in theirs and mine[one] != theirs[one]]
         if differing:
-            yield Finding("different_questions", "error", differing, values=values)
+            yield Notice("different_questions", "error", differing, values=values)
         references = dict(zip(other.frame.index.tolist(), other.frame["reference"].tolist(), strict=True))
         relabelled = [
             bool(own and references.get(one) and own != references[one]) and one not in differing
@@ -449,12 +449,12 @@ UNLOCKS: dict[str, Callable[[CheckInputs], bool] | None] = {
 }  # fmt: skip
 
 
-def unlocks(data: CheckInputs) -> Iterator[Finding]:
+def unlocks(data: CheckInputs) -> Iterator[Notice]:
     """Columns that are not there, and what they would make possible."""
     for name, has in UNLOCKS.items():
         there = any(value is not None for value in data.column(name)) if has is None else has(data)
         if data.ids and not there:
-            yield Finding(f"unlock_{name}", "note", n=len(data.ids))
+            yield Notice(f"unlock_{name}", "note", n=len(data.ids))
 
 
 #: Every check, in the order of its findings.

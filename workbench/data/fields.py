@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.data.formats.records import looks_structured, parse_literal
 from workbench.data.schema import none_if_missing
@@ -28,8 +28,9 @@ from workbench.language import Language, languages
 
 _LONGEST_INTEGER = 14_000  # bits; Python writes integers of up to 4,300 digits
 _ID_SEPARATORS = re.compile(r"[,;|，；、\n]")
+_COMMA = re.compile(r"[+-]?\d*,\d+")
 _PHRASE_SEPARATORS = re.compile(r"[;|；\n]")
-_MESSAGE = re.compile(r"""['"](?:role|type|content)['"]\s*:""")
+_MESSAGE = re.compile(r"""['"](?:role|type|content|speaker|from|obj)['"]\s*:""")
 
 
 class Unreadable(ValueError):
@@ -86,6 +87,14 @@ def text(value: Any) -> str | None:
     return _as_text(value)
 
 
+def words(value: Any) -> str | None:
+    """Text; of a list of words the words with commas between."""
+    found = plain(value)
+    if isinstance(found, list) and all(isinstance(item, str) for item in found):
+        return ", ".join(found) or None
+    return text(found)
+
+
 def filled_text(value: Any) -> str | None:
     """Text, None when there is nothing but white space in it."""
     found = text(value)
@@ -137,22 +146,33 @@ def number(value: Any) -> float | None:
     """A finite number, also written as text; None when empty or one of the words for "no number"."""
     if type(value) is float and math.isfinite(value):
         return value
-    value = plain(value)
+    value, share = plain(value), 1.0
     if isinstance(value, str):
         if value.strip().lower() in named("words", "no_number"):
             return None
-        value = value.strip().removesuffix("ms").replace("_", "x")
+        value, share = _decimal(value.strip().removesuffix("ms").strip())
     elif isinstance(value, (Mapping, Sequence)):
         raise Unreadable("is a list or an object where a number is needed")
     if value is None:
         return None
     try:
-        found = float(value)
+        found = float(value) * share
     except (ValueError, TypeError, OverflowError) as error:
         raise Unreadable("is no number") from error
     if math.isinf(found):
         raise Unreadable("is infinite")
     return None if math.isnan(found) else found
+
+
+def _decimal(written: str) -> tuple[str, float]:
+    """A number as Python writes it and what to multiply it with: "50%" → ("50", 0.01), "0,5" → ("0.5", 1)."""
+    bare = written.rstrip("%％").rstrip()
+    if _COMMA.fullmatch(bare):
+        whole, _, part = bare.partition(",")
+        if len(part) == 3 and whole.lstrip("+-") not in ("", "0"):
+            raise Unreadable("may be thousands or a decimal comma; write it with a point")
+        bare = f"{whole}.{part}"
+    return bare.replace("_", "x"), 1.0 if bare == written or not written.endswith(("%", "％")) else 0.01
 
 
 def error_text(value: Any) -> str | None:
@@ -202,30 +222,144 @@ def _inner(value: Mapping[str, Any], keys: Sequence[str]) -> Any:
     return found
 
 
-def _said(value: Any, role: str, field: str) -> str | None:
-    """What ``role`` said last in a conversation, or the text under a key of ``field``, or the text itself."""
+class Message(NamedTuple):
+    """One message of a conversation: who speaks (user, assistant, tool, system or ""), what, and the message as recorded."""
+
+    role: str
+    text: str | None
+    item: Mapping[str, Any]
+
+
+_ROLE_KEYS = ("role", "speaker", "from", "sender", "obj", "message.role", "type", "id", "_type")
+_SAID_KEYS = ("content", "text", "value", "parts", "message.content", "output_text", "response", "contents", "output")
+_TALK_KEYS = ("messages", "conversation", "conversations", "turns", "traj", "dialogue", "chat_history")
+#: Keys under which services nest the message that is the answer; the last choice of an agent's output list counts.
+_REPLY_KEYS = ("choices", "generations", "candidates", "message", "output", "outputs", "kwargs", "response", "update")
+#: Content blocks that say nothing to the user.
+_SILENT = ("tool_call", "tool_use", "function_call", "image_url", "image", "thinking", "reasoning", "input_audio")
+
+
+def role_of(word: Any) -> str:
+    """user, assistant, tool or system for what tools call them; "" for any other word."""
+    if isinstance(word, list):  # LangChain's id: ["langchain", "schema", "messages", "HumanMessage"]
+        word = word[-1] if word else None
+    if isinstance(word, Mapping):
+        word = word.get("role")
+    folded = word.strip().lower() if isinstance(word, str) and len(word) < 40 else ""
+    return next((role for role in ("user", "assistant", "tool", "system") if folded in named("words", role)), "")
+
+
+def messages(value: Any) -> list[Message] | None:
+    """The messages of a conversation in any tool's form, also as JSON text or under a key; None when it is none."""
+    value = plain(value)
+    if isinstance(value, str):
+        if not (looks_structured(value) and _MESSAGE.search(value[:4000])):
+            return None
+        try:
+            value = parse_literal(value)
+        except ValueError:
+            return None
+    if isinstance(value, Mapping):
+        talk = next((value[key] for key in _TALK_KEYS if isinstance(value.get(key), (list, tuple))), None)
+        return None if talk is None else messages(talk)
+    if not isinstance(value, (list, tuple)) or not value:
+        return None
+    if len(value) == 1 and isinstance(value[0], (list, tuple)):
+        return messages(value[0])
+    if all(isinstance(item, (list, tuple)) and len(item) == 2 and role_of(item[0]) for item in value):
+        value = [{"role": role, "content": content} for role, content in value]
+    if not all(isinstance(item, Mapping) for item in value):
+        return None
+    found = [_message(item) for item in value]
+    return found if any(one.role in ("user", "assistant") for one in found) else None
+
+
+def _message(item: Mapping[str, Any]) -> Message:
+    if isinstance(item.get("kwargs"), Mapping) or isinstance(item.get("message"), Mapping):
+        inner = item.get("kwargs") or item["message"]
+        item = {**item, **inner, "type": inner.get("type") or item.get("id") or item.get("type")}
+    role = next((role for key in _ROLE_KEYS if (role := role_of(item.get(key)))), "")
+    data = item.get("data")
+    said = next((found for key in _SAID_KEYS if (found := _blocks(item.get(key))) is not None), None)
+    return Message(role, _blocks(data) if said is None and isinstance(data, Mapping) else said, item)
+
+
+def _blocks(value: Any, depth: int = 0) -> str | None:
+    """The text of a message's content: itself, or what its blocks say; None when it says nothing."""
+    if value is None or isinstance(value, str):
+        return value or None
+    if depth > 4:
+        return None
+    if isinstance(value, Mapping):
+        if value.get("type") in _SILENT:
+            return None
+        return next((said for key in _SAID_KEYS if (said := _blocks(value.get(key), depth + 1)) is not None), None)
+    if isinstance(value, (list, tuple)):
+        return "\n".join(said for part in value if (said := _blocks(part, depth + 1)) is not None) or None
+    return None
+
+
+def _said(value: Any, role: str, field: str, depth: int = 0) -> str | None:
+    """What ``role`` said last in a conversation, the message in what a service sent, or the text itself."""
     value = plain(value)
     if isinstance(value, str) and looks_structured(value) and _MESSAGE.search(value[:400]):
         value = _list_or_text(value)
+    if value is None or isinstance(value, str) or depth > 8:
+        return text(value)
+    talk = messages(value)
+    if talk is not None:
+        said = [one.text for one in talk if one.role == role]
+        if not said:
+            raise Unreadable("is a list without a message of the one who speaks")
+        return said[-1]
     if isinstance(value, Mapping):
-        messages = value.get("messages")
-        return _said(messages if isinstance(messages, list) else _inner(value, named("keys", field)), role, field)
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return _last_message(value, named("words", role))
-    return text(value)
+        return _said_by_object(value, role, field, depth)
+    if not isinstance(value, Sequence):
+        return text(value)
+    if len(value) == 1 and not isinstance(value[0], (Mapping, Sequence)):
+        return text(value[0])
+    whole = [item for item in value if isinstance(item, (Mapping, Sequence)) and not isinstance(item, str)]
+    if not whole or len(whole) < len(value):
+        raise Unreadable("is a list without a message of the one who speaks")
+    if all(isinstance(item, Mapping) and "type" in item and item.keys() & {"text", "content"} for item in whole):
+        return _blocks(value)
+    return _said(whole[0], role, field, depth + 1)
 
 
-def _last_message(messages: Sequence[Any], roles: Sequence[str]) -> str | None:
-    if len(messages) == 1 and isinstance(messages[0], str):
-        return messages[0]
-    for message in reversed(messages):
-        if isinstance(message, Mapping) and str(message.get("role") or message.get("type") or "").lower() in roles:
-            content = message.get("content")
-            if isinstance(content, list):
-                parts = (part.get("text", "") if isinstance(part, Mapping) else part for part in content)
-                return "\n".join(map(str, parts))
-            return text(content)
-    raise Unreadable("is a list without a message of the one who speaks")
+def _said_by_object(value: Mapping[str, Any], role: str, field: str, depth: int) -> str | None:
+    for key in named("keys", field):
+        if isinstance(value.get(key), str):
+            return value[key]
+    for key in _REPLY_KEYS:
+        if isinstance(value.get(key), (list, tuple, Mapping)) and value[key]:
+            return _said(value[key], role, field, depth + 1)
+    if value.get("content") is None and isinstance(value.get("refusal"), str):
+        return value["refusal"]
+    if value.keys() & {"content", "parts"} and (value.get("content") is None or _blocks(value["content"]) is not None):
+        return _blocks(value.get("content") or value.get("parts"))
+    return _said(_inner(value, named("keys", field)), role, field, depth + 1)
+
+
+def history(value: Any) -> list[dict[str, str]] | None:
+    """What was said before the question: ``[{"role", "content"}]``; None when nothing was."""
+    talk = messages(value)
+    if talk is None:
+        value = structure(value)
+        if value in (None, "", [], {}):
+            return None
+        if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+            talk = [
+                Message(role, part, {})
+                for pair in value
+                for role, part in zip(("user", "assistant"), pair, strict=True)
+            ]
+        elif isinstance(value, str):
+            talk = [Message("user", value, {})]
+        else:
+            raise Unreadable("is no list of messages with a role and a text")
+    return [
+        {"role": one.role, "content": one.text} for one in talk if one.role in ("user", "assistant") and one.text
+    ] or None
 
 
 def structure(value: Any) -> Any:
@@ -488,7 +622,11 @@ def near_miss(column: str, taken: Iterable[str] = ()) -> str | None:
         return None
     names = {alias: field for field, known in aliases("sample").items() if field not in set(taken) for alias in known}
     match = difflib.get_close_matches(name, names, n=1, cutoff=0.82)
-    return names[match[0]] if match else None
+    if match:
+        return names[match[0]]
+    words = set(name.split("_"))
+    hints = ((field, hint) for field, known in aliases("hints").items() if field not in set(taken) for hint in known)
+    return next((field for field, hint in hints if hint in words or (not hint.isascii() and hint in name)), None)
 
 
 def is_score(column: str) -> bool:
@@ -532,7 +670,7 @@ def contexts(value: Any) -> list[dict[str, Any]] | None:
         value = _from_mapping(value)
     if not isinstance(value, Sequence):
         raise Unreadable("is no list of texts")
-    pairs = [_context(item, at) for at, item in enumerate(value, 1)]
+    pairs = [pair for at, item in enumerate(value, 1) for pair in _contexts_of(item, at)]
     if pairs and all(rank is not None for _, rank in pairs):
         pairs.sort(key=lambda pair: pair[1] or 0.0)
     return [item for item, _ in pairs]
@@ -552,6 +690,21 @@ def _from_mapping(value: Mapping[str, Any]) -> list[Any]:
     if all(isinstance(part, str) for part in value.values()):
         return [{"doc_id": key, "text": part} for key, part in value.items()]
     raise Unreadable("is an object that holds no list of texts")
+
+
+def _contexts_of(item: Any, at: int) -> list[tuple[dict[str, Any], float | None]]:
+    """The contexts in one item of a list: itself, or the parts of a list that is neither a pair nor a triple."""
+    item = plain(item)
+    if not isinstance(item, list) or len(item) < 2 or _is_row(item):
+        return [_context(item, at)]
+    return [_context(part, at) for part in item]
+
+
+def _is_row(item: list[Any]) -> bool:
+    """Whether a list is one context: text and score, id, text and score, or a title with its sentences."""
+    return any(isinstance(part, (int, float)) for part in item[1:]) or (
+        len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], list)
+    )
 
 
 def _context(item: Any, at: int) -> tuple[dict[str, Any], float | None]:
@@ -575,10 +728,18 @@ def _is_in_form(item: Any) -> bool:
     )
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
 def _from_pair(item: list[Any], at: int) -> dict[str, Any]:
-    """``[text]`` or ``[text, score]``, as vector stores return them."""
+    """``[text]``, ``[text, score]``, ``[id, text, score]`` or ``[title, [sentences]]``."""
     if item and isinstance(item[0], Mapping):
         found, _ = _from_object(item[0], at)
+    elif len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], list) and all(map(_is_text, item[1])):
+        found = {"text": "".join(item[1]), "doc_id": item[0], "title": item[0]}
+    elif len(item) == 3 and _is_text(item[1]) and isinstance(item[2], (int, float)):
+        return {"text": item[1], "doc_id": identifier(item[0]) or "", "score": float(item[2])}
     elif item and isinstance(item[0], str):
         found = {"text": item[0]}
     else:
@@ -621,6 +782,9 @@ def _checked(found: dict[str, Any], metadata: dict[str, Any], at: int) -> dict[s
     if isinstance(body, Mapping):
         inner = (body[key] for key in ("text", "content", "page_content") if isinstance(body.get(key), str))
         body = next(inner, body)
+    if isinstance(found.get("score"), list):  # FastGPT: [{"type": "reRank", "value": 0.9}, …], the last stage first
+        values = (part.get("value") for part in found["score"] if isinstance(part, Mapping))
+        found["score"] = next((value for value in values if isinstance(value, (int, float))), None)
     result: dict[str, Any] = {"text": _read(text, body, "text", at) or ""}
     for field, reader in _READERS.items():
         if field in found and (value := _read(reader, found[field], field, at)) is not None:
@@ -642,6 +806,7 @@ _READERS = {
     "tenant": identifier,
     "position": _position,
     "prompted": boolean,
+    "kind": text,
 }
 
 
@@ -658,6 +823,7 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
     "score": lambda value: type(value) is float and math.isfinite(value),
     "position": lambda value: type(value) is int,
     "prompted": lambda value: type(value) is bool,
+    "kind": lambda value: type(value) is str,
     "metadata": lambda value: type(value) is dict and not value.keys() & _LOOKED_FOR,
 }
 
@@ -680,6 +846,8 @@ def with_parallel(
     for field, value in lists.items():
         try:
             value = structure(value)
+            if isinstance(value, Mapping):
+                continue  # scores by name are no list beside the contexts
             listed = list(value) if isinstance(value, list) else ids(value)
             if listed is None:
                 continue

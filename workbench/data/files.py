@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +20,49 @@ from workbench.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# ------------------------------------------------------------------------------
+# The cache folder, and small choices of the user that are kept in it.
+
+
+def cache_folder() -> Path:
+    """The folder of all caches: ``WORKBENCH_CACHE``, else ``rag-workbench`` in the user's cache folder.
+
+    The path is not created here.
+    """
+    named = os.environ.get("WORKBENCH_CACHE")
+    if named:
+        return Path(named).expanduser()
+    home = Path.home()
+    if sys.platform == "win32":
+        own = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        own = home / "Library" / "Caches"
+    else:
+        own = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return own / "rag-workbench"
+
+
+def choices(name: str) -> dict[str, Any]:
+    """What the file ``name`` of the cache folder remembers; empty when there is none or it is not readable."""
+    try:
+        known = json.loads((cache_folder() / name).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        logging.getLogger(__name__).warning("%s is not readable and was left out: %s", name, error)
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def keep_choice(name: str, key: str, value: Any) -> None:
+    """Remember ``value`` under ``key`` in the file ``name`` of the cache folder; None or an empty value forgets it."""
+    known = choices(name)
+    known.pop(key, None)
+    if value:
+        known[key] = value
+    write_text(cache_folder() / name, json.dumps(known, ensure_ascii=False, indent=1))
 
 
 # ------------------------------------------------------------------------------

@@ -28,11 +28,14 @@ from workbench.data.fields import (
     scrubbed,
     with_parallel,
 )
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, looks_structured
 from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
+from workbench.data.formats.turns import as_turns
+from workbench.data.mapping import remembered_mapping, suggested_mapping
 from workbench.data.schema import (
     AS_RECORDED,
+    OPTIONAL_FIELDS,
     SAMPLE_FIELDS,
     Corpus,
     SampleSet,
@@ -61,7 +64,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "must_not_include": fields.phrases,
     "expect_refusal": fields.boolean,
     "refusal_phrases": fields.flat_phrases,
-    "case_type": fields.text,
+    "case_type": fields.words,
     "tags": fields.tags,
     "tenant": fields.identifier,
     "citations": fields.ids,
@@ -71,6 +74,8 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "error": fields.error_text,
     "sampled_answers": fields.texts,
     "logprobs": fields.logprobs,
+    "history": fields.history,
+    "rewritten_question": fields.filled_text,
 }
 
 _SECONDS = (
@@ -204,7 +209,10 @@ def _float(value: Any) -> tuple[float | None, bool]:
 
 
 #: Fields that are recorded with an answer and never come from the cases.
-RECORDED = ("answer", "contexts", "citations", "refused", "latency_ms", "usage", "error", "sampled_answers", "logprobs")
+RECORDED = (
+    *OPTIONAL_FIELDS, "answer", "contexts", "citations", "refused", "latency_ms", "usage", "error", "sampled_answers",
+    "logprobs",
+)  # fmt: skip
 
 
 def chosen_run(records: Records, column: str | None, run: str | None, where: str) -> Records:
@@ -296,12 +304,14 @@ def _keys(fields: Fields, by_question: bool) -> list[str | None]:
 def no_question(records: Records, columns: Mapping[str, str], where: str) -> InputError:
     """The error for ``records`` in which no column holds the questions."""
     names = [name for name in records.columns if name]
-    near = next((name for name in names if near_miss(name, taken=columns) == "question"), None)
+    pairs = suggested_mapping([name for name in names if name not in columns.values()], columns)
+    near = next((name for name, field in pairs.items() if field == "question"), None)
     if near is not None:
-        return InputError(
-            f"{where}: no column of questions; is it {near!r}? Then pass mapping={{{near!r}: 'question'}}"
-        )
-    return InputError(f"{where}: {_looks_like(records, columns, names)}")
+        said = f"no column of questions; is it {near!r}? Then pass mapping={pairs} (--map 'question={near}')"
+        return InputError(f"{where}: {said}", key="near_question", where=where, near=near, mapping=pairs)
+    looks = _looks_like(records, columns, names)
+    key = "no_question" if looks.startswith("no column") else ""
+    return InputError(f"{where}: {looks}", key=key, where=where, names=excerpt(", ".join(names), 110), mapping=pairs)
 
 
 def _looks_like(records: Records, columns: Mapping[str, str], names: list[str]) -> str:
@@ -343,6 +353,8 @@ def load_samples(
     cases: Any = None,
     run: str | None = None,
     corpus: Corpus | Any = None,
+    turns: str = "last",
+    separator: str | None = None,
     strict: bool = False,
     name: str | None = None,
     format: str | None = None,
@@ -356,6 +368,7 @@ def load_samples(
         DataFrame, a list of dicts, or a Hugging Face Dataset. What it is, is read from its content.
     mapping
         ``{"their column": "our field"}`` where the names are not recognised, or wrongly; either way round.
+        Without one, the mapping that was chosen for this file in a notebook or with ``--map`` holds.
     cases
         A second source whose fields (question, reference, expected documents, …) fill what the samples lack; joined
         by id, or by question when the samples carry no ids.
@@ -363,6 +376,11 @@ def load_samples(
         Which run to take when the source has a ``run`` column.
     corpus
         A ``Corpus`` or a source of one: contexts without ids are then matched to it by content.
+    turns
+        Of a conversation, which turns are samples: ``"last"`` or ``"all"``; each keeps what was said before it in a
+        column ``history``.
+    separator
+        What parts several contexts that stand in one text (``"|"``, ``"\\n\\n"``). Never guessed: a warning asks.
     strict
         Raise instead of rejecting rows or leaving out values.
     name
@@ -388,20 +406,29 @@ def load_samples(
     """
     if isinstance(source, SampleSet):
         source = source.frame
-    records = unpack(read_source(source, format))
+    records = as_turns(unpack(read_source(source, format)), turns, _asked(mapping))
     where = short_name(records)
-    fields, rejected, has_ids = _read(records, mapping, run, where, needs_question=cases is None)
+    if not mapping and (mapping := remembered_mapping(source, records.columns)):
+        said = ", ".join(f"{column} → {field}" for column, field in mapping.items())
+        records.warnings.append(Remark(WHOLE_FILE, "columns", f"are those that you chose before for this file: {said}"))
+    fields, rejected, has_ids = _read(records, mapping, run, where, needs_question=cases is None, separator=separator)
     if cases is not None:
         others, _, _ = _read(unpack(read_source(cases)), None, None, "the cases", needs_question=True)
         fill_from_cases(fields, others, by_question=not has_ids)
-    samples = _assembled(fields, rejected, records, name or records.name)
+    from workbench.data.corpus import expected_by_content, load_corpus, match_contexts
+
+    samples = expected_by_content(_assembled(fields, rejected, records, name or records.name))
     if strict:
         _raise_all(samples, where)
     if corpus is None:
         return samples
-    from workbench.data.corpus import load_corpus, match_contexts
-
     return match_contexts(samples, load_corpus(corpus))
+
+
+def _asked(mapping: Mapping[str, str] | None) -> str | None:
+    """The column that the user's mapping calls the question."""
+    pairs = [pair for pair in (mapping or {}).items() if "question" in pair]
+    return next((left if right == "question" else right for left, right in pairs), None)
 
 
 def short_name(records: Records) -> str:
@@ -410,19 +437,45 @@ def short_name(records: Records) -> str:
 
 
 def _read(
-    records: Records, mapping: Mapping[str, str] | None, run: str | None, where: str, *, needs_question: bool
+    records: Records, mapping: Mapping[str, str] | None, run: str | None, where: str, *, needs_question: bool,
+    separator: str | None = None,
 ) -> tuple[Fields, list[Remark], bool]:
     """Columns of our fields, rows rejected so far, and whether the source carried ids."""
     if not records.n_read:
-        raise InputError(f"{where}: holds no records; give at least one question")
+        raise InputError(f"{where}: holds no records; give at least one question", key="empty", where=where)
     columns = resolve(records.columns, "sample", checked_mapping(mapping, records.columns, "sample", where))
     if needs_question and "question" not in columns:
         raise no_question(records, columns, where)
     records = chosen_run(records, columns.pop("run", None), run, where)
+    if "contexts" in columns:
+        records = _parted(records, columns["contexts"], separator)
     fields = read_fields(records, columns)
     fields.warnings = records.warnings + fields.warnings
     rejected = records.rejected + _name_samples(fields)
     return fields, rejected, "sample_id" in columns
+
+
+#: What may part several contexts in one text, most telling first.
+_SEPARATORS = ("|", "\n---\n", "\n\n")
+
+
+def _parted(records: Records, column: str, separator: str | None) -> Records:
+    """Contexts that stand in one text cut at ``separator``; without one, a warning where a text looks like several."""
+    singles = [row[column] for row in records.rows if isinstance(row.get(column), str) and not looks_structured(row[column])]
+    if separator is not None:
+        def cut(row: Mapping[str, Any]) -> Mapping[str, Any]:
+            whole = row.get(column)
+            if not isinstance(whole, str) or looks_structured(whole):
+                return row
+            return {**row, column: [part for part in whole.split(separator) if part.strip()]}
+
+        return replace(records, rows=[cut(row) for row in records.rows])
+    for mark in _SEPARATORS:
+        several = sum(sum(len(part.strip()) > 7 for part in whole.split(mark)) > 1 for whole in singles if mark in whole)
+        if several and 2 * several >= len(singles):
+            reason = f"is one text with {mark!r} in it in {several} rows; several contexts? Then pass separator={mark!r}"
+            return replace(records, warnings=[*records.warnings, Remark(WHOLE_FILE, column, reason)])
+    return records
 
 
 def _name_samples(fields: Fields) -> list[Remark]:
@@ -503,6 +556,10 @@ def _columns(fields: Fields, kept: list[int]) -> dict[str, Any]:
             if any(several):
                 frame["references"] = objects(several)
         frame[name] = _floats(values, kept) if name == "latency_ms" else objects(picked)
+    for name in OPTIONAL_FIELDS:
+        values = [fields.column(name)[at] for at in kept] if name in fields.values else []
+        if any(value is not None for value in values):
+            frame[name] = objects(values)
     if any(reasoning):
         recorded = [fields.own.get("metadata", [None] * len(fields.numbers))[at] for at in kept]
         own = [dict(value) if isinstance(value, Mapping) else {} for value in recorded]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from workbench.data.text.words import language
+from workbench.data.text.words import content_words, language
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,8 +74,12 @@ SAMPLE_FIELDS = (
 #: Fields whose values are lists or mappings; they are stored as JSON text in Parquet.
 NESTED_FIELDS = (
     "contexts", "expected_docs", "must_not_retrieve", "must_include", "must_not_include", "refusal_phrases", "tags",
-    "citations", "usage", "sampled_answers", "logprobs", "references",
+    "citations", "usage", "sampled_answers", "logprobs", "references", "history",
 )  # fmt: skip
+
+#: Columns that a frame has only where something was recorded: ``history`` (what was said before the question, as
+#: ``[{"role", "content"}]``) and the question as the service rewrote it.
+OPTIONAL_FIELDS = ("history", "rewritten_question")
 
 CORPUS_FIELDS = ("text", "title", "tenant", "position", "source")
 
@@ -96,7 +100,10 @@ def is_derived(column: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One retrieved fragment. ``doc_id`` is None when only the text was recorded; ``source`` is its document."""
+    """One retrieved fragment. ``doc_id`` is None when only the text was recorded; ``source`` is its document.
+
+    ``kind`` is ``"tool"`` for what a tool returned.
+    """
 
     text: str
     doc_id: str | None = None
@@ -106,6 +113,7 @@ class Context:
     position: int | None = None
     prompted: bool = True
     source: str | None = None
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +135,34 @@ class Sample:
     refusal_phrases: tuple[str, ...] = ()
     tenant: str | None = None
     sampled_answers: tuple[str, ...] = ()
+    history: tuple[tuple[str, str], ...] = ()
+    rewritten_question: str | None = None
+
+    @property
+    def asked(self) -> str:
+        """The question as it stands for itself, see :func:`asked`."""
+        return asked(self.question, [text for role, text in self.history if role == "user"], self.rewritten_question)
+
+    @property
+    def conversation(self) -> str:
+        """The question with the last turns before it, one a line; the question alone without any."""
+        said = [f"{role}: {_short(text)}" for role, text in self.history[-TURNS:]]
+        return "\n".join([*said, f"user: {self.question}"]) if said else self.question
+
+
+#: Earlier messages that a judge is shown, and characters of each; words of a question that cannot stand alone.
+TURNS, _SHOWN, _ELLIPTIC = 6, 1000, 3
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def asked(question: str, earlier: Sequence[str], rewritten: str | None = None) -> str:
+    """A question as it stands for itself: as the service rewrote it; a short one after the user's ``earlier`` one; itself."""
+    if rewritten:
+        return rewritten
+    return f"{earlier[-1]}\n{question}" if earlier and len(content_words(question)) <= _ELLIPTIC else question
 
 
 class Judgement(NamedTuple):
@@ -315,6 +351,8 @@ def to_sample(sample_id: str, row: Mapping[str, Any]) -> Sample:
         refusal_phrases=tuple(_listed(row.get("refusal_phrases"))),
         tenant=none_if_missing(row.get("tenant")),
         sampled_answers=tuple(_listed(row.get("sampled_answers"))),
+        history=tuple((item["role"], item["content"]) for item in _listed(row.get("history"))),
+        rewritten_question=none_if_missing(row.get("rewritten_question")),
     )
 
 
@@ -332,6 +370,7 @@ def to_context(item: Mapping[str, Any]) -> Context:
         position=None if position is None else int(position),
         prompted=item.get("prompted") is not False,
         source=None if source is None else str(source),
+        kind=none_if_missing(item.get("kind")),
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from workbench.diagnosis.cause_inputs import CauseInputs, is_low, low_failing, no_answer, serious
 from workbench.diagnosis.explain import QUOTE, Explainer
 from workbench.errors import InputError
-from workbench.language import has_text, listed, text
+from workbench.language import has_text, listed, numbers, text
 from workbench.scoring.groups.refusal import answerable
 from workbench.scoring.metrics import HEADLINE, definitions
 from workbench.scoring.metrics import title as metric_title
@@ -246,11 +246,11 @@ def _say_wrong(e: Explainer, code: int) -> Found:
     if len(rows):
         return {"variant": "point", "point": e.quote(e.view.points, rows[0])}
     reference = str(e.inputs.evidence.plain("reference")[code] or "–")
-    return {"reference": reference[:QUOTE], "right": f"{e.facts.right[code]:.2f}"}
+    return {"reference": reference[:QUOTE], "right": numbers.score(e.facts.right[code])}
 
 
 def _say_off_topic(e: Explainer, code: int) -> Found:
-    return {"relevancy": f"{e.inputs.score('answer_relevancy')[code]:.2f}"}
+    return {"relevancy": numbers.score(e.inputs.score("answer_relevancy")[code])}
 
 
 def _say_citation(e: Explainer, code: int) -> Found:
@@ -268,8 +268,8 @@ def _say_tests(e: Explainer, code: int) -> Found:
     """The tests that the sample fails."""
     known = definitions(e.view.t.k)
     low = [
-        f"{metric_title(name)} {e.inputs.score(name)[code]:.2f} {'>' if known[name].higher_is_better is False else '<'} "
-        f"{e.view.t.low_cut(name):.2f}"
+        f"{metric_title(name)} {numbers.score(e.inputs.score(name)[code])} "
+        f"{'>' if known[name].higher_is_better is False else '<'} {numbers.score(e.view.t.low_cut(name))}"
         for name in (*low_failing(e.view), f"recall@{e.view.t.k}")
         if is_low(e.view, name)[code]
     ]

@@ -8,7 +8,7 @@ can have several types ("when and where").
 ==============  ====================================================================================
 who             asks for a person ("which team" is ``which``)
 what            asks for a thing with the word what
-when            asks for a time: a point, a duration, how often
+when            asks for a time: a point, a duration, how often (these are no ``how_many``)
 where           asks for a place
 why             asks for a reason
 how             asks for a manner; not "how many", not "how come"
@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.data.schema import NESTED_FIELDS, SAMPLE_FIELDS, judgements, none_if_missing
+from workbench.data.schema import NESTED_FIELDS, SAMPLE_FIELDS, iter_samples, judgements, none_if_missing
 from workbench.data.text.normalise import normalise
 from workbench.data.text.words import language
 from workbench.diagnosis.causes import NOT_CHECKED, NOT_FAILING
@@ -71,7 +71,8 @@ class _Cues:
         self._parts = table.get("parts", {})
         self.ignored = self._joined(table.get("ignored"))
         self._types = {
-            name: (self._joined(rule.get("cues")), self._joined(rule.get("unless")), tuple(rule.get("needs", ())))
+            name: (self._joined(rule.get("cues")), self._joined(rule.get("unless")), self._joined(rule.get("ignored")),
+                   tuple(rule.get("needs", ())))
             for name, rule in table.items() if name in _BY_CUES
         }  # fmt: skip
         self.implied = [(name, other) for name in self._types for other in table[name].get("implies", ())]
@@ -86,9 +87,10 @@ class _Cues:
     def types(self, text: str) -> Iterator[str]:
         """The types that hold for a normalised question."""
         kept = self.ignored.sub(" ", text) if self.ignored else text
-        for name, (cues, unless, needs) in self._types.items():
-            there = not needs or any(word in kept for word in needs)
-            if there and cues and cues.search(kept) and not (unless and unless.search(kept)):
+        for name, (cues, unless, ignored, needs) in self._types.items():
+            own = ignored.sub(" ", kept) if ignored else kept
+            there = not needs or any(word in own for word in needs)
+            if there and cues and cues.search(own) and not (unless and unless.search(own)):
                 yield name
 
     def is_keywords(self, text: str) -> bool:
@@ -150,8 +152,14 @@ def _recorded(evidence: Evidence) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}).set_axis(evidence.ids)
 
 
+_ASKED = ("question", "history", "rewritten_question")
+
+
 def questions_of(frame: pd.DataFrame) -> list[str]:
-    """The questions as text; a missing one is empty."""
+    """The questions as text, each as it stands for itself after what was said before; a missing one is empty."""
+    if "history" in frame.columns or "rewritten_question" in frame.columns:
+        samples = iter_samples(frame[[name for name in _ASKED if name in frame.columns]])
+        return [sample.asked if isinstance(sample.question, str) else "" for sample in samples]
     return [item if isinstance(item, str) else "" for item in frame["question"].tolist()]
 
 

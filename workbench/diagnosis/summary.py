@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Piece(NamedTuple):
+class Tally(NamedTuple):
     """One metric over one evaluation: scores, the highest value that the data allow for each, how it was made, the
     formulas in force, of which only one may stand in a mean, and what each sample's relevance was judged by."""
 
@@ -42,16 +42,17 @@ class Piece(NamedTuple):
 
 
 def summarise(
-    view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric], *, intervals: bool = True
-) -> pd.DataFrame:
+    view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric], *, intervals: bool = True,
+    spread: bool = False,
+) -> pd.DataFrame:  # fmt: skip
     """One row a metric; see ``Evaluation.summary``."""
-    return joined([pieces(view, scored, known)], known, view.t, intervals=intervals)
+    return joined([tallies(view, scored, known)], known, view.t, intervals=intervals, spread=spread)
 
 
-def pieces(view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric]) -> dict[str, Piece]:
+def tallies(view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric]) -> dict[str, Tally]:
     """What :func:`joined` needs of one evaluation, by metric."""
     return {
-        name: Piece(
+        name: Tally(
             result,
             _attainable(view, known[name], result),
             _method(view, known[name]),
@@ -65,17 +66,30 @@ def pieces(view: View, scored: Mapping[str, Scored], known: Mapping[str, Metric]
 
 
 def joined(
-    parts: Sequence[Mapping[str, Piece]], known: Mapping[str, Metric], t: Thresholds, *, intervals: bool = True
-) -> pd.DataFrame:
+    parts: Sequence[Mapping[str, Tally]], known: Mapping[str, Metric], t: Thresholds, *, intervals: bool = True,
+    spread: bool = False,
+) -> pd.DataFrame:  # fmt: skip
     """The summary over the samples of all ``parts`` together; only metrics that every part has."""
     import pandas as pd
 
     names = [name for name in parts[0] if all(name in part for part in parts)] if parts else []
-    rows = {name: _row(known[name], [part[name] for part in parts], t.targets.get(name), intervals) for name in names}
+    rows = {name: _row(known[name], [part[name] for part in parts], t.targets.get(name), intervals, spread) for name in names}
+    if spread:
+        for name, row in rows.items():
+            row["level"] = level(known[name], row["mean"], row["attainable"], t)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
 
 
-def _row(metric: Metric, parts: Sequence[Piece], target: float | None, intervals: bool) -> dict[str, Any]:
+def level(metric: Metric, mean: float, attainable: float, t: Thresholds) -> str | None:
+    """How good a mean is, as one of ``Thresholds.levels`` or ``"poor"``: of the highest mean that the data allow, and of
+    1 − mean where low is good. None for a metric without a direction, a range up to 1 or any score."""
+    if not metric.has_level or metric.higher_is_better is None or (metric.low, metric.high) != (0.0, 1.0) or np.isnan(mean):
+        return None
+    best = attainable if metric.higher_is_better and 0 < attainable < 1 else 1.0
+    return t.level(min(mean / best, 1.0) if metric.higher_is_better else 1.0 - mean)
+
+
+def _row(metric: Metric, parts: Sequence[Tally], target: float | None, intervals: bool, spread: bool) -> dict[str, Any]:
     scored = Scored(
         np.concatenate([part.scored.values for part in parts]), np.concatenate([part.scored.states for part in parts])
     )
@@ -112,7 +126,16 @@ def _row(metric: Metric, parts: Sequence[Piece], target: float | None, intervals
         "attainable": attainable,
         "meets_target": _meets(metric, mean, target, attainable),
         "method": "; ".join(part for part in said if part),
+        **(_spread(values) if spread else {}),
     }
+
+
+def _spread(values: Floats) -> dict[str, float]:
+    """Lowest, median and highest score, and the standard deviation of the sample (of at least two)."""
+    if not len(values):
+        return dict.fromkeys(("min", "median", "max", "std"), np.nan)
+    return {"min": float(values.min()), "median": float(np.median(values)), "max": float(values.max()),
+            "std": float(values.std(ddof=1)) if len(values) > 1 else np.nan}  # fmt: skip
 
 
 def _bounds(metric: Metric, scored: Scored, values: Floats) -> tuple[float, float]:

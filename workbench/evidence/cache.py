@@ -16,7 +16,6 @@ import json
 import logging
 import os
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +25,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from workbench.data.files import cache_folder
 from workbench.errors import InputError
 
 logger = logging.getLogger(__name__)
@@ -47,24 +47,6 @@ _CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _UNUSABLE = {
     sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_PERM,
 }  # fmt: skip
-
-
-def cache_folder() -> Path:
-    """The folder of all caches: ``WORKBENCH_CACHE``, else ``rag-workbench`` in the user's cache folder.
-
-    The path is not created here; see :func:`private_folder`.
-    """
-    named = os.environ.get("WORKBENCH_CACHE")
-    if named:
-        return Path(named).expanduser()
-    home = Path.home()
-    if sys.platform == "win32":
-        own = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        own = home / "Library" / "Caches"
-    else:
-        own = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
-    return own / "rag-workbench"
 
 
 def private_folder(folder: Path) -> Path:

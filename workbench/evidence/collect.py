@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,7 +75,7 @@ def collect(
         if found is not None and found.state in ("judge_error", "skipped"):
             judged.missing[METRIC] = (found.state, found.reason)
         _add_right(sample, seen, judged, right)
-        items.append(_Item(sample, judged, seen, [item.get("metadata") for item in row.get("contexts") or ()]))
+        items.append(_Item(sample, judged, seen, [_metadata(item) for item in row.get("contexts") or ()]))
     evidence = Evidence(
         samples=_samples(samples, items, corpus),
         contexts=_contexts(items),
@@ -90,6 +90,11 @@ def collect(
     if corpus is not None:
         evidence.samples["missed"] = missed_column(evidence, corpus, rank_encoder)
     return evidence
+
+
+def _metadata(item: Mapping[str, Any]) -> Any:
+    """Metadata of a context, its kind among them."""
+    return item.get("metadata") if item.get("kind") is None else {**(item.get("metadata") or {}), "kind": item["kind"]}
 
 
 def _with_best_reference(sample: Sample, references: Sequence[str] | None) -> tuple[Sample, AnswerRight | None]:

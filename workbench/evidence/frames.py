@@ -249,6 +249,8 @@ def context_lists(evidence: Evidence) -> list[list[dict[str, Any]] | None]:
     for code, *values in zip(evidence.codes(frame).tolist(), *columns, strict=True):
         item = dict(zip(names, values, strict=True))
         item["metadata"] = json.loads(item["metadata"]) if item["metadata"] else None
+        if item["metadata"] and item["metadata"].get("kind") == "tool":
+            item["kind"] = "tool"
         item["position"] = None if item["position"] is None else int(item["position"])
         here = lists[code]
         if here is not None:

@@ -305,7 +305,7 @@ def _leaks(found: Observation, sample: Sample, corpus: ChunkIndex | None) -> Non
         return
     foreign = [c.tenant is not None and c.tenant != sample.tenant for c in contexts]
     own = [c.text for c, other in zip(contexts, foreign, strict=True) if not other]
-    allowed = [sample.question, sample.reference or "", *own]
+    allowed = [sample.conversation, sample.reference or "", *own]
     copies = Copies({str(i): c.text for i, c in enumerate(contexts) if foreign[i]})
     for key, share in copies.shares(sample.answer or "", allowed).items():
         found.answer_share[int(key)] = share
@@ -324,9 +324,9 @@ def _leaks(found: Observation, sample: Sample, corpus: ChunkIndex | None) -> Non
 def _answer_facts(sample: Sample, row: Mapping[str, Any], read_refusal: bool) -> dict[str, Any]:
     answer, contexts = sample.answer or "", sample.contexts or ()
     bare = without_citations(answer)
-    declined = refusal(bare, sample.refusal_phrases, sample.question) if read_refusal else None
+    declined = refusal(bare, sample.refusal_phrases, sample.asked) if read_refusal else None
     stated = quantities(bare)
-    asked = Numbers((q, 0) for q in quantities(sample.question))
+    asked = Numbers((q, 0) for q in quantities(sample.conversation))
     new = [q for q in stated if not contains_quantity(asked.near(q), q)]
     shown = Numbers((q, 0) for c in contexts if c.prompted for q in quantities(c.text))
     return {

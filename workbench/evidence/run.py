@@ -161,13 +161,18 @@ class Examined(NamedTuple):
     n_asked: int
 
 
+def _asked(sample: Sample) -> str:
+    """The question with everything before it that a judge may look at; the question itself where nothing was."""
+    return "\n".join([sample.conversation, *([sample.rewritten_question] if sample.rewritten_question else [])])
+
+
 def judgement_key(judge_name: str, sample: Sample) -> str:
     """The content key of one judgement: the judge and every part of the sample that it may look at, not its id."""
     contexts = None if sample.contexts is None else [
         [c.text, c.doc_id, c.title, c.source, c.position, c.prompted] for c in sample.contexts
     ]  # fmt: skip
     return content_key(
-        judge_name, sample.question, sample.answer, contexts, sample.reference, list(sample.refusal_phrases),
+        judge_name, _asked(sample), sample.answer, contexts, sample.reference, list(sample.refusal_phrases),
         list(sample.sampled_answers),
     )  # fmt: skip
 

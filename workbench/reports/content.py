@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: A finding about at most so many samples shows each of them whole.
+CARDS = 3
+
+
 @dataclass(frozen=True)
 class Measure:
     """One metric: its mean with interval, and beside it the same of the baseline where both runs have a score.
@@ -24,6 +28,7 @@ class Measure:
     ``before, after, delta, delta_low, delta_high, p`` are over the ``n_pairs`` samples that both runs scored; ``p`` is
     corrected for how many metrics were looked at, but for the headline; None without a baseline. ``states``: how many
     samples have no score, by state. ``shown``: whether it stands in the first table (the others are in the appendix).
+    ``level``: the mean in one word, see ``Thresholds.levels``; None where it has none.
     """
 
     metric: str
@@ -49,6 +54,7 @@ class Measure:
     delta_high: float | None = None
     p: float | None = None
     n_pairs: int | None = None
+    level: str | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,25 @@ class Flow:
 
 
 @dataclass(frozen=True)
+class BrokenPair:
+    """A sample that broke, before and after: ``gone`` is what only the answer before has, ``new`` what only the one after
+    has, ``wrong`` what is wrong in the one after. ``documents``: ids retrieved only before (−) and only after (+)."""
+
+    sample_id: str
+    question: str
+    cause_before: str
+    cause_after: str
+    before: str | None
+    after: str | None
+    gone: tuple[Stretch, ...]
+    new: tuple[Stretch, ...]
+    wrong: tuple[Stretch, ...]
+    expected: str
+    evidence: str
+    documents: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Changes:
     """What changed against the baseline.
 
@@ -159,7 +184,7 @@ class Changes:
     answer differs; ``same_answer``: those whose answer is the same and whose contexts are not; ``noise``: verdicts that
     moved on identical text, which count as neither; ``red_lines``: samples with a permission leak, by new, gone, still;
     ``smallest``: the smallest change of the pass rate that this many pairs could show; ``warnings``: what makes the two
-    runs hard to compare.
+    runs hard to compare; ``pairs``: every broken sample, before and after.
     """
 
     counts: Mapping[str, int]
@@ -172,6 +197,7 @@ class Changes:
     smallest: float | None
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    pairs: tuple[BrokenPair, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -200,7 +226,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Failing:
+class FailingSample:
     """One failing sample of the appendix."""
 
     sample_id: str
@@ -219,7 +245,8 @@ class Failing:
 @dataclass(frozen=True)
 class Report:
     """Everything that a report says; see the module. ``evaluation`` and ``baseline`` are the objects themselves,
-    ``failures`` the table of all samples as it is told."""
+    ``failures`` the table of all samples as it is told, ``cards`` sample id → the sample, for findings about one sample,
+    ``gate`` what a gate said (``reports.gate.GateResult``), None without rules."""
 
     title: str
     subtitle: str
@@ -234,15 +261,17 @@ class Report:
     findings: tuple[Finding, ...]
     actions: tuple[Action, ...]
     measured: Measured
-    failing: tuple[Failing, ...]
+    failing: tuple[FailingSample, ...]
     n_total: int
     failures: pd.DataFrame = field(repr=False)
     evaluation: Any = field(repr=False)
     baseline: Any = field(default=None, repr=False)
+    cards: Mapping[str, Example] = field(default_factory=dict, repr=False)
+    gate: Any = None
 
     @property
     def n_failing(self) -> int:
-        """Failing samples."""
+        """FailingSample samples."""
         return len(self.failing)
 
 

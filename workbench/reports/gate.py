@@ -26,7 +26,7 @@ from workbench.diagnosis.summary import summarise
 from workbench.errors import InputError
 from workbench.language import text as _t
 from workbench.language.numbers import interval as score_interval
-from workbench.language.numbers import p_value, points
+from workbench.language.numbers import p_value, points, score
 from workbench.reports.tables import Case, write_junit
 from workbench.scoring.metrics import chosen, definitions
 from workbench.scoring.thresholds import Thresholds
@@ -436,7 +436,8 @@ def _targets(evaluation: Any, limits: Limits) -> Iterator[Check]:
         summary = summarise(evaluation.view, {name: evaluation.metric(name)}, known, intervals=False).loc[name]
         least = known[name].higher_is_better is not False
         if least and summary["attainable"] < target - 1e-12:
-            message = _t("gate.found.attainable", value=f"{summary['mean']:.3f}", highest=f"{summary['attainable']:.3f}")
+            message = _t("gate.found.attainable", value=score(summary["mean"], decimals=3),
+                         highest=score(summary["attainable"], decimals=3))  # fmt: skip
             yield Check("target", rule, "skipped", message, float(summary["mean"]), target, int(summary["n_ok"]))
             continue
         found = _limit(evaluation, name, target, least, limits.by, everywhere, {})
@@ -458,7 +459,7 @@ def _limit(
     value = end if by == "interval" and np.isfinite(end) else mean
     good = value >= bound - 1e-12 if least else value <= bound + 1e-12
     between = f" ({score_interval(interval.low, interval.high)})" if np.isfinite(interval.low) else ""
-    message = _t(f"gate.found.{by}", value=f"{mean:.3f}", interval=between, n=len(own), total=int(keep.sum()))
+    message = _t(f"gate.found.{by}", value=score(mean, decimals=3), interval=between, n=len(own), total=int(keep.sum()))
     return Check(kind, rule, _state(good), message, value, bound, len(own))
 
 
@@ -525,10 +526,10 @@ def _regression(name: str, row: Any, wanted: Regression) -> Check:
     significant = bool(worse and row["p_adjusted"] < wanted.alpha)
     too_far = bool(worse and wanted.max_drop is not None and abs(row["delta"]) > wanted.max_drop + 1e-12)
     key = "significant" if significant else "too_far" if too_far else "worse_noise" if worse else "not_worse"
-    unit: Callable[[float], str] = points if name == PASSED else lambda value: f"{value:+.3f}".replace("-", "−")
+    unit: Callable[[float], str] = points if name == PASSED else lambda value: score(value, decimals=3, signed=True)
     message = _t(f"gate.found.{key}", delta=unit(row["delta"]), low=unit(row["low"]), high=unit(row["high"]),
                  p=p_value(row["p_adjusted"]), n=n, limit=f"{wanted.max_drop or 0:g}",
-                 before=f"{row['before']:.3f}", after=f"{row['after']:.3f}")  # fmt: skip
+                 before=score(row["before"], decimals=3), after=score(row["after"], decimals=3))  # fmt: skip
     return Check("regression", rule, _state(not (significant or too_far)), message, float(row["delta"]),
                  -(wanted.max_drop or 0.0), n)  # fmt: skip
 

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from workbench.data.files import HIDDEN, write_bytes, write_text
 from workbench.language import has_text, labelled, language_of, listed, speaking
 from workbench.language import text as _t
-from workbench.reports.content import Action, Breakdown, Changes, Example, Report, Stretch
+from workbench.reports.content import CARDS, Action, Breakdown, Changes, Example, Report, Stretch
 from workbench.views import wording
 from workbench.views.filtering import Filter
 from workbench.views.html import Mark, clean, h, join, marked, picture, safe
@@ -122,6 +122,11 @@ def number_line(finding: Finding) -> str:
         return size
     interval = wording.rate_interval(finding.low, finding.high)
     return f"{wording.percent(finding.value)}{f' ({interval})' if interval else ''} · {size}"
+
+
+def gate_file(report: Report) -> str:
+    """The name of the rules file."""
+    return Path(report.gate.source).name
 
 
 def causes_intro(report: Report, end: str = "") -> str:
@@ -256,15 +261,16 @@ def _markdown_environment() -> jinja2.Environment:
         finalize=lambda value: value if isinstance(value, Markup) else Markup(md(value)),
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    own = {name: _raw(getattr(wording, name)) for name in ("score", "interval", "percent", "rate_interval", "count", "chance")}
+    names = ("score", "interval", "percent", "rate_interval", "count", "chance", "level_title", "levels_words")
+    own = {name: _raw(getattr(wording, name)) for name in names}
     spoken = {f.__name__: _raw(f) for f in (
         nothing, failing_intro, touches, causes_intro, changes_counts, coverage, number_line,
     )}  # fmt: skip
     environment.globals.update(
         spoken, t=_raw(_t), w=SimpleNamespace(**own), raw=Markup, br=Markup("  "), own_table=own_table, values=values,
         filter_words=filter_words, labelled=lambda name, value: Markup(labelled(_as_md(name), _as_md(value))),
-        head=_md_head, wrong=_md_wrong, ids=_md_ids, cell=_md_cell, code=_md_code,
-        ROWS=ROWS, TABLE=TABLE, EXAMPLE=EXAMPLE,
+        head=_md_head, wrong=_md_wrong, differing=_md_differing, ids=_md_ids, cell=_md_cell, code=_md_code,
+        ROWS=ROWS, TABLE=TABLE, EXAMPLE=EXAMPLE, CARDS=CARDS, gate_file=gate_file,
     )  # fmt: skip
     return environment
 
@@ -305,6 +311,14 @@ def _md_wrong(example: Example) -> Markup:
     return Markup(" ".join(part for part in [*parts, md(shown[at:]), md(note) if note else ""] if part))
 
 
+def _md_differing(text: str | None, stretches: Sequence[Stretch], sign: str) -> Markup:
+    """A text with a sign and bold type on what only this run says."""
+    if text is None:
+        return Markup(_t("report.broken.no_answer"))
+    own = Example("", "", text, tuple(stretches), "", "", 0.0)
+    return Markup(str(_md_wrong(own)).replace("**✗ ", f"**{sign} "))
+
+
 def _md_ids(sample_ids: Sequence[str], limit: int = IDS) -> Markup:
     more = len(sample_ids) - limit
     rest = [_t("report.findings.more_ids", n=f"{more:,}")] if more > 0 else []
@@ -329,6 +343,8 @@ def _md_code(snippet: str) -> Markup:
 # ------------------------------------------------------------------------------
 
 
+#: Stretches that are different and not wrong, with the sign beside them.
+_SIGNS = {"gone": "−", "new": "+"}
 #: Moves from cause to cause that are shown.
 FLOWS = 12
 #: Causes named in the short line of an action.
@@ -365,8 +381,8 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.globals.update(
-        t=_t, w=wording, bar=bar, text=wrong_text, head=head_text, note=marked, picture=picture_of, ids=ids, cell=cell,
-        plain=plain, step=step, ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS,
+        t=_t, w=wording, bar=bar, text=wrong_text, differing=differing, head=head_text, note=marked, picture=picture_of,
+        ids=ids, cell=cell, plain=plain, step=step, ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS, CARDS=CARDS, gate_file=gate_file,
         scale_of=wording.scale, phrases=SimpleNamespace(**{f.__name__: f for f in (
             nothing, coverage, own_table, failing_intro, filter_words, values,
             touches, causes_intro, number_line, changes_counts,
@@ -413,6 +429,14 @@ def wrong_text(text: str, wrong: Sequence[Stretch]) -> Markup:
     return join([marked(shown, marks), h("span", " ", cut, cls="quiet") if cut else None])
 
 
+def differing(text: str | None, *stretches: Sequence[Stretch]) -> Markup:
+    """A whole text with what only this run says, and what is wrong, marked."""
+    if text is None:
+        return h("span", _t("report.broken.no_answer"), cls="quiet")
+    marks = [Mark(item.start, item.end, item.kind, _SIGNS.get(item.kind, "✗")) for own in stretches for item in own]
+    return marked(text, marks)
+
+
 def head_text(text: str | None, limit: int = APPENDIX) -> Markup:
     """The beginning of a text."""
     if text is None:
@@ -429,11 +453,12 @@ def picture_of(finding: Finding) -> Markup | None:
     return h("p", _t("report.findings.no_picture"), cls="quiet") if finding.figure is not None else None
 
 
-def ids(sample_ids: Sequence[str], limit: int = IDS) -> Markup:
-    """Sample ids, and how many more there are."""
+def ids(sample_ids: Sequence[str], limit: int = IDS, *, whole: bool = False) -> Markup:
+    """Sample ids, and how many more there are; ``whole`` keeps each short one on one line."""
     more = len(sample_ids) - limit
     rest = [_t("report.findings.more_ids", n=f"{more:,}")] if more > 0 else []
-    return join([*sample_ids[:limit], *rest], ", ")
+    own = [h("span", name, cls="nowrap") if whole and len(name) <= SHORT else name for name in sample_ids[:limit]]
+    return join([*own, *rest], ", ")
 
 
 def cell(value: Any) -> Markup:

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,12 +19,11 @@ from workbench.errors import InputError
 from workbench.language import speaking
 from workbench.language import text as _t
 from workbench.reports import FORMATS, render
-from workbench.reports.content import Changes, Failing, Measure, Report
+from workbench.reports.content import Changes, FailingSample, Measure, Report
 from workbench.reports.render import without_keys
 from workbench.reports.sections import build_report, expected, thresholds_words
 from workbench.views.html import clean
-from workbench.views.session import Finding
-from workbench.views.wording import cause_title, state_title
+from workbench.views.wording import cause_title, level_title, state_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,51 +175,68 @@ def _cut(text: str, limit: int = 2000) -> str:
 
 
 # ------------------------------------------------------------------------------
-# A report as one table, for spreadsheets and programs: the pins sample by sample, then every failing sample.
+# A report as two tables, for spreadsheets and programs: its samples, and its findings.
 
 
-#: Text columns of a row, in their order; one float column a metric follows.
-TEXTS = (
-    "part", "finding", "title", "note", "sample_id", "question", "answer", "passed", "cause", "sub_cause", "causes",
-    "confidence", "evidence", "advice", "verdict", "verdict_note", "n", "n_total", "value", "low", "high", "filter",
-    "thresholds", "runs", "created", "snippet",
+#: Columns of a sample, in their order; one float column a metric follows.
+SAMPLE = (
+    "sample_id", "question", "answer", "passed", "cause", "sub_cause", "causes", "confidence", "evidence", "advice", "verdict",
+    "verdict_note", "findings",
+)  # fmt: skip
+#: Columns of a finding; rate and interval are numbers, ``sample_ids`` are parted by "; ".
+FINDING = (
+    "finding", "title", "note", "panel", "n", "n_total", "value", "low", "high", "sample_ids", "filter", "thresholds", "runs",
+    "created", "snippet",
 )  # fmt: skip
 _NUMBERS = ("confidence", "value", "low", "high")
-_COUNTS = ("finding", "n", "n_total")
 
 
 def rows(report: Report) -> pd.DataFrame:
-    """One row for each sample of each pin (``part`` = finding), then one for each failing sample (``part`` = failing).
+    """One row for each failing sample, then one for each other sample of a finding: columns :data:`SAMPLE`, then every
+    metric's score. ``findings`` names the findings that it is in by their numbers; missing values are empty."""
+    within: dict[str, list[str]] = {}
+    for at, item in enumerate(report.findings, 1):
+        for sample_id in item.sample_ids:
+            within.setdefault(sample_id, []).append(str(at))
+    known = Known(report)
+    ids = dict.fromkeys([*(item.sample_id for item in report.failing), *within])
+    found = [{**known.sample(name), "findings": "; ".join(within.get(name, ())) or None} for name in ids]
+    metrics = report.evaluation.scores().columns
+    frame = _framed(found, [*SAMPLE, *metrics], numbers=(*_NUMBERS, *metrics))
+    frame["passed"] = frame["passed"].astype("boolean")
+    return frame
 
-    A pin without sample ids has one row. Columns :data:`TEXTS`, then every metric's score; missing ones are empty.
-    """
+
+def finding_rows(report: Report) -> pd.DataFrame:
+    """One row for each finding, in their order: columns :data:`FINDING`."""
+    with speaking(report.language):
+        found = [{**{name: getattr(item, name) for name in FINDING if hasattr(item, name)}, "finding": at,
+                  "sample_ids": "; ".join(item.sample_ids), "filter": render.filter_words(item),
+                  "thresholds": render.values(item.thresholds), "runs": "; ".join(item.runs)}
+                 for at, item in enumerate(report.findings, 1)]  # fmt: skip
+    return _framed(found, FINDING, numbers=_NUMBERS)
+
+
+def _framed(found: Sequence[Mapping[str, Any]], columns: Sequence[str], numbers: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
-    with speaking(report.language):
-        known = Known(report)
-        found = [row for at, item in enumerate(report.findings, 1) for row in _pinned(known, at, item)]
-        found += [{"part": "failing", **known.sample(item.sample_id)} for item in report.failing]
-    found = [{name: without_keys(v) if isinstance(v, str) else v for name, v in row.items()} for row in found]
-    frame = pd.DataFrame(found, columns=[*TEXTS, *report.evaluation.scores().columns])
-    return _typed(frame)
+    clear = [{name: without_keys(v) if isinstance(v, str) else v for name, v in row.items()} for row in found]
+    frame = pd.DataFrame(clear, columns=list(columns))
+    return frame.astype({name: "float64" for name in columns if name in numbers})
 
 
-def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    for name in frame.columns:
-        if name in _COUNTS:
-            frame[name] = frame[name].astype("Int64")
-        elif name in _NUMBERS or name not in TEXTS:
-            frame[name] = frame[name].astype("float64")
-        elif name == "passed":
-            frame[name] = frame[name].astype("boolean")
-    return frame
+def _write_tables(report: Report, target: Path, write_one: Callable[[Path, pd.DataFrame], Any]) -> Path:
+    """The samples to ``target``, the findings to ``<name>_findings`` beside it; the findings first."""
+    write_one(target.with_name(f"{target.stem}_findings{target.suffix}"), finding_rows(report))
+    write_one(target, rows(report))
+    return target
 
 
 class Known:
     """What is known of each sample, looked up by id."""
 
     def __init__(self, report: Report) -> None:
-        self._failing: dict[str, Failing] = {item.sample_id: item for item in report.failing}
+        self._failing: dict[str, FailingSample] = {item.sample_id: item for item in report.failing}
         failures, samples = report.failures, report.evaluation.samples.frame
         self._scores = report.evaluation.scores()
         self._values = self._scores.to_numpy(dtype=float).tolist()
@@ -242,27 +259,15 @@ class Known:
         }  # fmt: skip
 
 
-def _pinned(known: Known, at: int, finding: Finding) -> list[dict[str, Any]]:
-    own = {
-        "part": "finding", "finding": at, "title": finding.title, "note": finding.note, "n": finding.n,
-        "n_total": finding.n_total, "value": finding.value, "low": finding.low, "high": finding.high,
-        "filter": render.filter_words(finding), "thresholds": render.values(finding.thresholds),
-        "runs": "; ".join(finding.runs), "created": finding.created, "snippet": finding.snippet,
-    }  # fmt: skip
-    return [{**known.sample(sample_id), **own} for sample_id in finding.sample_ids] or [own]
-
-
-def write_parquet(report: Report, target: Path) -> Path:
-    """Write :func:`rows` as Parquet, typed. Text is kept as it is (nothing runs it), but for control characters."""
+def write_parquet(target: Path, frame: pd.DataFrame) -> None:
+    """A table as Parquet, typed. Text is kept as it is (nothing runs it), but for control characters."""
     import pandas as pd
 
-    frame = rows(report)
     for name in frame.columns:
-        if frame[name].dtype.kind not in "fiub" and not isinstance(frame[name].dtype, (pd.Int64Dtype, pd.BooleanDtype)):
+        if frame[name].dtype.kind not in "fiub" and not isinstance(frame[name].dtype, pd.BooleanDtype):
             frame[name] = pd.array([_cell_text(value) for value in frame[name].tolist()], dtype="str")
     with replacing(target) as temporary:
         frame.to_parquet(temporary, index=False)
-    return target
 
 
 def _cell_text(value: Any) -> str | None:
@@ -315,16 +320,16 @@ def _report(report: Report) -> Sheet:
 
 
 def _metrics(measures: Sequence[Measure]) -> Sheet:
-    keys = ("metric", "mean", "low", "high", "n_ok", "n_not_applicable", "n_undefined", "n_error", "n_skipped", "n_total",
-            "low_bound", "high_bound", "target", "attainable", "meets_target", "before", "after", "delta", "delta_low",
-            "delta_high", "p", "n_pairs", "method", "reading")  # fmt: skip
+    keys = ("metric", "mean", "level", "low", "high", "n_ok", "n_not_applicable", "n_undefined", "n_error", "n_skipped",
+            "n_total", "low_bound", "high_bound", "target", "attainable", "meets_target", "before", "after", "delta",
+            "delta_low", "delta_high", "p", "n_pairs", "method", "reading")  # fmt: skip
     rows = [[_metric_value(measure, key) for key in keys] for measure in measures]
-    return Sheet(_name("metrics"), [_t(f"report.columns.{key}") for key in keys], rows, (30, *[11] * 21, 34, 60))
+    return Sheet(_name("metrics"), [_t(f"report.columns.{key}") for key in keys], rows, (30, *[11] * 22, 34, 60))
 
 
 def _metric_value(measure: Measure, key: str) -> Any:
-    if key == "metric":
-        return measure.title
+    if key in ("metric", "level"):
+        return measure.title if key == "metric" else level_title(measure.level)
     if key in ("n_not_applicable", "n_undefined", "n_error", "n_skipped"):
         return measure.states.get(key[2:], 0)
     return getattr(measure, key)
@@ -384,6 +389,7 @@ def _samples(report: Report, scores: pd.DataFrame) -> Sheet:
     rows = []
     for sample_id in scores.index:
         own = known.sample(sample_id)
+        own["cause"] = cause_title(own["cause"])
         rows.append([*(own[name] for name in texts), *(own[name] for name in scores.columns)])
     heads = [*(_t(f"report.columns.{key}") for key in texts), *map(str, scores.columns)]
     return Sheet(_name("samples"), heads, rows, (16, 50, 60, 9, 22, 11))
@@ -418,7 +424,7 @@ def write(report: Report, path: str | Path, format: str) -> Path:
     ----------
     path
         The ending of the format is added when it has none (".1" of "gpt-4.1" is none). Markdown puts its pictures into
-        ``<name>_files`` beside it.
+        ``<name>_files`` beside it; CSV and Parquet hold the samples, and the findings are in ``<name>_findings`` beside it.
     format
         One of :data:`FORMATS`.
 
@@ -442,8 +448,8 @@ _WRITERS: dict[str, Callable[[Report, Path], Path]] = {
     "html": lambda report, target: write_text(target, render.html(report)),
     "md": lambda report, target: render.write_markdown(report, target),
     "xlsx": lambda report, target: write_workbook(report, target),
-    "csv": lambda report, target: write_csv(target, rows(report), index=False),
-    "parquet": lambda report, target: write_parquet(report, target),
+    "csv": lambda report, target: _write_tables(report, target, partial(write_csv, index=False)),
+    "parquet": lambda report, target: _write_tables(report, target, write_parquet),
     "junit": lambda report, target: write_samples(report, target),
 }
 
@@ -460,6 +466,7 @@ def export_findings(
     language: str | None = None,
     baseline: Any = None,
     date: datetime.date | None = None,
+    gate: Any = None,
 ) -> Path:
     """Write the session's pins, with the report around them, to one file and give it.
 
@@ -475,6 +482,8 @@ def export_findings(
         An evaluation to compare with.
     date
         Printed on the report; default today.
+    gate
+        See :func:`~workbench.reports.sections.build_report`.
 
     Raises
     ------
@@ -483,7 +492,7 @@ def export_findings(
     """
     report = build_report(
         session.evaluation, baseline=baseline, findings=session.findings, annotations=session.annotations,
-        language=language, date=date,
+        language=language, date=date, gate=gate,
     )  # fmt: skip
     return write(report, path, format)
 
@@ -511,11 +520,42 @@ def write_workbook(report: Report, target: Path) -> Path:
         book = xlsxwriter.Workbook(str(temporary), options)
         book.set_properties({"title": clean(report.title)[:250], "created": _midnight(report.date)})
         writer = _Writer(book)
-        for sheet in sheets(report):
+        first, *others = sheets(report)
+        writer.add(first)
+        charts = book.add_worksheet(_name("charts"))
+        for sheet in others:
             writer.add(sheet)
+        _add_charts(book, charts, report)
         writer.say_cuts()
         book.close()
     return target
+
+
+def _add_charts(book: Any, sheet: Any, report: Report) -> None:
+    """Causes as bars, and the means of the first table (before and after where there is a baseline)."""
+    sheet.hide_gridlines(2)
+    measures = [at for at, m in enumerate(report.measures, 1) if m.shown and 0 <= m.mean <= 1]
+    drawn = []
+    if report.causes:
+        drawn.append((_t("report.broken.picture", n_failing=report.n_failing, n=report.n_total), _name("causes"),
+                      [(2, _t("report.columns.n"))], len(report.causes)))  # fmt: skip
+    if measures:
+        heads = [(16, _t("report.columns.before")), (17, _t("report.columns.after"))] if report.changes else [
+            (1, _t("report.columns.mean"))]  # fmt: skip
+        drawn.append((_t("report.section.quality"), _name("metrics"), heads, max(measures)))
+    for at, (title, source, series, last) in enumerate(drawn):
+        chart = book.add_chart({"type": "bar"})
+        for (column, name), colour in zip(series, ("#999999", "#0072b2")[-len(series) :], strict=True):
+            chart.add_series({
+                "name": name, "categories": [source, 1, 0, last, 0], "values": [source, 1, column, last, column],
+                "fill": {"color": colour}, "data_labels": {"value": True}, "gap": 60,
+            })  # fmt: skip
+        chart.set_title({"name": title, "name_font": {"size": 12}})
+        chart.set_y_axis({"reverse": True})
+        chart.set_x_axis({"min": 0, "major_gridlines": {"visible": False}, "visible": False})
+        chart.set_legend({"position": "bottom"} if len(series) > 1 else {"none": True})
+        chart.set_size({"width": 620, "height": 90 + 26 * last * len(series)})
+        sheet.insert_chart(0, 11 * at, chart, {"description": title})
 
 
 def _midnight(date: datetime.date) -> datetime.datetime:

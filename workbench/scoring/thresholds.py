@@ -31,7 +31,10 @@ Match = Annotated[Literal["chunk", "document"], Field(description="'chunk' or 'd
 _RETIRED = ("point_recall",)
 
 #: Thresholds that change no score, only what counts as low or as reached.
-_OF_SCORES = ("low_score", "low_scores", "targets", "similarity_percentile")
+_OF_SCORES = ("low_score", "low_scores", "targets", "levels", "similarity_percentile")
+
+#: What a mean is called that reaches none of the levels.
+LOWEST = "poor"
 
 
 def _declared(attribute: str) -> dict[str, float]:
@@ -62,6 +65,8 @@ class Thresholds:
         An answer makes the point of its reference from this probability on.
     targets
         Metric → the mean that is aimed for.
+    levels
+        Word → the mean from which on it holds, for reading only; a mean below all of them is poor.
     match
         ``"chunk"`` (ids as given) or ``"document"`` (a label matches any chunk of its document).
 
@@ -87,11 +92,12 @@ class Thresholds:
     low_scores: Cuts = field(default_factory=lambda: _declared("low_score"))
     answer_right: Share = 0.5
     targets: Cuts = field(default_factory=lambda: _declared("target"))
+    levels: Cuts = field(default_factory=lambda: {"excellent": 0.9, "good": 0.75, "fair": 0.6})
     match: Match = "chunk"
 
     def __post_init__(self) -> None:
         """Check every value, and freeze the tables."""
-        given = {**vars(self), **{name: _plain(getattr(self, name)) for name in ("low_scores", "targets")}}
+        given = {**vars(self), **{name: _plain(getattr(self, name)) for name in ("low_scores", "targets", "levels")}}
         try:
             checked = _adapter().validate_python(given)
         except ValidationError as error:
@@ -119,6 +125,11 @@ class Thresholds:
     def low_cut(self, metric: str) -> float:
         """The value below which a score of ``metric`` is low."""
         return self.low_scores.get(metric, self.low_score)
+
+    def level(self, value: float) -> str:
+        """The level of a mean in [0, 1] that is good when high."""
+        reached = [name for name, cut in self.levels.items() if value >= cut]
+        return max(reached, key=lambda name: self.levels[name]) if reached else LOWEST
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as written to TOML."""

@@ -77,6 +77,9 @@ class Metric:
     in_report, in_overview, begin_with
         Its place in the first table of the report (0: in the appendix); whether the table over several runs has it; its
         place among the metrics that a panel begins with (0: none).
+    has_level
+        Whether a high mean is expected of a good system. It is not of shares of the contexts: k of them are fetched, and
+        one may be enough.
     compute
         What computes it, with the others of its group.
     """
@@ -102,6 +105,7 @@ class Metric:
     in_report: int = 0
     in_overview: bool = False
     begin_with: int = 0
+    has_level: bool = True
     compute: Group | None = None
 
     @property

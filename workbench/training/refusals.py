@@ -25,7 +25,7 @@ import workbench.language
 from workbench.data.files import write_text
 from workbench.data.text import refusals as model
 from workbench.data.text.refusals import ASKED, asked_values, features, model_language, segments
-from workbench.language import codes
+from workbench.language import codes, numbers
 
 _LOG = logging.getLogger(__name__)
 _MARKS = {"^": "refuses", "~": "fills", "§": "states"}
@@ -223,7 +223,8 @@ def rates(said: Sequence[tuple[float, bool]]) -> str:
     """Precision and recall at .5 in words."""
     hits = sum(p >= 0.5 and true for p, true in said)
     claimed, real = sum(p >= 0.5 for p, _ in said), sum(true for _, true in said)
-    return f"n {len(said)}, precision {hits / max(1, claimed):.3f}, recall {hits / max(1, real):.3f}"
+    precision, recall = (numbers.score(hits / n if n else None, decimals=3) for n in (claimed, real))
+    return f"n {len(said)}, precision {precision}, recall {recall}"
 
 
 def report(answers: Sequence[Answer], stating: Sequence[str], held_out: Sequence[str]) -> None:
@@ -245,6 +246,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     answers, stating = collection(options.folder), negatives(options.negatives)
+    if strange := sorted(set(options.held_out) - {a.style for a in answers}):
+        parser.error(f"no collection {', '.join(strange)}.txt in {options.folder}; name files, e.g. {answers[0].style}")
     for language in sorted({a.language for a in answers} & set(codes())):
         own = [a for a in answers if a.language == language]
         if options.held_out:

@@ -81,7 +81,8 @@ def _header(session: Session, sample_id: str, sub_cause: str | None) -> Markup:
     """Question, cause with confidence, why, what to try, what else contributed and what could not be checked."""
     found = explained(session.slices, sample_id)
     if sub_cause and found["primary_cause"] == "retrieval_miss":
-        found["sub_cause"] = sub_cause
+        # What to try stands beside it.
+        found |= {"sub_cause": sub_cause, "advice": ""}
 
     def line(key: str, words: Any) -> Markup | None:
         return h("p", h("strong", _t(f"panels.card.{key}"), " "), words) if words else None
@@ -93,7 +94,18 @@ def _header(session: Session, sample_id: str, sub_cause: str | None) -> Markup:
         lacking = listed(_t(f"report.lacks.{name}.what") for name in unchecked)
         lines.append(quiet(_t("panels.card.unchecked"), " ", lacking, tag="p"))
     question = h("h3", marked(str(session.sample(sample_id)["question"]), shown=600))
-    return h("div", h("div", question, cause_mark(found, detailed=True), cls="wb-head"), *lines)
+    head = h("div", question, cause_mark(found, detailed=True), cls="wb-head")
+    return h("div", _history(session.sample(sample_id)), head, *lines)
+
+
+def _history(row: Mapping[str, Any]) -> Markup | None:
+    """What was said before the question, to unfold, and the question as the service rewrote it."""
+    said, rewritten = none_if_missing(row.get("history")), none_if_missing(row.get("rewritten_question"))
+    talk = [h("p", h("strong", _t(f"panels.card.said_{item['role']}"), " "), marked(item["content"], shown=600))
+            for item in said or ()]  # fmt: skip
+    told = h("details", h("summary", _t("panels.card.history", n=len(talk))), *talk, cls="wb-history") if talk else None
+    new = quiet(_t("panels.card.rewritten"), " ", marked(rewritten, shown=600), tag="p") if rewritten else None
+    return join([told, new]) if told or new else None
 
 
 def cause_mark(found: Mapping[str, Any], *, detailed: bool = False) -> Markup:
@@ -245,6 +257,7 @@ def document_name(item: Mapping[str, Any], facts: Any) -> Markup:
 def _facts(item: Mapping[str, Any], facts: Any) -> list[str]:
     score, relevance = none_if_missing(item.get("score")), none_if_missing(facts.get("relevance"))
     parts = [
+        _t("panels.card.from_tool") if item.get("kind") == "tool" else "",
         _t("panels.card.retriever_score", score=numbers.score(float(score))) if score is not None else "",
         _t("panels.card.relevance", score=numbers.score(relevance)) if relevance is not None else "",
         _t("panels.card.used") if facts.get("used") is True else "",
@@ -318,9 +331,9 @@ class FilterBar(W.VBox):
     def __init__(self, panel: Panel) -> None:
         assert panel.session is not None
         self._panel, self._session = panel, panel.session
-        self.choices = {name: dropdown(_t(f"panels.filters.{name}"), self._offered(name), ANY, "172px")
+        self.choices = {name: dropdown(_t(f"panels.filters.{name}"), self._offered(name), ANY, "165px")
                         for name in CHOICES}  # fmt: skip
-        self.text = text_box(_t("panels.filters.search"), width="190px", continuous_update=False)
+        self.text = text_box(_t("panels.filters.search"), width="165px", continuous_update=False)
         self.undo = button(_t("panels.filters.undo"), panel.guarded(self._session.undo, "undo"))
         self.reset = button(_t("panels.filters.reset"), panel.guarded(self._session.reset, "reset"))
         for name, widget in self.choices.items():
@@ -405,7 +418,7 @@ class Card(W.VBox):
             value=None, description=_t("panels.card.my_verdict"), style={"button_width": "auto", **LABEL},
             layout=W.Layout(width="max-content", margin="2px"),
         )  # fmt: skip
-        self.note = text_box(_t("panels.card.note"), width="240px", continuous_update=False)
+        self.note = text_box(_t("panels.card.note"), width="190px", continuous_update=False)
         self.note.add_class("wb-own-note")
         self.saved = markup(None, "wb-saved")
         self.save = button(_t("lists.save_sample"), panel.guarded(self.keep_sample, "save sample"), "wb-save")
@@ -415,7 +428,7 @@ class Card(W.VBox):
         self.id_box = W.Textarea(layout=W.Layout(width="100%", height="70px", display="none"))
         for widget in (self.verdict, self.note):
             panel.on(widget, lambda _: self._annotate())
-        self.bar = W.VBox([row(panel.stepper, self.verdict, self.note), row(self.save, self.pin, self.copy, self.saved)])
+        self.bar = W.VBox([row(panel.stepper, self.verdict, self.note, self.save, self.pin, self.copy), self.saved])
         super().__init__([self.body, self.id_box], layout=W.Layout(width="100%"))
 
     def draw(self, sample_id: str | None, words: str = "") -> None:

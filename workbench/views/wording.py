@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from workbench.diagnosis import causes
-from workbench.language import has_text, numbers, sentences
+from workbench.language import has_text, listed, numbers, sentences
 from workbench.language import text as _t
 from workbench.language.numbers import chance, count, missing, points, score
 from workbench.scoring import metrics
+from workbench.scoring.thresholds import LOWEST
 
 __all__ = ["chance", "count", "missing", "points", "score", "sentences"]
 
@@ -51,6 +52,19 @@ def metric_reading(name: str) -> str:
     """One sentence on what the metric says and which way is better; empty for a user's own metric."""
     key = f"metrics.{name.partition('@')[0]}.reading"
     return _t(key) if has_text(key) else ""
+
+
+def level_title(name: Any) -> str:
+    """A level in words; a user's own level keeps its name, a missing one is an empty text."""
+    key = f"metrics.levels.{name}"
+    return (_t(key) if has_text(key) else name) if isinstance(name, str) else ""
+
+
+def levels_words(thresholds: Any) -> str:
+    """The limits of the levels in one sentence: "excellent from 0.90, good from 0.75 …"."""
+    ordered = sorted(thresholds.levels.items(), key=lambda pair: -pair[1])
+    limits = listed(_t("metrics.level_from", level=level_title(name), value=score(cut)) for name, cut in ordered)
+    return _t("metrics.levels_said", limits=limits, lowest=level_title(LOWEST))
 
 
 def cause_title(name: Any) -> str:

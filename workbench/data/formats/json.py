@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.data.fields import is_score, named, resolve
-from workbench.data.formats.records import Records, Remark, excerpt, number_records
+from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, Records, Remark, excerpt, number_records
 from workbench.errors import InputError
 
 _STARTS_JSON = re.compile(r"\s*[\[{]")
@@ -82,6 +82,8 @@ def _find_records(value: Any, depth: int = 0) -> Sequence[Any] | None:
         return [_unwrap(item) for item in value] if any(isinstance(item, Mapping) for item in value) else None
     if not isinstance(value, Mapping) or not value:
         return None
+    if _holds_spans(value):
+        return [value]
     found = _split_orient(value) or _by_column(value) or _wrapped(value, depth) or _by_id(value)
     return found or ([value] if _names_a_record(value) else None)
 
@@ -122,12 +124,16 @@ def _wrapped(value: Mapping[str, Any], depth: int) -> Sequence[Any] | None:
     wrappers = named("keys", "records")
     known = [value[key] for key in wrappers if key in value]
     others = [part for key, part in value.items() if key not in wrappers and isinstance(part, list)]
-    for part in [*known, *others]:
-        if isinstance(part, (list, Mapping)):
-            found = _find_records(part, depth + 1)
-            if found:
-                return found
-    return None
+    lists = [
+        found
+        for part in [*known, *others]
+        if isinstance(part, (list, Mapping)) and (found := _find_records(part, depth + 1))
+    ]
+    # Scores of an evaluation may stand under the name of a list of samples: a list that asks questions comes first.
+    asking = (
+        found for found in lists if any(isinstance(item, Mapping) and _names_a_question(item) for item in found[:20])
+    )
+    return next(asking, next(iter(lists), None))
 
 
 def _by_id(value: Mapping[str, Any]) -> list[Any] | None:
@@ -143,7 +149,15 @@ def _by_id(value: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _names_a_question(value: Mapping[str, Any]) -> bool:
-    return "question" in resolve(list(map(str, value)), "sample") or "inputs" in value
+    return _holds_spans(value) or "question" in resolve(list(map(str, value)), "sample") or "inputs" in value
+
+
+def _holds_spans(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a span, or one trace or export of spans."""
+    listed = [value.get(name) for name in (*SPAN_LISTS, "post")]
+    return any(isinstance(part, list) and part and isinstance(part[0], Mapping) for part in listed) or any(
+        str(name).startswith("gen_ai.") or name in SPAN_MARKS for name in value
+    )
 
 
 def _names_a_record(value: Mapping[str, Any]) -> bool:

@@ -59,6 +59,16 @@ def parse_literal(text: str) -> Any:
         return _parse_python(text.strip())
 
 
+def opened(value: Any) -> Any:
+    """``value``, read back when it is an object or list written as text; text that is none stays."""
+    if isinstance(value, str) and looks_structured(value):
+        try:
+            return parse_literal(value)
+        except ValueError:
+            return value
+    return value
+
+
 def _parse_python(text: str) -> Any:
     array = _ARRAY.match(text)
     if array:
@@ -146,6 +156,13 @@ def _call(node: ast.Call) -> Any:
 # ------------------------------------------------------------------------------
 # Records and remarks.
 
+
+#: Keys of an object that holds spans of a tracing tool, and columns that only spans have.
+SPAN_LISTS = ("resourceSpans", "resource_spans", "scopeSpans", "batches", "observations", "child_runs", "spans")
+SPAN_MARKS = (
+    "traceId", "traceID", "context.trace_id", "dotted_order", "record_attributes", "attributes.input.value",
+    "gen_ai.operation.name",
+)  # fmt: skip
 
 #: Row number of a remark about the whole source.
 WHOLE_FILE = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import difflib
 import os
 import re
 import zlib
@@ -44,20 +45,34 @@ def read_bytes(path: Path) -> bytes:
     shown = path.name[-80:]
     try:
         if path.is_dir():
-            raise InputError(f"{shown}: is a folder; give the file in it")
+            raise InputError(f"{shown}: is a folder; give the file in it", key="folder", where=shown)
         if path.stat().st_size > MAX_BYTES:
             raise InputError(f"{shown}: is larger than {MAX_BYTES >> 30} GB; split it into parts")
         content = path.read_bytes()
     except FileNotFoundError as error:
-        raise InputError(f"{str(path)[-200:]}: no such file; check the path") from error
+        raise absent(path) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{shown}: cannot be read ({reason}); check the path and its permissions") from error
     if content[:2] == b"\x1f\x8b":
         content = _gunzip(shown, content)
     if not content.strip(b" \t\r\n\x00\xef\xbb\xbf"):
-        raise InputError(f"{shown}: the file is empty; give one with at least one record")
+        raise InputError(f"{shown}: the file is empty; give one with at least one record", key="empty", where=shown)
     return content
+
+
+def absent(path: str | os.PathLike[str]) -> InputError:
+    """The error for a path at which there is nothing, with where it was looked for and a name there that is nearly it."""
+    path = Path(path).expanduser()
+    try:
+        names = sorted(item.name for item in path.absolute().parent.iterdir())
+    except (OSError, ValueError):
+        names = []
+    near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.8)
+    hint = f"did you mean {near[0]}?" if near else "check the path"
+    place = "" if path.is_absolute() else f" in {str(Path.cwd())[-120:]}"
+    told = {"where": str(path)[-200:], "folder": str(path.absolute().parent), "near": near[0] if near else ""}
+    return InputError(f"{told['where']}: no such file{place}; {hint}", key="absent_near" if near else "absent", **told)
 
 
 def _gunzip(shown: str, content: bytes) -> bytes:
@@ -75,10 +90,11 @@ def _gunzip(shown: str, content: bytes) -> bytes:
                 if total > MAX_BYTES:
                     raise InputError(f"{shown}: unpacks to more than {MAX_BYTES >> 30} GB; split it into parts")
                 if not content and not piece and not member.eof:
-                    raise InputError(f"{shown}: the gzip file is cut off; copy or export it again")
+                    raise InputError(f"{shown}: the gzip file is cut off; copy or export it again", key="damaged", where=shown)
             content = member.unused_data.lstrip(b"\x00")
     except zlib.error as error:
-        raise InputError(f"{shown}: the gzip file is damaged ({error}); copy or export it again") from error
+        reason = f"{shown}: the gzip file is damaged ({error}); copy or export it again"
+        raise InputError(reason, key="damaged", where=shown) from error
     return b"".join(pieces)
 
 
@@ -214,7 +230,7 @@ def _from_bytes(content: bytes, path: Path, format: str | None, log: bool) -> Re
         return tables.read_workbook(content, where)
     for magic, what, remedy in _FOREIGN:
         if content.startswith(magic):
-            raise InputError(f"{where}: is {what}; {remedy}")
+            raise InputError(f"{where}: is {what}; {remedy}", key="foreign", where=where)
     text, warnings = decode(content)
     _refuse_binary(text, where)
     records = _from_text(text, where, format, log)
@@ -234,11 +250,13 @@ def _from_text(text: str, where: str, format: str | None, log: bool) -> Records:
             return records
     first = " ".join(text.split())[:60]
     what = f"is no {format}" if format else "is no table and no JSON; it looks like a text report"
-    raise InputError(f"{where}: {what} ({first!r}); give the file with one record for each question")
+    remedy = "give the file with one record for each question"
+    raise InputError(f"{where}: {what} ({first!r}); {remedy}", key="no_table", where=where, first=first)
 
 
 def _refuse_binary(text: str, where: str) -> None:
     head = text[:4096]
     strange = sum((c < " " and c not in "\t\r\n\f\x1b") or c == "\ufffd" for c in head)
     if strange > 0.3 * len(head):
-        raise InputError(f"{where}: is no text and of no known format; give JSON, JSONL, CSV, Excel or Parquet")
+        remedy = "give JSON, JSONL, CSV, Excel or Parquet"
+        raise InputError(f"{where}: is no text and of no known format; {remedy}", key="foreign", where=where)

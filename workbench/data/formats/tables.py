@@ -268,7 +268,7 @@ def from_folder(folder: Path) -> Records:
         folder = folder / splits[0]
     state = folder / "state.json"
     if not state.is_file():
-        raise InputError(f"{folder}: is a folder and no saved data set; give the file in it")
+        raise _which_file(folder)
     try:
         names = [part["filename"] for part in json.loads(state.read_text(encoding="utf-8"))["_data_files"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -277,6 +277,15 @@ def from_folder(folder: Path) -> Records:
     import pyarrow as pa
 
     return _from_arrow_table(pa.concat_tables(parts), folder.name)
+
+
+def _which_file(folder: Path) -> InputError:
+    """The error for a folder that holds files of which one could be meant."""
+    kinds = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".gz")
+    names = sorted(item.name for item in folder.iterdir() if item.suffix.lower() in kinds)
+    held = f"it holds {', '.join(names[:6])}{', …' if len(names) > 6 else ''}" if names else "it holds no data file"
+    told = {"where": str(folder), "names": ", ".join(names[:6]) or "–"}
+    return InputError(f"{folder}: is a folder and no saved data set; {held}; give the file in it", key="which_file", **told)
 
 
 def _from_beir(folder: Path) -> Records:

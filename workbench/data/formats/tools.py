@@ -6,74 +6,14 @@ Phoenix. Columns that are only called differently need nothing here: ``fields.to
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from workbench.data.fields import plain, resolve, scrub
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, looks_structured, parse_literal
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, opened
+from workbench.data.formats.spans import from_spans, holds_spans
 from workbench.data.text.normalise import SURROGATE
-
-# ------------------------------------------------------------------------------
-# Spans of Phoenix (OpenInference): a trace is a sample, its retriever spans hold the contexts.
-
-
-_INPUT, _OUTPUT, _DOCUMENTS = "attributes.input.value", "attributes.output.value", "attributes.retrieval.documents"
-_NUMBERED = re.compile(r"^attributes\.retrieval\.documents\.(\d+)\.(document\..+)$")
-
-
-def is_phoenix(columns: set[str], records: Records) -> bool:
-    """Whether the columns are those of spans, or of ``get_qa_with_reference``."""
-    return _INPUT in columns or ("context.span_id" in columns and {"input", "output", "reference"} <= columns)
-
-
-def from_phoenix(records: Records) -> Records:
-    """One record for each trace (or span, when no traces are recorded)."""
-    if _INPUT not in records.columns:
-        return replace(_renamed(records, "reference", "contexts"), kind="Phoenix")
-    traces: dict[Any, list[int]] = {}
-    for at, row in enumerate(records.rows):
-        trace = row.get("context.trace_id")
-        traces.setdefault(trace if isinstance(trace, str) and trace else at, []).append(at)
-    chosen = {places[0]: _root(records, places) for places in traces.values()}
-    rows = [_sample(records, places, chosen[places[0]]) for places in traces.values()]
-    numbers = [records.numbers[at] for at in chosen.values()]
-    warnings = list(records.warnings)
-    if len(rows) < len(records.rows):
-        reason = f"{len(records.rows)} spans are {len(rows)} traces; each trace is one sample"
-        warnings.append(Remark(WHOLE_FILE, "context.trace_id", reason))
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    return replace(records, rows=rows, numbers=numbers, columns=columns, warnings=warnings, kind="Phoenix")
-
-
-def _root(records: Records, places: list[int]) -> int:
-    """The span that stands for the trace: the one without parent, else the first with input and output."""
-    rows = records.rows
-    roots = [at for at in places if "parent_id" in rows[at] and not isinstance(rows[at]["parent_id"], str)]
-    whole = [at for at in places if rows[at].get(_INPUT) is not None and rows[at].get(_OUTPUT) is not None]
-    return (roots or whole or places)[0]
-
-
-def _sample(records: Records, places: list[int], root: int) -> dict[str, Any]:
-    row = records.rows[root]
-    documents = next((found for at in [root, *places] if (found := _documents(records.rows[at])) is not None), None)
-    taken = (_INPUT, _OUTPUT, _DOCUMENTS)
-    identity = row.get("context.trace_id") or row.get("context.span_id")
-    found = {"sample_id": identity, "question": row.get(_INPUT), "answer": row.get(_OUTPUT), "contexts": documents}
-    return found | {key: value for key, value in row.items() if key not in taken and not _NUMBERED.match(key)}
-
-
-def _documents(row: Mapping[str, Any]) -> Any:
-    if row.get(_DOCUMENTS) is not None and not isinstance(row[_DOCUMENTS], float):
-        return row[_DOCUMENTS]
-    numbered: dict[int, dict[str, Any]] = {}
-    for key, value in row.items():
-        match = _NUMBERED.match(key)
-        if match and value is not None and value == value:
-            numbered.setdefault(int(match[1]), {})[match[2]] = value
-    return [numbered[at] for at in sorted(numbered)] or None
-
 
 # ------------------------------------------------------------------------------
 # Results of promptfoo: one record for each test, prompt and provider.
@@ -158,15 +98,19 @@ Row = dict[str, Any]
 _SCORE_KEYS = (
     "metrics", "scores", "feedback", "evaluation_scores", "namedScores", "named_scores", "metric_scores",
     "metricsData", "metrics_data", "feedback_stats", "evaluations",
+    "metric_score", "assessments",
 )  # fmt: skip
-_SCORE_NAMES = ("name", "key", "metric", "metric_name")
-_SCORE_VALUES = ("score", "value", "result")
+_SCORE_NAMES = ("name", "key", "metric", "metric_name", "assessment_name")
+_SCORE_VALUES = ("score", "value", "result", "avg", "mean")
+#: Verdicts that Inspect writes as letters: correct, partial, incorrect, no answer.
+_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _INPUTS = ("inputs", "input")
 _OUTPUTS = ("outputs", "actual_outputs", "output", "run_outputs")
 _REFERENCES = (
     "reference_outputs", "expected_outputs", "reference_output", "expected_output", "expectedOutput", "expected",
     "reference",
 )  # fmt: skip
+_REPLIES = ("choices", "messages", "generations", "candidates")
 _EXAMPLE_ONLY = {
     "inputs", "outputs", "metadata", "id", "example_id", "split", "created_at", "modified_at", "dataset_id",
     "dataset_name", "name", "source_run_id", "attachments_info", "attachment_urls",
@@ -194,23 +138,43 @@ def _renamed(records: Records, old: str, new: str) -> Records:
     return mapped(records, lambda row: {new if name == old else name: value for name, value in row.items()})
 
 
-def opened(value: Any) -> Any:
-    """``value``, read back when it is an object or list written as text; text that is none stays."""
-    if isinstance(value, str) and looks_structured(value):
-        try:
-            return parse_literal(value)
-        except ValueError:
-            return value
-    return value
+def _has_qa(columns: set[str], records: Records) -> bool:
+    """Whether rows are Phoenix's ``get_qa_with_reference``, whose reference is the retrieved text."""
+    return "context.span_id" in columns and {"input", "output", "reference"} <= columns
+
+
+def _as_contexts(records: Records) -> Records:
+    return replace(_renamed(records, "reference", "contexts"), kind="Phoenix")
 
 
 def _has_dots(columns: set[str], records: Records) -> bool:
     return any(_prefix(name) for name in columns)
 
 
+def _is_phoenix_table(columns: set[str], records: Records) -> bool:
+    """Whether columns are those of a data set of Phoenix's page: ``input_<key>``, ``output_<key>``, ``metadata_<key>``."""
+    heads = {name.partition("_")[0] for name in columns - {"example_id"}}
+    return "example_id" in columns and "input" in heads and heads <= {"input", "output", "metadata"}
+
+
+def _from_phoenix_table(records: Records) -> Records:
+    """As nested objects; what a span said is an answer, other outputs of a data set are references."""
+    recorded = "metadata_span_kind" in records.columns
+    names = {"output": "output" if recorded else "expected_output"}
+
+    def nest(row: Row) -> Row:
+        nested: Row = {"example_id": row.pop("example_id", None)}
+        for name, value in row.items():
+            head, _, tail = name.partition("_")
+            nested.setdefault(names.get(head, head), {})[tail] = value
+        return nested
+
+    return replace(mapped(records, nest), kind="Phoenix")
+
+
 def _prefix(name: str) -> str | None:
     head, dot, tail = name.partition(".")
-    known = head in (*_INPUTS, *_OUTPUTS, *_REFERENCES, "vars", "feedback", "metrics", "scores")
+    known = head in (*_INPUTS, *_OUTPUTS, *_REFERENCES, "expectations", "vars", "feedback", "metrics", "scores", "data")
     return head if dot and tail and known else None
 
 
@@ -258,10 +222,15 @@ def _scores(value: Any) -> Row:
         value.pop("None", None)
     if not isinstance(value, Mapping):
         return {}
-    found = {
-        str(name): _first(item, _SCORE_VALUES) if isinstance(item, Mapping) else item for name, item in value.items()
-    }
+    found = {str(name): _score(item) for name, item in value.items()}
     return found if all(item is None or isinstance(item, (int, float, bool)) for item in found.values()) else {}
+
+
+def _score(item: Any) -> Any:
+    if isinstance(item, Mapping):
+        item = item.get("feedback") if isinstance(item.get("feedback"), Mapping) else item
+        item = _first(item, _SCORE_VALUES)
+    return _LETTERS.get(item, item) if isinstance(item, str) else item
 
 
 def _first(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
@@ -309,12 +278,15 @@ def _lifted(value: Any, target: str, taken: Row) -> Row:
     if not isinstance(value, Mapping):
         return {target: value}
     value = {str(name): part for name, part in value.items()}
+    if any(isinstance(value.get(name), (list, tuple)) for name in _REPLIES):
+        return {
+            target: value,
+            **{name: value[name] for name in ("usage", "model", "error") if value.get(name) is not None},
+        }
     names = list(value)
     known = resolve(names, "sample")
     column = known.get(target) or (known.get("answer") if target == "reference" else None)
     texts = [name for name in names if isinstance(value[name], str)]
-    if column is None and "messages" in names:
-        column = "messages"
     if column is None and len(texts) == 1 and texts[0] not in known.values():
         column = texts[0]
     found: Row = {target: value[column]} if column is not None else {}
@@ -376,12 +348,149 @@ def _called_contexts(calls: list[Any]) -> list[str]:
     return []
 
 
+# ------------------------------------------------------------------------------
+# Data sets and logs whose records hold several questions, or hold ours one level down.
+
+
+def expanded(records: Records, parts: Callable[[Row], list[Row]], what: str) -> Records:
+    """``records`` with each row replaced by its parts, numbered anew when that changes their number."""
+    rows = [part for row in records.rows for part in parts(dict(row))]
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    if len(rows) == len(records.rows):
+        return replace(records, rows=rows, columns=columns)
+    reason = f"{len(records.rows)} records hold {len(rows)} {what}; each is one sample"
+    warnings = [*records.warnings, Remark(WHOLE_FILE, "", reason)]
+    rejected = [remark._replace(row=len(rows) + at) for at, remark in enumerate(records.rejected, 1)]
+    return replace(records, rows=rows, columns=columns, numbers=list(range(1, len(rows) + 1)), rejected=rejected,
+                   warnings=warnings)  # fmt: skip
+
+
+def _squad(row: Row) -> list[Row]:
+    """Questions of SQuAD's paragraphs, which are their contexts."""
+    done = []
+    for number, part in enumerate(row.get("paragraphs") or (), 1):
+        for item in part.get("qas") or () if isinstance(part, Mapping) else ():
+            if isinstance(item, Mapping):
+                context = {
+                    "text": part.get("context"),
+                    "title": row.get("title"),
+                    "doc_id": f"{row.get('title')}#{number}",
+                }
+                refusal = {"expect_refusal": item["is_impossible"]} if "is_impossible" in item else {}
+                done.append({**item, "contexts": [{k: v for k, v in context.items() if v is not None}], **refusal})
+    return done or [row]
+
+
+def _hotpot(row: Row) -> Row:
+    """HotpotQA's answer is the gold one; supporting facts name the relevant paragraphs by title."""
+    facts, context = row.get("supporting_facts"), row.get("context")
+    titles = (
+        facts.get("title") if isinstance(facts, Mapping) else [f[0] for f in facts or () if isinstance(f, list) and f]
+    )
+    if isinstance(context, Mapping) and {"title", "sentences"} <= context.keys():
+        context = list(map(list, zip(context["title"], context["sentences"], strict=False)))
+    found = {"reference": row.pop("answer", None), "expected_docs": list(dict.fromkeys(map(str, titles or ()))) or None}
+    return {**row, "contexts": context, **found}
+
+
+def _labelled(row: Row) -> Row:
+    """A task of Label Studio: its data, and each field that people filled in under its name."""
+    done = {**{name: value for name, value in row.items() if name != "data"}, **_mapping(row.get("data"))}
+    annotations = row.pop("annotations", None) or row.pop("completions", None) or []
+    done.pop("annotations", None)
+    for annotation in annotations[-1:]:
+        for item in annotation.get("result") or () if isinstance(annotation, Mapping) else ():
+            given = item.get("value") if isinstance(item, Mapping) else None
+            if isinstance(given, Mapping):
+                value = next((given[key] for key in ("text", "choices", "rating", "number") if key in given), None)
+                value = value[0] if isinstance(value, list) and len(value) == 1 else value
+                done.setdefault(str(item.get("from_name")), value)
+    return done
+
+
+def _one_level_down(row: Row) -> Row:
+    """Parts that a tool nests: ragas' ``eval_sample``, expectations of MLflow, resources of Dify, chunks of RAGFlow."""
+    for name in ("eval_sample", "expectations", "sample"):
+        inner = opened(row.get(name))
+        if isinstance(inner, Mapping):
+            row = {**{key: value for key, value in row.items() if key != name}, **{str(k): v for k, v in inner.items()}}
+    meta = opened(row.get("metadata"))
+    if isinstance(meta, Mapping):
+        row |= {name: meta[name] for name in ("retriever_resources", "usage") if name in meta and row.get(name) is None}
+    if isinstance(opened(row.get("reference")), Mapping) and "chunks" in opened(row["reference"]):
+        row["contexts"] = opened(row.pop("reference"))["chunks"]
+    for item in opened(row.get("responseData")) or ():
+        if isinstance(item, Mapping) and isinstance(item.get("quoteList"), list):
+            row.setdefault("contexts", []).extend(item["quoteList"])
+    facts = row.get("expected_facts")
+    if facts is not None and not any(row.get(name) for name in ("expected_response", "reference")):
+        facts = opened(facts)
+        row["reference"] = "\n".join(map(str, facts)) if isinstance(facts, list) else facts
+    for item in opened(row.get("assessments")) or ():
+        if isinstance(item, Mapping) and isinstance(item.get("expectation"), Mapping):
+            row.setdefault(str(item.get("name") or item.get("assessment_name")), item["expectation"].get("value"))
+    return row
+
+
+_NESTED = {"eval_sample", "expectations", "responseData", "expected_facts", "assessments", "retriever_resources"}
+
+
+def _nests(columns: set[str], records: Records) -> bool:
+    if columns & _NESTED:
+        return True
+    rows = records.rows[:20]
+    return any(
+        isinstance(opened(row.get("reference")), Mapping) and "chunks" in opened(row["reference"]) for row in rows
+    ) or any(isinstance(meta := opened(row.get("metadata")), Mapping) and "retriever_resources" in meta for row in rows)
+
+
+def _split_by_bars(records: Records) -> Records:
+    """DeepEval's own CSV joins the texts of a list by ``|``."""
+
+    def split(row: Row) -> Row:
+        for name in ("retrieval_context", "context"):
+            if isinstance(row.get(name), str) and isinstance(opened(row[name]), str):
+                row[name] = row[name].split("|")
+        return row
+
+    return replace(mapped(records, split), kind="DeepEval")
+
+
+def _langfuse_seconds(records: Records) -> Records:
+    """Latency of Langfuse's tables, which is in seconds."""
+    return replace(_renamed(records, "latency", "latency_s"), kind="Langfuse")
+
+
+def _columns(*names: str) -> Callable[[set[str], Records], bool]:
+    return lambda columns, records: set(names) <= columns
+
+
+#: What each tool is known by, and how its records become ours; all that fit are applied, in this order.
 _TOOLS: tuple[tuple[Callable[[set[str], Records], bool], Callable[[Records], Records]], ...] = (
-    (is_phoenix, from_phoenix),
+    (holds_spans, from_spans),
+    (_has_qa, _as_contexts),
     (is_promptfoo, from_promptfoo),
+    (_columns("paragraphs", "title"), lambda records: expanded(records, _squad, "questions")),
+    (_columns("supporting_facts", "context"), lambda records: mapped(records, _hotpot)),
+    (
+        lambda columns, _: "data" in columns and bool(columns & {"annotations", "completions"}),
+        lambda records: mapped(records, _labelled),
+    ),
+    (_columns("retrieval_context", "context", "expected_tools"), _split_by_bars),
+    (
+        lambda columns, _: {"latency", "input"} <= columns and bool(columns & {"session_id", "sessionId"}),
+        _langfuse_seconds,
+    ),
+    (_is_phoenix_table, _from_phoenix_table),
+    (
+        lambda columns, _: {"prompt", "completion"} <= columns and "question" not in resolve(list(columns), "sample"),
+        lambda records: _renamed(records, "prompt", "question"),
+    ),
     (_is_trulens, _from_trulens),
     (_has_dots, _nest_dots),
     (_has_scores, _lift_scores),
     (_is_deepeval, _from_deepeval),
+    (_nests, lambda records: mapped(records, _one_level_down)),
     (_has_inputs, _lift_inputs),
+    (_has_scores, _lift_scores),
 )

@@ -214,7 +214,7 @@ def best_support(evidence: SampleEvidence) -> tuple[list[float], list[float]]:
 
 def _key(name: str, sample: Sample) -> str:
     contexts = None if sample.contexts is None else [[c.text, c.doc_id, c.prompted] for c in sample.contexts]
-    return content_key(name, sample.question, sample.answer, contexts, sample.reference, list(sample.refusal_phrases))
+    return content_key(name, sample.conversation, sample.answer, contexts, sample.reference, list(sample.refusal_phrases))
 
 
 def _completed(evidence: SampleEvidence, offline: SampleEvidence) -> SampleEvidence:

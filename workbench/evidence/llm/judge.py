@@ -793,7 +793,7 @@ class LLMJudge:
         self.outcomes.start(len(samples))
         for evidence in iterate(lambda put: self.batch().run(samples, put)):
             sample = by_id[evidence.sample_id]
-            comparer.compare(evidence, sample.question)
+            comparer.compare(evidence, sample.asked)
             likeness.compare(evidence, sample)
             self.outcomes.add(evidence)
             yield evidence

@@ -228,8 +228,8 @@ def _cleaned(sample: Sample) -> Sample:
 
     contexts = sample.contexts and tuple(dataclasses.replace(c, text=clean(c.text) or "") for c in sample.contexts)
     return dataclasses.replace(
-        sample, question=clean(sample.question) or "", answer=clean(sample.answer), reference=clean(sample.reference),
-        contexts=contexts,
+        sample, question=clean(sample.conversation) or "", history=(), answer=clean(sample.answer),
+        reference=clean(sample.reference), contexts=contexts,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ the unsure band rather than at either end. Judgements depend on the sample alone
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -115,7 +116,7 @@ class OfflineJudge:
             When the encoder cannot be loaded or returns what is no vector.
         """
         for start in range(0, len(samples), BATCH):
-            batch = samples[start : start + BATCH]
+            batch = [replace(sample, question=sample.asked) for sample in samples[start : start + BATCH]]
             passages, queries = self._vectors(batch)
             for sample in batch:
                 declined = self._refusal(sample, passages, queries)

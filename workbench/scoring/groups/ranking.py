@@ -20,7 +20,7 @@ _metric = partial(Metric, group="ranking", layer="retrieval", read_from="ids")
 METRICS = (
     _metric("precision@{k}", "relevant in the first k / k", _NEEDS, source=_TREC, bounded="depth", in_report=4),
     _metric("precision_returned@{k}", "relevant in the first k / returned in the first k", _NEEDS, "nothing returned",
-            default=False),
+            default=False, has_level=False),
     _metric("recall@{k}", "relevant in the first k / relevant", _NEEDS, source=_TREC, bounded="relevant", target=0.8,
             in_report=2, in_overview=True, begin_with=3),
     _metric("hit@{k}", "1 if a relevant document is in the first k", _NEEDS, binary=True, source=_TREC),

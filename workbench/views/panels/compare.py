@@ -137,8 +137,8 @@ DRAWN = 14
 def headline(comparison: Comparison) -> Markup:
     """What to know before any number, then the verdict in words."""
     warnings = [h("p", "⚠ ", line, cls="wb-note wb-warning") for line in comparison.warnings]
-    notes = [quiet(line, tag="p") for line in comparison.notes]
-    return h("div", *warnings, *notes, h("p", comparison.verdict, cls="wb-verdict"))
+    notes = quiet(" ".join(comparison.notes), tag="p") if comparison.notes else None
+    return h("div", *warnings, notes, h("p", comparison.verdict, cls="wb-verdict"))
 
 
 def counts_markup(comparison: Comparison) -> Markup:
@@ -535,11 +535,11 @@ class Compare(ListPanel):
         )  # fmt: skip
         split.add_class("wb-wide")
         self.both = W.VBox([
-            self.head, row(self.shown, self.cause, self.cut, self.count), self.filters, self.picture, self.bar, split,
-            self.lines, row(self.by_metric), self.chart, self.tests_box,
+            self.head, row(self.cut, self.count), self.filters, self.picture, self.bar, split, self.lines, row(self.by_metric),
+            self.chart, self.tests_box,
         ])  # fmt: skip
-        self.compose(row(self.before, self.after, self.trend_button), self.trend, self.trend_table, self.empty, self.both,
-                     self.gate)  # fmt: skip
+        choices = row(self.before, self.after, self.shown, self.cause, self.trend_button)
+        self.compose(choices, self.trend, self.trend_table, self.empty, self.both, self.gate)
         self.guarded(self.begin, "start")()
 
     # The two runs.

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from workbench.data.mapping import remember_mapping
 from workbench.data.schema import SampleSet, none_if_missing
 from workbench.errors import InputError
 from workbench.language import labelled, listed
 from workbench.language import text as _t
 from workbench.views.data_paths import remember
+from workbench.views.error_box import error_html
 from workbench.views.filtering import facets
 from workbench.views.html import Fragment, cell, fragment, h, join, quiet, safe, table
+from workbench.views.mapper import Mapper
 from workbench.views.session import Session
 from workbench.views.widgets import PagedTable, Panel, button, display, markup, row, show, text_box
 
@@ -77,13 +81,15 @@ class Dataset(Panel):
         A path, a session, an evaluation or a set of samples.
     corpus
         A path or a corpus; lets the doctor compare ids and texts.
+    mapping
+        Column → field for a file whose columns are not recognised; remembered for it.
     """
 
     stem = "dataset"
 
-    def __init__(self, source: Any, corpus: Any = None) -> None:
+    def __init__(self, source: Any, corpus: Any = None, mapping: Mapping[str, str] | None = None) -> None:
         super().__init__(source if isinstance(source, Session) else None)
-        self._corpus = corpus
+        self._corpus, self._path = corpus, source if isinstance(source, (str, Path)) else None
         self.samples: SampleSet | None = None
         self._checks: pd.DataFrame | None = None
         path = str(source) if isinstance(source, (str, Path)) else ""
@@ -91,17 +97,33 @@ class Dataset(Panel):
                              placeholder=_t("panels.dataset.placeholder"))  # fmt: skip
         self.load = button(_t("panels.dataset.load"), self.guarded(self._load, "load"), button_style="primary")
         self.back = button(_t("panels.dataset.back"), self.guarded(self._back, "back"))
+        self.mapper = Mapper(self, self._mapped)
+        self.columns = button(_t("panels.mapper.open"), self.guarded(self._offer, "columns"))
         self.message = markup()
         self.body, self.doctor, self.next = markup(), PagedTable(self, 10), markup()
-        self.compose(row(self.path, self.load, self.back), self.message, self.body, self.doctor, self.next)
+        self.compose(row(self.path, self.load, self.columns, self.back), self.message, self.mapper, self.body,
+                     self.doctor, self.next)  # fmt: skip
+        if mapping and self._path is not None:
+            remember_mapping(self._path, mapping)
         self.guarded(lambda: self._open(source), "open")()
 
     def _load(self) -> None:
         """Read what stands in the path box; from then on the other notebooks open it."""
         path = self.path.value.strip().strip("\"'")
         if path and self._open(Path(path).expanduser()):
-            remember(Path(path).expanduser())
+            remember(path)
             self._say(_t("panels.dataset.chosen", path=path))
+
+    def _offer(self) -> None:
+        """Show the columns of the file, to say which is which; a saved evaluation has none."""
+        if self._path is not None and Path(self._path).is_file():
+            self.mapper.offer(self._path)
+
+    def _mapped(self) -> None:
+        """Read the file again with the columns just chosen, and open it in the other notebooks."""
+        if self._path is not None and self._open(self._path):
+            remember(self._path)
+            self._say(_t("panels.mapper.applied") + " " + _t("panels.dataset.chosen", path=self._path))
 
     def _back(self) -> None:
         remember(None)
@@ -109,12 +131,17 @@ class Dataset(Panel):
 
     def _open(self, source: Any) -> bool:
         """Show ``source``; a file that cannot be read is said in words and is no fault of the panel."""
+        self._path = source if isinstance(source, (str, Path)) else None
+        self.mapper.hide()
         try:
             self.samples, self._checks = samples_of(source), None
         except InputError as error:
-            self._say(f"✗ {error}")
+            show(self.message, error_html(error, details=False))
+            if error.key in ("near_question", "no_question"):
+                self._offer()
             return False
         self._say("")
+        display(self.columns, self._path is not None and Path(self._path).is_file())
         show(self.body, self._summary())
         checks = self.checks()
         self.doctor.set(checks[list(_CHECKS)], headings="panels.columns", formats=_CHECKS)

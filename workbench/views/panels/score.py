@@ -34,7 +34,7 @@ from workbench.views.widgets import (
     still,
     text_box,
 )
-from workbench.views.wording import metric_reading, metric_title
+from workbench.views.wording import level_title, levels_words, metric_reading, metric_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -218,7 +218,7 @@ WIDE = 0.3
 def score_table(session: Session) -> pd.DataFrame:
     """The summary of the session's evaluation: index ``metric``, as ``Evaluation.summary``; metrics without any
     applicable sample come last."""
-    summary: pd.DataFrame = session.evaluation.summary()
+    summary: pd.DataFrame = session.evaluation.summary(spread=True)
     empty = (summary["n_not_applicable"] + summary["n_skipped"]) == summary["n_total"]
     return summary.loc[[*summary.index[~empty], *summary.index[empty]]]
 
@@ -236,7 +236,8 @@ def score_html(session: Session, summary: pd.DataFrame) -> Markup:
     shown = summary[summary["n_ok"] > 0]
     rows = {
         "metric": [h("span", metric_title(str(name)), title=metric_reading(str(name))) for name in shown.index],
-        "mean": [h("strong", numbers.score(value)) for value in shown["mean"]],
+        "mean": [join([h("strong", numbers.score(line.mean)), quiet(" ", level_title(line.level))])
+                 for line in shown.itertuples()],
         "interval": [h("span", numbers.interval(a, b), cls="wb-light")
                      for a, b in zip(shown["low"], shown["high"], strict=True)],
         "target": [_target(line) for line in shown.itertuples()],
@@ -255,6 +256,7 @@ def score_html(session: Session, summary: pd.DataFrame) -> Markup:
     for name, line in none.iterrows():
         n, lacking = max((int(line[name]), name) for name in COUNTS[1:-1])
         lines.append(h("p", metric_title(str(name)), quiet(f" – {_t(f'panels.columns.{lacking}')} {n}")))
+    parts.append(quiet(levels_words(session.thresholds), tag="p"))
     if lines:
         parts.append(h("details", h("summary", _t("panels.score.nothing", n=len(none)), cls="wb-quiet"), *lines))
     return join(parts)

@@ -1,0 +1,539 @@
+"""Spans of tracing tools as samples: a trace is a sample, whatever the tool calls its parts.
+
+Every span becomes one flat mapping of folded names (``gen_ai.input.messages`` → ``gen_ai_input_messages``), in which
+``[span]`` of ``fields.toml`` names what each tool calls the same thing. A convention that only has
+other names is a line there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from workbench.data.fields import (
+    Message,
+    Unreadable,
+    aliases,
+    answer,
+    contexts,
+    fold,
+    messages,
+    plain,
+    question,
+    resolve,
+    text,
+)
+from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, WHOLE_FILE, Records, Remark, opened
+
+Row = dict[str, Any]
+
+_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+_RESOURCES = ("resourceSpans", "resource_spans", "batches")
+_NUMBERED = re.compile(r"(.+?)\.(\d+)(?:\.(.+))?")
+_DOCUMENT_PREFIX = re.compile(r"^db\.query\.result\.")
+
+
+class Span(NamedTuple):
+    """One span: ``at`` the row it came from, ``own`` what it says under folded names, ``kind`` as in ``[span_kinds]``."""
+
+    at: int
+    trace: str
+    span: str
+    parent: str
+    kind: str
+    own: Row
+
+    def get(self, name: str) -> Any:
+        """The first thing that any tool's name for ``name`` holds."""
+        return _first(self.own, name)
+
+
+def holds_spans(columns: set[str], records: Records) -> bool:
+    """Whether the records are spans, or objects that hold spans."""
+    if columns & {*_RESOURCES, *SPAN_MARKS} or {"post", "patch"} <= columns:
+        return True
+    if {"trace_id", "span_id"} <= columns or ({"trace_id", "id", "run_type"} <= columns):
+        return True
+    nested = [name for name in SPAN_LISTS if name in columns] + [
+        name for name in ("data", "context", "run") if name in columns
+    ]
+    for row in records.rows[:20]:
+        for name in nested:
+            value = opened(row.get(name))
+            if name in SPAN_LISTS and isinstance(value, list) and value and isinstance(value[0], Mapping):
+                return True
+            if isinstance(value, Mapping) and (isinstance(value.get("spans"), list) or "trace_id" in value):
+                return True
+    return False
+
+
+def from_spans(records: Records) -> Records:
+    """One record for each trace: question, answer, contexts, model, usage, latency and error from its spans."""
+    flat, spans, carried = True, [], {}
+    for at, row in enumerate(records.rows):
+        found = list(_spans_of(row, at))
+        flat = flat and len(found) == 1 and found[0] is row
+        spans += [_read(item, at) for item in _merged(found)]
+        if not (len(found) == 1 and found[0] is row):
+            carried[at] = row
+    traces: dict[Any, list[Span]] = {}
+    for number, span in enumerate(spans):
+        traces.setdefault(span.trace or (span.at if not flat else number), []).append(span)
+    rows, roots = [], []
+    for members in traces.values():
+        root = _root(members)
+        roots.append(root.at)
+        rows.append(_sample(root, members, carried.get(root.at, {}) if _is_one_trace(carried.get(root.at)) else {}))
+    numbers = [records.numbers[at] for at in roots] if flat else list(range(1, len(rows) + 1))
+    warnings = list(records.warnings)
+    if len(rows) < len(spans):
+        reason = f"{len(spans)} spans are {len(rows)} traces; each trace is one sample"
+        warnings.append(Remark(WHOLE_FILE, "trace_id", reason))
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    kind = f"spans ({_convention(spans)})"
+    return replace(records, rows=rows, numbers=numbers, columns=columns, warnings=warnings, kind=kind)
+
+
+def _convention(spans: Sequence[Span]) -> str:
+    names = {key for span in spans[:50] for key in span.own}
+    known = (("gen_ai_", "OpenTelemetry GenAI"), ("openinference", "OpenInference"), ("mlflow_", "MLflow"),
+             ("ai_observability", "TruLens"), ("traceloop", "OpenLLMetry"), ("haystack_", "Haystack"),
+             ("dotted_order", "LangSmith"), ("parent_observation_id", "Langfuse"), ("llm_", "OpenInference"))  # fmt: skip
+    return next((tool for mark, tool in known if any(mark in name for name in names)), "traces")
+
+
+# ------------------------------------------------------------------------------
+# From a record to its spans.
+
+
+def _spans_of(row: Mapping[str, Any], at: int) -> Iterator[Mapping[str, Any]]:
+    """The spans that a record holds; itself when it is one."""
+    for name in _RESOURCES:
+        if isinstance(row.get(name), list):
+            for resource in row[name]:
+                yield from _spans_of(resource, at) if isinstance(resource, Mapping) else ()
+            return
+    for name in _SCOPES:
+        if isinstance(row.get(name), list):
+            for scope in row[name]:
+                yield from (scope.get("spans") or ()) if isinstance(scope, Mapping) else ()
+            return
+    if isinstance(row.get("post"), list) and isinstance(row.get("patch"), list):
+        yield from (run for part in ("post", "patch") for run in row[part] if isinstance(run, Mapping))
+        return
+    data = opened(row.get("data"))
+    trace = opened(row.get("trace"))
+    for holder in (row, data, trace, trace.get("data") if isinstance(trace, Mapping) else None):
+        listed = opened(holder.get("spans") or holder.get("observations")) if isinstance(holder, Mapping) else None
+        if isinstance(listed, list) and any(isinstance(item, Mapping) for item in listed):
+            mine = _identity(row, data if isinstance(data, Mapping) else {})
+            for item in listed:
+                if isinstance(item, Mapping):
+                    told = mine is None or _first_of(item, ("trace_id", "traceId", "traceID", "context"))
+                    yield item if told else {"trace_id": mine, **item}
+            return
+    children = row.get("child_runs")
+    if isinstance(children, list) and children:
+        yield {name: value for name, value in row.items() if name != "child_runs"}
+        for child in children:
+            if isinstance(child, Mapping):
+                link = {"trace_id": row.get("trace_id") or row.get("id"), "parent_run_id": row.get("id")}
+                yield from _spans_of({**{k: v for k, v in link.items() if v}, **child}, at)
+        return
+    yield row
+
+
+def _identity(row: Mapping[str, Any], data: Mapping[str, Any]) -> str | None:
+    """The id of a trace that is recorded as one object with its spans in a list."""
+    info = opened(row.get("info"))
+    info = info if isinstance(info, Mapping) else {}
+    found = _first_of(info, ("trace_id", "request_id")) or _first_of(
+        row, ("trace_id", "traceID", "traceId", "request_id", "id")
+    )
+    return str(found or _first_of(data, ("trace_id",)) or "") or None
+
+
+def _first_of(item: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((item[name] for name in names if item.get(name) not in (None, "")), None)
+
+
+def _is_one_trace(row: Mapping[str, Any] | None) -> bool:
+    """Whether a record is one trace with its spans inside, so that what stands beside them is about the trace."""
+    return row is not None and not row.keys() & {*_RESOURCES, *_SCOPES, "post"}
+
+
+def _merged(items: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Runs that were posted and then patched, as one: what came later fills and overrides."""
+    if not any("dotted_order" in item for item in items):
+        return items
+    by_order: dict[Any, Row] = {}
+    for number, item in enumerate(items):
+        known = by_order.setdefault(item.get("dotted_order") or item.get("id") or number, {})
+        known.update({name: value for name, value in item.items() if value is not None})
+    return list(by_order.values())
+
+
+def _pairs(value: Any) -> Mapping[str, Any]:
+    """Attributes as a mapping: OTLP's ``[{"key", "value": {"stringValue"}}]``, Jaeger's tags, JSON text, or one already."""
+    value = opened(value)
+    if isinstance(value, Mapping):
+        return value
+    if not isinstance(value, list):
+        return {}
+    return {
+        str(item["key"]): _typed(item.get("value")) for item in value if isinstance(item, Mapping) and "key" in item
+    }
+
+
+def _typed(value: Any) -> Any:
+    if not isinstance(value, dict) or len(value) != 1:
+        return value
+    ((kind, inner),) = value.items()
+    if kind == "arrayValue":
+        return [_typed(item) for item in (inner or {}).get("values", ())]
+    if kind == "kvlistValue":
+        return {str(item.get("key")): _typed(item.get("value")) for item in (inner or {}).get("values", ())}
+    return int(inner) if kind == "intValue" and str(inner).lstrip("-").isdigit() and len(str(inner)) < 20 else inner
+
+
+def _read(row: Mapping[str, Any], at: int) -> Span:
+    own: Row = {}
+    numbered: dict[str, dict[int, Any]] = {}
+    for name, value in row.items():
+        if value is None or (isinstance(value, float) and value != value):
+            continue
+        if name in ("attributes", "record_attributes", "tags") and (inner := _pairs(value)):
+            _gather(inner, "", own, numbered)
+        elif name in ("context", "status", "trace", "record", "extra", "data") and isinstance(value, Mapping):
+            _gather(value, f"{name}.", own, numbered)
+        elif name == "events" and isinstance(opened(value), list):
+            _read_events(opened(value), own, numbered)
+        elif name not in SPAN_LISTS:
+            _put(name.removeprefix("attributes."), value, own, numbered)
+    for name, items in numbered.items():
+        own.setdefault(fold(name), [items[index] for index in sorted(items)])
+    kind = _kind(own)
+    trace, span, parent = (str(_first(own, name) or "") for name in ("trace", "span", "parent"))
+    return Span(at, trace, span, "" if not parent.strip("0") else parent, kind, own)
+
+
+def _gather(
+    values: Mapping[str, Any], prefix: str, own: Row, numbered: dict[str, dict[int, Any]], depth: int = 0
+) -> None:
+    for name, value in values.items():
+        if value is None:
+            continue
+        if isinstance(value, Mapping) and value and depth < 4:
+            _gather(value, f"{prefix}{name}.", own, numbered, depth + 1)
+        _put(f"{prefix}{name}", value, own, numbered)
+
+
+def _put(name: str, value: Any, own: Row, numbered: dict[str, dict[int, Any]]) -> None:
+    """One attribute; ``llm.input_messages.0.message.role`` goes into the list ``llm.input_messages``."""
+    match = _NUMBERED.fullmatch(name) if any(map(str.isdigit, name)) else None
+    if match is None or int(match[2]) > 100_000:
+        own.setdefault(fold(name), value)
+    elif match[3] is None:
+        numbered.setdefault(match[1], {})[int(match[2])] = value
+    else:
+        item = numbered.setdefault(match[1], {}).setdefault(int(match[2]), {})
+        if isinstance(item, dict):
+            item[match[3]] = value
+
+
+def _read_events(events: list[Any], own: Row, numbered: dict[str, dict[int, Any]]) -> None:
+    """What a span says in events: messages, documents of a vector store, an exception."""
+    talk, documents = [], []
+    for event in events:
+        if not isinstance(event, Mapping):
+            continue
+        name, values = str(event.get("name", "")), dict(_pairs(event.get("attributes") or event.get("body") or {}))
+        if name == "exception":
+            own.setdefault("events_exception_message", values.get("exception.message"))
+        elif name == "db.query.result":
+            documents.append({_DOCUMENT_PREFIX.sub("", key): value for key, value in values.items()})
+        elif name == "gen_ai.choice":
+            own.setdefault("gen_ai_completion", [values | {"role": "assistant"}])
+        elif name.startswith("gen_ai.") and name.endswith(".message"):
+            talk.append({"role": name.split(".")[1], **values})
+        else:
+            _gather({key: value for key, value in values.items() if key.startswith("gen_ai.")}, "", own, numbered)
+    if talk:
+        own.setdefault("gen_ai_events", talk)
+    if documents:
+        own.setdefault("db_query_result", documents)
+
+
+def _first(own: Row, name: str) -> Any:
+    for alias in aliases("span")[name]:
+        value = own.get(alias)
+        if value is not None and value != "":
+            return value
+    return None
+
+
+def _kind(own: Row) -> str:
+    for alias in aliases("span")["kind"]:
+        value = own.get(alias)
+        if isinstance(value, str) and (kind := _kinds().get(fold(value.strip('"')))):
+            return kind
+    if _first(own, "documents") is not None:
+        return "retriever"
+    return "llm" if _first(own, "messages") is not None else "step"
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> dict[str, str]:
+    return {name: kind for kind, names in aliases("span_kinds").items() for name in names}
+
+
+# ------------------------------------------------------------------------------
+# From the spans of a trace to a sample.
+
+
+def _root(spans: list[Span]) -> Span:
+    """The span without a parent in the trace; of several the one that says most."""
+    known = {span.span for span in spans}
+    roots = [span for span in spans if not span.parent or span.parent not in known] or spans
+    return max(
+        roots, key=lambda span: ((span.get("input") is not None) + (span.get("output") is not None), not span.parent)
+    )
+
+
+def _sample(root: Span, spans: list[Span], beside: Mapping[str, Any]) -> Row:
+    steps = [root] + [span for span in spans if span.kind == "step" and span is not root]
+    found = {kind: [span for span in spans if span.kind == kind] for kind in ("retriever", "reranker", "llm", "tool")}
+    models = found["llm"]
+    asked = [opened(_trace_input(beside)), *(opened(span.get("input")) for span in steps)]
+    asked += [span.get("messages") for span in models if span is root] + [
+        opened(s.get("input")) for s in found["retriever"]
+    ]
+    asked += [part for span in models for part in (span.get("messages"), opened(span.get("input")))]
+    said = [_trace_output(beside), *(span.get("output") for span in (root, *steps[:0:-1], *models[::-1]))]
+    talk = next((talk for value in (asked[0], *_talks(root), *(t for m in models[::-1] for t in _talks(m)))
+                 if (talk := messages(value)) is not None), None)  # fmt: skip
+    row: Row = {"sample_id": root.trace or root.span or None, "question": _readable(question, asked)}
+    row["answer"] = _readable(answer, [opened(value) for value in said], keep=said)
+    if talk is not None and sum(one.role == "user" for one in talk) > 1:
+        row |= _earlier(talk, row["question"])
+    documents = _documents(found["reranker"] or found["retriever"], found["retriever"])
+    lifted = _lifted(root, beside, row)
+    documents = lifted if documents is None else documents
+    tools = _tool_contexts(found["tool"], spans, talk)
+    if documents is not None or tools:
+        row["contexts"] = (
+            [*(documents or ()), *tools] if documents is None or isinstance(documents, list) else documents
+        )
+    row |= _accounting(root, spans, models, beside, row["answer"])
+    return row
+
+
+def _trace_input(beside: Mapping[str, Any]) -> Any:
+    return _first_of(beside, ("input", "request", "inputs")) or _of_info(beside, "request")
+
+
+def _trace_output(beside: Mapping[str, Any]) -> Any:
+    return _first_of(beside, ("output", "response", "outputs")) or _of_info(beside, "response")
+
+
+def _of_info(beside: Mapping[str, Any], name: str) -> Any:
+    data = opened(beside.get("data"))
+    return data.get(name) if isinstance(data, Mapping) else None
+
+
+def _talks(span: Span) -> tuple[Any, ...]:
+    return span.get("messages"), opened(span.get("input"))
+
+
+def _readable(reader: Callable[[Any], str | None], values: Sequence[Any], keep: Sequence[Any] | None = None) -> Any:
+    """The first of ``values`` that reads as a text, read; a text that only looks like an object is kept as written."""
+    for at, value in enumerate(values):
+        if value is None or value == "":
+            continue
+        try:
+            found = reader(value)
+        except (Unreadable, RecursionError):
+            if keep is not None and isinstance(keep[at], str):
+                return keep[at]
+            continue
+        if found and found.strip():
+            return found
+    return None
+
+
+def _earlier(talk: list[Message], asked: str | None) -> Row:
+    """The conversation before the question, and what was asked when the question is a rewritten one."""
+    last = max(at for at, one in enumerate(talk) if one.role == "user")
+    history = [
+        {"role": one.role, "content": one.text} for one in talk[:last] if one.role in ("user", "assistant") and one.text
+    ]
+    return {"history": history} if asked == talk[last].text and history else {}
+
+
+def _documents(chosen: list[Span], retrievers: list[Span]) -> Any:
+    """Contexts of the retriever spans (of the reranker's, when there is one), each once; None without any."""
+    if not chosen:
+        return None
+    items: list[Row] = []
+    seen: set[tuple[Any, str]] = set()
+    some = False
+    for span in chosen:
+        value = span.get("documents")
+        value = opened(span.get("output") if value is None else value)
+        if value is None:
+            continue
+        if isinstance(value, Mapping):
+            names = resolve(list(map(str, value)), "sample")
+            value = value[names["contexts"]] if "contexts" in names else value.get("documents", value)
+        try:
+            found = contexts(value) or []
+        except (Unreadable, ValueError):
+            return value  # the reader of the field says what is wrong with it
+        some = True
+        for item in found:
+            key = (item.get("doc_id"), item["text"])
+            if key not in seen:
+                seen.add(key)
+                items.append(item)
+    return items if some else (None if chosen is retrievers else _documents(retrievers, retrievers))
+
+
+def _lifted(root: Span, beside: Mapping[str, Any], row: Row) -> Any:
+    """Contexts (and whatever of our fields) that stand inside the trace's own inputs and outputs."""
+    documents = None
+    for value in (
+        opened(_trace_output(beside)),
+        opened(root.get("output")),
+        opened(_trace_input(beside)),
+        opened(root.get("input")),
+    ):
+        if isinstance(value, Mapping):
+            names = resolve(list(map(str, value)), "sample")
+            if "contexts" in names and documents is None and not messages(value[names["contexts"]]):
+                documents = value[names["contexts"]]
+            for field in (
+                "reference",
+                "expected_docs",
+                "citations",
+                "case_type",
+                "tenant",
+                "rewritten_question",
+                "history",
+            ):
+                if field in names:
+                    row.setdefault(field, value[names[field]])
+    return documents
+
+
+def _tool_contexts(tools: list[Span], spans: list[Span], talk: list[Message] | None) -> list[Row]:
+    """What tools answered, as contexts of kind ``tool``; a tool that only wraps a retriever adds nothing."""
+    parents = {span.span: span.parent for span in spans}
+    wrapping = set()
+    for span in spans:
+        up = span.parent if span.kind in ("retriever", "reranker") else ""
+        while up and up not in wrapping:
+            wrapping.add(up)
+            up = parents.get(up, "")
+    said = [said for span in tools if span.span not in wrapping and (said := _shown(span.get("output")))]
+    if not said and talk is not None:
+        last = max((at for at, one in enumerate(talk) if one.role == "user"), default=0)
+        said = [one.text for one in talk[last:] if one.role == "tool" and one.text]
+    return [{"text": part, "kind": "tool"} for part in dict.fromkeys(said)]
+
+
+def _shown(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return text(value)
+    except Unreadable:
+        import json
+
+        return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _accounting(root: Span, spans: list[Span], models: list[Span], beside: Mapping[str, Any], said: Any) -> Row:
+    """Model, tokens, time, error, scores and what the root says of itself."""
+    row: Row = {}
+    counted = [_tokens(span) for span in (models or [root])]
+    usage = {
+        name: sum(one[name] for one in counted if name in one)
+        for name in dict.fromkeys(k for one in counted for k in one)
+    }
+    model = next((found for span in models[::-1] if isinstance(found := span.get("model"), str)), None)
+    start, end = _milliseconds(root.get("start")), _milliseconds(_first(root.own, "end"))
+    latency = end - start if start is not None and end is not None and end > start else _stated(root, beside)
+    errors = [error for span in (root, *spans) if (error := _error(span))]
+    own_error = _error(root) or (errors[0] if errors and not said else None)
+    session = _first_of(beside, ("sessionId", "session_id")) or root.get("session")
+    names = {"usage": usage or None, "model": model, "latency_ms": latency, "error": own_error, "session_id": session}
+    row |= {name: value for name, value in names.items() if value is not None}
+    for name in ("scores", "feedback_stats", "feedback", "metadata", "evaluations", "assessments", "tags"):
+        value = beside.get(name, root.own.get(name))
+        if name == "tags" and isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+            continue
+        if value not in (None, "", [], {}):
+            row[name] = opened(value)
+    return row
+
+
+def _tokens(span: Span) -> dict[str, float]:
+    usage = opened(span.get("usage"))
+    inner = {fold(str(key)): value for key, value in usage.items()} if isinstance(usage, Mapping) else {}
+    found = {}
+    for name in ("input_tokens", "output_tokens", "total_tokens"):
+        value = _first(inner, name) if inner else None
+        if value is None:
+            value = next((span.own[a] for a in aliases("span")[name][:-1] if span.own.get(a) is not None), None)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            found[name] = value
+        elif isinstance(value, str) and value.isdigit():
+            found[name] = int(value)
+    return found
+
+
+def _stated(root: Span, beside: Mapping[str, Any]) -> float | None:
+    """A duration in milliseconds that is recorded as such; Langfuse's ``latency`` counts seconds, Jaeger's microseconds."""
+    own = {**root.own, **{fold(name): value for name, value in beside.items()}}
+    for name, factor in (("latency_ms", 1.0), ("execution_duration", 1.0), ("execution_time_ms", 1.0), ("duration_ms", 1.0),
+                         ("duration_nano", 1e-6), ("latency", 1000.0)):  # fmt: skip
+        if isinstance(own.get(name), (int, float)) and not isinstance(own[name], bool):
+            return factor * own[name]
+    jaeger = own.get("duration") if "operation_name" in own else None
+    return jaeger / 1000.0 if isinstance(jaeger, (int, float)) else None
+
+
+def _milliseconds(value: Any) -> float | None:
+    """A time in milliseconds since 1970, from seconds, milli-, micro- or nanoseconds (told by size), ISO text, datetime."""
+    value = plain(value)
+    if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * 1000.0
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    for least, factor in ((1e17, 1e-6), (1e14, 1e-3), (1e11, 1.0), (1e8, 1e3)):
+        if number >= least:
+            return number * factor
+    return None
+
+
+def _error(span: Span) -> str | None:
+    """What went wrong in a span, None when it says that all went well."""
+    status = str(span.get("status") or "").upper()
+    failed = status.endswith("ERROR") or status == "2" or status.startswith("ERR")
+    found = opened(span.get("error"))
+    if isinstance(found, Mapping):
+        found = _first_of(found, ("message", "exception.message", "type"))
+    if found in (None, "", False, "false", "null"):
+        found = span.get("status_message") if failed else None
+    return str(found) if found not in (None, "", True, "true") else ("error" if failed else None)
