@@ -90,7 +90,7 @@ def test_any_text_has_a_type_and_the_same_one_each_time(text):
 
 def test_the_words_that_cues_need_leave_no_cue_out():
     """``needs`` saves time only: wherever a cue is found, one of the words is there."""
-    for name, (cues, _, needs) in queries._cues(language_of("en"))._types.items():
+    for name, (cues, _, _, needs) in queries._cues(language_of("en"))._types.items():
         for item in COLLECTION:
             question = normalise(item["question"])
             assert not (cues.search(question) and needs) or any(word in question for word in needs), (name, question)

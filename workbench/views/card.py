@@ -45,7 +45,15 @@ from workbench.views.widgets import (
     show,
     text_box,
 )
-from workbench.views.wording import cause_title, metric_title, state_title, verdict_title
+from workbench.views.wording import (
+    by_layer,
+    cause_title,
+    direction,
+    metric_reading,
+    metric_title,
+    state_title,
+    verdict_title,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -280,19 +288,25 @@ def _support_marks(support: pd.DataFrame, rank: int, thresholds: Any) -> list[Ma
 
 
 def _scores(session: Session, sample_id: str) -> Markup:
-    """All scores of the sample, those without a value with their state to unfold, and other tools' scores."""
+    """All scores of the sample by layer, to unfold; those without a value with their state, and other tools' scores."""
     small = session.slices.small(sample_id)
+    states, scores = small.states().loc[sample_id].to_dict(), small.scores().loc[sample_id].to_dict()
     chips, without = [], dict[str, list[str]]()
-    states = small.states().loc[sample_id].to_dict()
-    for name, value in small.scores().loc[sample_id].to_dict().items():
-        if states[name] != "ok":
-            without.setdefault(states[name], []).append(metric_title(name))
-            continue
-        # The highest precision@k depends on how many documents are expected: one of one is 0.20 at k = 5, and no fault.
-        known = definition(name)
-        low = not (known and known.bounded == "depth") and is_low(name, value, session.thresholds.low_cut(name))
-        number = h("strong", numbers.score(value), cls="wb-bad" if low else "")
-        chips.append(h("span", f"{metric_title(name)} ", number, " ✗" if low else "", cls="wb-chip"))
+    for name, state in states.items():
+        if state != "ok":
+            without.setdefault(state, []).append(metric_title(name))
+    for layer, names in by_layer(name for name in scores if states[name] == "ok"):
+        own, n_low = [], 0
+        for name in names:
+            # The highest precision@k depends on how many documents are expected: one of one is 0.20 at k = 5, no fault.
+            known, value = definition(name), scores[name]
+            low = not (known and known.bounded == "depth") and is_low(name, value, session.thresholds.low_cut(name))
+            n_low += low
+            number = h("strong", numbers.score(value), cls="wb-bad" if low else "")
+            own.append(h("span", f"{metric_title(name)} {direction(name)} ", number, " ✗" if low else "", cls="wb-chip",
+                         title=metric_reading(name) or None))  # fmt: skip
+        said = h("span", _t("lists.low", n=n_low), cls="wb-bad") if n_low else quiet(_t("lists.none_low"))
+        chips.append(h("details", h("summary", f"{layer} ({len(names)}) ", said), h("div", *own, cls="wb-body")))
     if without:
         lines = [h("p", f"{state_title(state)}: ", ", ".join(names)) for state, names in without.items()]
         n = sum(len(names) for names in without.values())
@@ -307,11 +321,13 @@ def _scores(session: Session, sample_id: str) -> Markup:
 
 
 def term_marks(text: str, terms: Iterable[str], kind: str = "word") -> list[Mark]:
-    """A mark for each place where a normalised term stands in ``text`` as a whole word, or as a stretch of characters
-    where words are not parted by spaces."""
+    """A mark for each place where a normalised term stands in ``text`` as a whole word, or as a stretch of at least two
+    characters where words are not parted by spaces: one alone stands in too many other words."""
     folded, offsets = normalise_with_map(text)
     run, marks = re.compile(f"[{unspaced()}]+"), []
     for term in dict.fromkeys(terms):
+        if len(term) < 2 and run.fullmatch(term):
+            continue
         pattern = re.escape(term) if run.fullmatch(term) else rf"(?<!\w){re.escape(term)}(?!\w)"
         for match in re.finditer(pattern, folded):
             start, end = offsets.span(match.start(), match.end())

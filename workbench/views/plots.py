@@ -789,11 +789,12 @@ def course(
             axes.axvspan(*_moments(np.array([start, end]), data.timed), color=VERMILLION, alpha=0.1, lw=0)
         _levels(axes, data, scale)
         axes.plot(at, data.values * scale, color=BLUE, lw=1.5, marker="o", ms=3 if len(at) < 40 else 1)
-        width = float(np.median(np.diff(axes.convert_xunits(at)))) if len(at) > 1 else 1.0
-        for window, (place, value) in enumerate(zip(axes.convert_xunits(at), data.values * scale, strict=True)):
+        ends = np.asarray(axes.convert_xunits(at), dtype=float)
+        starts = np.concatenate([ends[:1] - (np.diff(ends[:2]) if len(ends) > 1 else 1.0), ends[:-1]])
+        for window, (start, place, value) in enumerate(zip(starts, ends, data.values * scale, strict=True)):
             if value == value:
                 words = _t("lists.window", at=window + 1, n=len(at), value=f"{value:,.4g}", unit=label)
-                stand_for(axes, window, words, box=(place - width, math.nan, place, math.nan))
+                stand_for(axes, window, words, box=(start, math.nan, place, math.nan))
         for moment, value, fired in data.marks:
             colour = VERMILLION if fired else GREEN
             place = _moments(np.array([moment]), data.timed)
