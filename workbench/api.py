@@ -18,9 +18,11 @@ import numpy as np
 
 import workbench
 from workbench.data.mapping import remember_mapping
+from workbench.data.run_config import read_config
 from workbench.data.schema import Corpus, SampleSet
 from workbench.diagnosis.alerts import Rule
-from workbench.diagnosis.comparison import Comparison
+from workbench.diagnosis.comparison import Comparison, compared
+from workbench.diagnosis.fitting import FittedJudge, load_judge
 from workbench.diagnosis.monitoring import Monitoring, log_of, watch_log
 from workbench.diagnosis.query_log import QueryLog, load_log
 from workbench.errors import InputError
@@ -84,7 +86,7 @@ def compare(before: Run, after: Run, *, thresholds: Thresholds | None = None, co
     if correction not in ("holm", "bh"):
         raise InputError(f"correction {correction!r} is not known; use 'holm' or 'bh'")
     first, second = (_opened(run, thresholds) for run in (before, after))
-    return Comparison(first, second, correction=correction)
+    return compared(first, second, correction=correction)
 
 
 def compare_many(
@@ -192,7 +194,8 @@ def monitor(
     ----------
     log, baseline
         Each a file (JSONL or CSV, also gzipped), a folder with a saved evaluation, an ``Evaluation``, a ``QueryLog``,
-        records or a frame. Without a baseline the beginning of the log is one: its first 30 %, or up to ``until``.
+        records or a frame. Without a baseline the beginning of the log is one: its first 30 %, or up to ``until``. A baseline
+        may also be a number, the level of every score, or a mapping of statistics to levels (``{"precision@k": 0.8}``).
     window, step
         A number of requests, or a time such as ``"6h"``; the step is a quarter of the window by default.
     rules
@@ -215,7 +218,9 @@ def monitor(
     >>> wb.monitor("query_log.jsonl").firing[0].statistic
     'latency_p50'
     """
-    reference = None if baseline is None else as_log(baseline)
+    plain = baseline is None or isinstance(baseline, (int, float))
+    numbers = isinstance(baseline, Mapping) and not any(isinstance(value, (str, list)) for value in baseline.values())
+    reference = baseline if plain or numbers else as_log(baseline)
     return watch_log(as_log(log), reference, window=window, step=step, rules=rules, until=until)
 
 
@@ -231,11 +236,12 @@ _LIBRARIES = (
 
 
 def evaluate(
-    samples: SampleSet | Any, *, corpus: Corpus | Any = None, judge: str | Judge | None = "offline",
+    samples: SampleSet | Any, *, corpus: Corpus | Any = None, judge: str | Path | Judge | FittedJudge | None = "offline",
     encoder: str | Encoder | None = "auto", metrics: str | Iterable[str] | None = None, thresholds: Thresholds | None = None,
     name: str | None = None, cache_dir: str | Path | None = None, progress: bool | Progress = True,
     workers: int | None = None, cancelled: Callable[[], bool] | None = None,
     judge_options: Mapping[str, Any] | str | Path | None = None, timeout: float | None = None, generator: str | None = None,
+    config: Mapping[str, Any] | str | Path | None = None, prompts: str | Path | None = None,
 ) -> Evaluation:  # fmt: skip
     """Examine every sample and return the evaluation. What was judged before, here or in a killed run, is not judged again.
 
@@ -247,7 +253,8 @@ def evaluate(
         The knowledge base (or anything that ``load_corpus`` reads); unlocks missed-document work.
     judge
         ``"offline"``, ``"llm:MODEL"``, ``"offline+llm:MODEL"``, ``"nli:FOLDER"``, an object of the protocol, or None for
-        only what needs no judgement.
+        only what needs no judgement. Also a fitted judge, or its file (see :func:`workbench.fit`): the judge that it was
+        fitted to examines, its map follows.
     encoder
         ``"auto"``, a name, a folder, or an object of the protocol. Under ``llm:MODEL`` only one that is named compares
         reverse questions, see :func:`~workbench.evidence.resolve.resolve_judge`.
@@ -259,8 +266,13 @@ def evaluate(
         For a language model: requests at once, seconds for one request, further options (mapping, or a TOML file with a
         table ``[llm]``); see ``LLMJudge``. What was spent is in ``manifest["spending"]``, and for ``offline+llm`` what
         that saved and how often the two disagreed in ``manifest["cascade"]``.
+    prompts
+        A folder with prompts of your own for a language model, see ``wb.prompts``; the manifest names their hash.
     generator
         The model that wrote the answers; default what the recording says. A judge of its family gives a warning.
+    config
+        How the system was set up (model, prompt, k, index version …): a mapping or a TOML file. It is added to what the
+        recording says and kept in ``manifest["config"]``; histories, comparisons, reports and the gate name it.
     cancelled
         Asked between samples; when it turns true, ``CancelledError`` is raised and what was judged is kept.
 
@@ -277,13 +289,23 @@ def evaluate(
     >>> wb.evaluate(rows, judge=None, progress=False).scores()["key_point_coverage"].item()
     1.0
     """
+    meant = _fitted(judge)
+    if isinstance(meant, FittedJudge):
+        if encoder == "auto" and meant.encoder == "none":
+            encoder = "none"
+        plain = evaluate(samples, corpus=corpus, judge=meant.spec, encoder=encoder, metrics=metrics, thresholds=thresholds,
+                         name=name, cache_dir=cache_dir, progress=progress, workers=workers, cancelled=cancelled,
+                         judge_options=judge_options, timeout=timeout, generator=generator, config=config,
+                         prompts=prompts)  # fmt: skip
+        return plain.with_judge(meant)
     started = time.time()
     chosen_metrics(metrics, (thresholds or Thresholds()).k)  # a name that does not exist costs no judgement
+    given = {} if config is None else read_config(config)
     loaded, base = _loaded(samples, corpus)
     suggest_language(main_language(loaded.frame["question"]))
     cache = Cache(cache_dir)
-    chosen = resolve_judge(judge, encoder=encoder, cache=cache, options=judge_options, workers=workers, timeout=timeout,
-                           generator=generator)  # fmt: skip
+    chosen = resolve_judge(meant, encoder=encoder, cache=cache, options=judge_options, workers=workers, timeout=timeout,
+                           generator=generator, prompts=prompts)  # fmt: skip
     # A language model only compares questions with its encoder; ranks in the corpus need the best one there is.
     own_encoder = None if chosen is None or language_model(chosen) is not None else getattr(chosen, "encoder", None)
     for warning in tell_generator(chosen, generator_of(loaded)):
@@ -293,6 +315,7 @@ def evaluate(
         evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled,
                            sampled_by_llm=by_name, rank_encoder=encoder if own_encoder is None else own_encoder)  # fmt: skip
     evidence.manifest.update(_manifest(loaded, base, chosen, started) | actuals.record())
+    evidence.manifest["config"] = {**loaded.attributes.get("config", {}), **given}
     return Evaluation(evidence, thresholds, name=name or loaded.name, metrics=metrics)
 
 
@@ -300,7 +323,7 @@ def open_evaluation(
     path: str | Path | SampleSet,
     *,
     corpus: Corpus | Any = None,
-    judge: str | Judge | None = "offline",
+    judge: str | Path | Judge | FittedJudge | None = "offline",
     encoder: str | Encoder | None = "auto",
     thresholds: Thresholds | None = None,
     name: str | None = None,
@@ -336,21 +359,35 @@ def open_evaluation(
     loaded, base = _loaded(path, corpus, mapping)
     if mapping:
         remember_mapping(path, mapping)
-    judge_name = judge if judge is None or isinstance(judge, str) else judge.name
+    meant = _fitted(judge)
+    judge_name = meant if meant is None or isinstance(meant, str) else getattr(meant, "hash", meant.name)
     encoder_name = encoder if encoder is None or isinstance(encoder, str) else encoder.name
+    named = dict(options)
+    if options.get("prompts") is not None:
+        from workbench.evidence.llm.prompts import read_prompts
+
+        named["prompts"] = read_prompts(options["prompts"]).hash  # by what they say, so that an edited one is asked with
     key = content_key(
-        workbench.__version__, data_hash(loaded), corpus_hash(base), judge_name, encoder_name, repr(sorted(options.items())),
+        workbench.__version__, data_hash(loaded), corpus_hash(base), judge_name, encoder_name, repr(sorted(named.items())),
     )  # fmt: skip
     folder = cache_folder() / "evaluations" / f"{_safe(name or loaded.name)}-{key[:16]}"
     if is_evaluation(folder) and not again:
         suggest_language(main_language(loaded.frame["question"]))
-        return load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
+        saved = load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
+        saved.manifest["config"] = loaded.attributes.get("config", {})
+        return saved
     result = evaluate(
         loaded, corpus=base, judge=judge, encoder=encoder, thresholds=thresholds, name=name, progress=progress,
         cancelled=cancelled, **options,
     )  # fmt: skip
     result.save(folder)
     return result
+
+
+def _fitted(judge: Any) -> Any:
+    """The judge that is meant: a fitted one by its file, any other as it is."""
+    named = isinstance(judge, Path) or (isinstance(judge, str) and judge.endswith(".toml"))
+    return load_judge(judge) if named else judge
 
 
 def data_hash(samples: SampleSet) -> str:
@@ -410,6 +447,7 @@ def _manifest(samples: SampleSet, corpus: Corpus | None, judge: Judge | None, st
         "workbench": workbench.__version__,
         "judge": judge.name if judge is not None else "none",
         "prompt_hash": getattr(getattr(judge, "llm", judge), "prompt_hash", None),
+        "own_prompts": getattr(language_model(judge), "own_prompts", []),
         "encoder": getattr(encoder, "name", None),
         "source": Path(samples.source).name if samples.source else None,
         "data_hash": data_hash(samples),

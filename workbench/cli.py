@@ -11,11 +11,12 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from workbench.errors import InputError, WorkbenchError
-from workbench.language import codes
+from workbench.language import codes, set_language
 
 if TYPE_CHECKING:
     from workbench.data.schema import SampleSet
@@ -31,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
     options = _parser().parse_args(arguments)
+    if options.language:
+        set_language(options.language)
     try:
         return int(options.run(options))
     except WorkbenchError as error:
@@ -113,9 +116,11 @@ def seconds(text: str) -> float:
 
 def judge_arguments(parser: argparse.ArgumentParser) -> None:
     """Judge, encoder and what a language model needs."""
-    parser.add_argument("--judge", default="offline", help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none")
+    parser.add_argument("--judge", default="offline",
+                        help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none, or fit's FILE")  # fmt: skip
     parser.add_argument("--encoder", default="auto", help="auto (default), e5, use, ngram, none, or a model's name or folder")
     parser.add_argument("--judge-options", metavar="FILE", help="options of a language model, TOML with an [llm] table")
+    parser.add_argument("--prompts", metavar="FOLDER", help="a language model's prompts of your own: NAME.txt, NAME.en.txt")
     parser.add_argument("--timeout", type=seconds, help="seconds for one request (default 60, or what the options file says)")
     parser.add_argument("--generator", metavar="MODEL", help="model that wrote the answers (default: what the recording says)")
     parser.add_argument("--workers", type=positive, help="requests at once")
@@ -137,7 +142,6 @@ def check_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     data_arguments(parser)
     parser.add_argument("--against", action="append", default=[], metavar="DATA", help="another run of the same cases")
-    parser.add_argument("--language", choices=codes(), help="language of the findings")
     parser.add_argument("--k", type=int, default=5, help="depth that ranking metrics will use (default 5)")
 
 
@@ -145,10 +149,7 @@ def run_check(options: argparse.Namespace) -> int:
     """Print what was read, what was rejected and what the doctor found."""
     from workbench.data.doctor import check
     from workbench.data.load import load_samples
-    from workbench.language import set_language
 
-    if options.language:
-        set_language(options.language)
     samples, corpus = load(options)
     others = [load_samples(path) for path in options.against]
     rejected = samples.rejected["row"].nunique()
@@ -179,14 +180,12 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--correction", choices=("holm", "bh"), default="holm", help="for how many metrics were looked at"
     )
-    parser.add_argument("--language", choices=codes(), help="language of the words (default: English)")
     parser.add_argument("--out", metavar="FILE", help="write all of it: .html, .md, .json, or .csv (one row a sample)")
 
 
 def run_compare(options: argparse.Namespace) -> int:
     """Print what to know first, the verdict, the ledger, the tests and the samples that flipped."""
     from workbench.api import compare
-    from workbench.language import set_language
     from workbench.scoring.thresholds import Thresholds
 
     set_language(options.language or "en")
@@ -309,6 +308,56 @@ def _html(comparison: Comparison, path: Path) -> None:
 
 
 # ------------------------------------------------------------------------------
+# ``history``: which change broke it; exit 1 when the last run is worse than the series was, beyond noise.
+
+
+def history_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("runs", metavar="RUNS", nargs="+", help="a folder of evaluations, or their folders, oldest first")
+    parser.add_argument("--format", choices=("text", "md", "html", "json"), default="text", help="default text")
+    parser.add_argument("--out", metavar="FILE", help="write it there instead of printing it; needed for html")
+    parser.add_argument("--cards", metavar="URL", default="", help="address of the HTML, for the links of --format md")
+    parser.add_argument("--measure", default="passed", help="passed (default) or end_to_end_correct")
+    parser.add_argument("--alpha", type=float, default=0.05, help="rate of false alarms over the whole series (default 0.05)")
+    parser.add_argument("--without-flaky", action="store_true", help="leave out samples that flip without a change")
+    parser.add_argument("--thresholds", metavar="FILE", help="put all runs under the thresholds of this TOML file")
+    parser.add_argument("--bisect", nargs=2, metavar=("GOOD", "BAD"), help="which run to record next to know what broke it")
+
+
+def run_history(options: argparse.Namespace) -> int:
+    """Print or write the history; 1 when the last run is worse, beyond noise."""
+    from workbench.reports import history as reports
+    from workbench.runs import history
+    from workbench.scoring.thresholds import Thresholds
+    from workbench.views.history import bisect_lines
+
+    set_language(options.language or "en")
+    if options.format == "html" and not options.out:
+        raise InputError("--format html needs --out FILE")
+    found = history(
+        options.runs[0] if len(options.runs) == 1 else options.runs, measure=options.measure, alpha=options.alpha,
+        thresholds=Thresholds.from_toml(options.thresholds) if options.thresholds else None,
+        without_flaky=options.without_flaky, progress=sys.stderr.isatty(),
+    )  # fmt: skip
+    if options.bisect:
+        for line in bisect_lines(found, *options.bisect):
+            say(line)
+        return 0
+    content = {
+        "text": lambda: reports.history_text(found), "md": lambda: reports.history_markdown(found, cards=options.cards),
+        "html": lambda: reports.history_html(found), "json": lambda: reports.history_json(found),
+    }[options.format]()  # fmt: skip
+    if options.out:
+        from workbench.data.files import write_text
+
+        write_text(options.out, content)
+        note(f"written to {options.out}")
+    else:
+        say(content.rstrip("\n"))
+    return GATE_FAILED if found.regressed else FINE
+
+
+# ------------------------------------------------------------------------------
 # ``gate``: check an evaluation against a rules file; exit 1 when a rule or red line fails.
 
 
@@ -318,19 +367,24 @@ def gate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="DIR_A", help="the evaluation that it must not be worse than")
     parser.add_argument("--rules", required=True, metavar="FILE", help="gate.toml: thresholds, [rules] and [red_lines]")
     parser.add_argument("--junit", metavar="FILE", help="write the result as JUnit XML as well")
-    parser.add_argument("--language", choices=codes(), help="language of the messages (default: English)")
+    parser.add_argument("--history", metavar="RUNS", help="leave samples out that flip without a change in these runs")
 
 
 def run_gate(options: argparse.Namespace) -> int:
     """Print every rule and how it went; 1 when one failed."""
     from workbench.evaluation import load_evaluation
-    from workbench.language import set_language
     from workbench.reports.gate import check, load_rules
 
     set_language(options.language or "en")
     rules = load_rules(options.rules)
     baseline = load_evaluation(options.baseline) if options.baseline else None
-    result = check(load_evaluation(options.folder), rules, baseline)
+    flaky: list[str] = []
+    if options.history:
+        from workbench.runs import history
+
+        series = history(options.history, progress=sys.stderr.isatty()).series
+        flaky = series.ids[series.flaky].tolist()
+    result = check(load_evaluation(options.folder), rules, baseline, flaky=flaky)
     for line in result.words():
         say(line)
     if options.junit:
@@ -345,7 +399,8 @@ def run_gate(options: argparse.Namespace) -> int:
 def monitor_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("log", metavar="LOG", help="query log (JSONL or CSV, also .gz), or a folder with an evaluation")
-    parser.add_argument("--baseline", metavar="DIR|LOG", help="compare with this (default: the log's first 30 %%)")
+    parser.add_argument("--baseline", metavar="DIR|LOG|LEVELS",
+                        help="compare with this, or a level: 0.8, recall@k=0.8 (default: the log's first 30 %%)")  # fmt: skip
     parser.add_argument("--until", metavar="TIME", help="the log up to this time is its own baseline")
     parser.add_argument("--window", default="200", metavar="N|TIME", help="requests or time: 200 (default), 6h")
     parser.add_argument("--step", metavar="N|TIME", help="from one window to the next (default: a quarter of it)")
@@ -355,8 +410,10 @@ def monitor_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--min-n", type=int, metavar="N", help="values that a window needs before anything is said")
     parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN", help="where the log has a field")
+    parser.add_argument("--arm", metavar="COLUMN", help="compare its values (arms, releases) with each other instead; "
+                        "exit 1 when one is worse")  # fmt: skip
+    parser.add_argument("--control", metavar="VALUE", help="the arm to compare with (default: the one that comes first)")
     parser.add_argument("--webhook", metavar="URL", help="post each alert here (http or https)")
-    parser.add_argument("--language", choices=codes(), help="language of the words (default: English)")
     parser.add_argument("--out", metavar="FILE", help="write it: .json (all of it), or .csv (one row an alert)")
 
 
@@ -364,11 +421,12 @@ def run_monitor(options: argparse.Namespace) -> int:
     """Print what was watched, the rules and each alert; exit 1 with an alert."""
     from workbench.diagnosis.alerts import Webhook
     from workbench.errors import InputError
-    from workbench.language import set_language
 
     set_language(options.language or "en")
     if options.out and Path(options.out).suffix.lower() not in (".json", ".csv"):
         raise InputError(f"--out {options.out}: unknown kind of file; use .json or .csv")
+    if options.arm:
+        return _compare_arms(options)
     webhook = Webhook(options.webhook) if options.webhook else None
     watched = _watched(options)
     _report(watched)
@@ -380,6 +438,26 @@ def run_monitor(options: argparse.Namespace) -> int:
     return 1 if any(found.n_fired for found in watched) else 0
 
 
+def _compare_arms(options: argparse.Namespace) -> int:
+    """Print every arm against the control; 1 when one is worse."""
+    from workbench.diagnosis.experiment import arm_lines, compare_arms
+    from workbench.diagnosis.query_log import load_log
+
+    mapping = dict(item.partition("=")[::2] for item in options.map)
+    found = compare_arms(load_log(options.log, mapping=mapping, groups=[options.arm]), options.arm, control=options.control)
+    for line in arm_lines(found):
+        say(line)
+    if options.out:
+        from workbench.data.files import write_csv, write_text
+
+        if Path(options.out).suffix.lower() == ".csv":
+            write_csv(options.out, found, index=False)
+        else:
+            write_text(options.out, found.to_json(orient="records", force_ascii=False, indent=1) + "\n")
+        note(f"written to {options.out}")
+    return GATE_FAILED if (found["verdict"] == "worse").any() else FINE
+
+
 def _watched(options: argparse.Namespace) -> list[Monitoring]:
     """The log against what was asked for, and, when that is an evaluation, against its own beginning as well."""
     from workbench.api import as_log, monitor
@@ -389,19 +467,32 @@ def _watched(options: argparse.Namespace) -> list[Monitoring]:
 
     mapping = dict(item.partition("=")[::2] for item in options.map)
     log = load_log(options.log, mapping=mapping) if mapping else as_log(options.log)
-    rules = [_rule(text) for text in options.rule] or default_rules(statistics_of(log.columns))
+    known = statistics_of(log.columns)
+    rules: Any = [_rule(text, [item.name for item in known]) for text in options.rule] or None
     if options.min_n is not None:
-        rules = [rule.replace(min_n=options.min_n) for rule in rules]
+        rules = [rule.replace(min_n=options.min_n) for rule in rules or default_rules(known)]
     if options.baseline and options.until:
         raise InputError("--baseline and --until exclude each other; give one")
     asked = {"window": options.window, "step": options.step, "rules": rules}
-    found = monitor(log, options.baseline, until=options.until, **asked)
+    found = monitor(log, _baseline(options.baseline), until=options.until, **asked)
     is_evaluation = not found.own_baseline and found.baseline.times is None
     return [found, monitor(log, **asked)] if is_evaluation and log.times is not None and len(log) > 1 else [found]
 
 
-def _rule(text: str) -> Any:
+def _baseline(text: str | None) -> Any:
+    """A number, levels as NAME=NUMBER parted by commas, or the path that was given."""
+    if text is None or Path(text).exists():
+        return text
+    try:
+        pairs = [part.partition("=") for part in text.split(",")]
+        return {name: float(value) for name, _, value in pairs} if "=" in text else float(text)
+    except ValueError:
+        return text
+
+
+def _rule(text: str, known: list[str]) -> Any:
     from workbench.diagnosis.alerts import Rule
+    from workbench.diagnosis.monitoring import statistic_name
     from workbench.errors import InputError
 
     parts = text.split()
@@ -410,7 +501,7 @@ def _rule(text: str) -> Any:
     except (IndexError, ValueError):
         form = "STATISTIC absolute|relative CHANGE, e.g. latency_p95 relative 0.5"
         raise InputError(f"--rule {text!r}: write {form}") from None
-    return Rule(name, change, kind)
+    return Rule(statistic_name(name, known), change, kind)
 
 
 def _report(watched: list[Monitoring]) -> None:
@@ -482,7 +573,6 @@ def notebooks_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with")
     parser.add_argument("--corpus", help="the knowledge base, for notebooks 03 and 04")
     parser.add_argument("--only", action="append", metavar="NAME", help="only notebooks whose name begins with this")
-    parser.add_argument("--language", choices=codes(), help="language of the panels (default: the data's)")
 
 
 def run_notebooks(options: argparse.Namespace) -> int:
@@ -497,9 +587,7 @@ def run_notebooks(options: argparse.Namespace) -> int:
     if not chosen:
         raise InputError(f"--only {' '.join(options.only)}: no such notebook; there are {', '.join(b.stem for b in books)}")
     out = Path(options.out).resolve()
-    given = {"DATA": options.folder, "BASELINE": options.baseline, "CORPUS": options.corpus}
-    parameters = {name: str(Path(value).resolve()) for name, value in given.items() if value}
-    parameters |= {"OUT": str(out / "findings")} | ({"LANGUAGE": options.language} if options.language else {})
+    parameters = _notebook_parameters(options) | {"OUT": str(out / "findings")}
     failed = 0
     for book in chosen:
         problems = execute(book, out / book.name, parameters)
@@ -508,6 +596,71 @@ def run_notebooks(options: argparse.Namespace) -> int:
         for problem in problems:
             note(f"  {' '.join(problem.split())[:400]}")
     return 1 if failed else 0
+
+
+# ------------------------------------------------------------------------------
+# ``app``: the notebooks as pages, for colleagues who write no code.
+
+
+def app_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
+    parser.add_argument("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with")
+    parser.add_argument("--corpus", help="the knowledge base, for notebooks 03 and 04")
+    parser.add_argument("--port", type=positive, help="default: a free one")
+
+
+def run_app(options: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    from workbench.evaluation import load_evaluation
+    from workbench.language import main_language, suggest_language
+    from workbench.reports.app import serve
+
+    suggest_language(main_language(load_evaluation(options.folder).evidence.plain("question")))
+    if options.language:
+        set_language(options.language)
+    return serve(_notebook_parameters(options), options.port, said=partial(print, flush=True))
+
+
+def _notebook_parameters(options: argparse.Namespace) -> dict[str, str]:
+    """The lines of the notebooks that the options fill in."""
+    given = {"DATA": options.folder, "BASELINE": options.baseline, "CORPUS": options.corpus}
+    parameters = {name: str(Path(value).resolve()) for name, value in given.items() if value}
+    return parameters | ({"LANGUAGE": options.language} if options.language else {})
+
+
+# ------------------------------------------------------------------------------
+# ``fit``: the judge of an evaluation, fitted to verdicts of one's own.
+
+
+def fit_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
+    parser.add_argument("--labels", required=True, metavar="FILE",
+                        help="your verdicts (sample_id, verdict); 30 are enough to start")  # fmt: skip
+    parser.add_argument("--error-rate", type=float, default=0.1, metavar="SHARE",
+                        help="how many of the verdicts that are not unsure may be wrong (default 0.1)")  # fmt: skip
+    parser.add_argument("--name", help="title of the fitted judge")
+    parser.add_argument("--out", metavar="FILE", help="file to write (default DIR/session/judge.toml)")
+    parser.add_argument("--save", metavar="DIR", help="also write the evaluation as the fitted judge sees it")
+
+
+def run_fit(options: argparse.Namespace) -> int:
+    """Fit, write the file, and say what it is worth."""
+    from workbench.diagnosis.fitting import fit
+    from workbench.evaluation import SESSION, check_target, load_evaluation
+
+    if options.save:
+        check_target(options.save)
+    evaluation = load_evaluation(options.folder)
+    out = Path(options.out or Path(options.folder) / SESSION / "judge.toml")
+    fitted = fit(evaluation, options.labels, error_rate=options.error_rate, name=options.name, out=out)
+    for line in fitted.words():
+        say(line)
+    say(f"saved to {out}")
+    if options.save:
+        say(f"saved to {evaluation.with_judge(fitted).save(options.save)}")
+    return 0
 
 
 # ------------------------------------------------------------------------------
@@ -533,7 +686,7 @@ def run_plan(options: argparse.Namespace) -> int:
     frame = samples.frame if options.limit is None else stratified(samples.frame, options.limit)
     judge = resolve_judge(
         options.judge, encoder=options.encoder, cache=Cache(), options=options.judge_options, workers=options.workers,
-        timeout=options.timeout, generator=options.generator,
+        timeout=options.timeout, generator=options.generator, prompts=options.prompts,
     )  # fmt: skip
     plan = getattr(judge, "plan", None)
     if plan is None:
@@ -562,7 +715,7 @@ def record_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--request", metavar="JSON", help='template of the body, e.g. \'{"query": "{question}"}\', or @FILE')
     parser.add_argument("--response", metavar="FIELD=PATH", action="append", default=[], help="where a field stands")
     parser.add_argument("--header", metavar="NAME=VALUE", action="append", default=[], help="${NAME} reads the environment")
-    parser.add_argument("--config", metavar="KEY=VALUE", action="append", default=[], help="kept in the manifest")
+    parser.add_argument("--config", metavar="KEY=VALUE", action="append", default=[], help="kept with the run")
     parser.add_argument("--concurrency", type=positive, default=8, help="requests at once (default 8)")
     parser.add_argument("--timeout", type=seconds, default=60.0, help="seconds for one request (default 60)")
     parser.add_argument("--retries", type=int, default=3, help="further tries of a request that failed (default 3)")
@@ -632,12 +785,13 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
     parser.add_argument("--format", choices=tuple(FORMATS), default="html", help="default html")
-    parser.add_argument("--language", choices=codes(), help="language of the report (default: the data's)")
     parser.add_argument("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it")
     parser.add_argument("--baseline", metavar="DIR", help="an evaluation to compare with")
     parser.add_argument("--rules", metavar="FILE", help="a rules file: its verdict stands on page one")
     parser.add_argument("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
                         help="date printed on the report (default today)")  # fmt: skip
+    parser.add_argument("--repair", metavar="CORPUS", help="add the repair plan, worked out over this knowledge base")
+    parser.add_argument("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)")
 
 
 def run_report(options: argparse.Namespace) -> int:
@@ -650,9 +804,14 @@ def run_report(options: argparse.Namespace) -> int:
     session = Session(load_evaluation(options.folder))
     baseline = load_evaluation(options.baseline) if options.baseline else None
     rules = load_rules(options.rules) if options.rules else None
+    plan = None
+    if options.repair:
+        from workbench.repair.plan import repair_plan
+
+        plan = repair_plan(session.evaluation, options.repair, encoder=options.encoder)
     path = export_findings(
         session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date,
-        gate=rules and (lambda: check(session.evaluation, rules, baseline)),
+        gate=rules and (lambda: check(session.evaluation, rules, baseline)), repair=plan,
     )  # fmt: skip
     say(f"written to {path} ({path.stat().st_size:,} bytes)")
     return 0
@@ -671,6 +830,8 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metrics", help="all, or names parted by commas (default: the default set)")
     parser.add_argument("--limit", type=positive, help="score only this many samples, spread over case types and languages")
     parser.add_argument("--name", help="title of the evaluation (default: the file's name)")
+    parser.add_argument("--config", metavar="FILE|KEY=VALUE", action="append", default=[],
+                        help="how the system was set up: a TOML file, or single values (model, k, commit, …)")  # fmt: skip
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.add_argument("--out", required=True, metavar="DIR", help="folder to write the evaluation to")
 
@@ -695,10 +856,20 @@ def run_score(options: argparse.Namespace) -> int:
         samples, corpus=corpus, judge=options.judge, encoder=options.encoder, metrics=metrics, thresholds=thresholds,
         name=options.name, progress=not options.quiet and sys.stderr.isatty(), workers=options.workers,
         timeout=options.timeout, judge_options=options.judge_options, generator=options.generator,
+        config=_config(options.config), prompts=options.prompts,
     )  # fmt: skip
     folder = result.save(options.out)
     _say_scored(result, str(folder), samples)
     return 0
+
+
+def _config(given: list[str]) -> dict[str, Any]:
+    """The configuration that ``--config`` names: files first, single values over them."""
+    from workbench.data.run_config import read_config
+
+    files = [item for item in given if "=" not in item]
+    found = {key: value for path in files for key, value in read_config(path).items()}
+    return found | (_typed(_pairs([item for item in given if "=" in item], "--config")) or {})
 
 
 def _say_scored(result: Evaluation, folder: str, samples: SampleSet) -> None:
@@ -750,10 +921,13 @@ VERBS = {
     "plan": ("calls, tokens, time and price of judging; spends nothing", plan_arguments, run_plan),
     "score": ("examine a recording and save the evaluation; resumes what was killed", score_arguments, run_score),
     "compare": ("what changed between two evaluations, and whether it is real", compare_arguments, run_compare),
+    "fit": ("fit the judge of an evaluation to verdicts of your own", fit_arguments, run_fit),
+    "history": ("which change broke it; exit 1 on a regression beyond noise", history_arguments, run_history),
     "gate": ("check an evaluation against rules; exit 1 when one fails", gate_arguments, run_gate),
     "record": ("ask a live service all cases and keep what it says", record_arguments, run_record),
     "report": ("write an evaluation as html, md, xlsx, csv, parquet or junit", report_arguments, run_report),
     "notebooks": ("run the notebooks headless over an evaluation", notebooks_arguments, run_notebooks),
+    "app": ("serve the notebooks as pages on this machine, for people who write no code", app_arguments, run_app),
     "monitor": ("watch a query log for degradation against a baseline", monitor_arguments, run_monitor),
 }
 
@@ -764,5 +938,6 @@ def _parser() -> argparse.ArgumentParser:
     for verb, (summary, declare, run) in VERBS.items():
         command = verbs.add_parser(verb, help=summary, description=summary)
         declare(command)
+        command.add_argument("--language", choices=codes(), help="language of the words (default: English, or the data's)")
         command.set_defaults(run=run)
     return parser

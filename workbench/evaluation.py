@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.data.files import replacing_folder, write_csv
 from workbench.data.schema import SampleSet
 from workbench.diagnosis.causes import NOT_CHECKED, PASS, Causes, attribute, failure_rows, rules
+from workbench.diagnosis.fitting import FittedJudge, load_judge
 from workbench.diagnosis.summary import joined, summarise, tallies
 from workbench.errors import InputError
 from workbench.evidence.frames import Evidence, read_frames, restore, write_frames
@@ -216,6 +217,26 @@ class Evaluation:
     def with_thresholds(self, thresholds: Thresholds) -> Evaluation:
         """The same evidence under other thresholds; nothing is judged anew."""
         return self._over(self.view.under(thresholds))
+
+    def with_judge(self, judge: str | Path | FittedJudge) -> Evaluation:
+        """The same evaluation under a fitted judge (or its file): its probabilities are mapped, nothing is judged anew.
+
+        The metric ``fitted_right`` is among its scores, and ``manifest["fitted"]`` says what was fitted, and how well.
+
+        Raises
+        ------
+        InputError
+            For a file that is no fitted judge, one that was fitted to another judge, or an evaluation that has one already.
+        """
+        fitted = load_judge(judge) if isinstance(judge, (str, Path)) else judge
+        own = ["fitted_right"] if "verdict" in fitted.parts else []
+        # Without their depth, so that another one can be set later.
+        wanted = dict.fromkeys((*(name.partition("@")[0] for name in self.metrics), *own))
+        return Evaluation(fitted.applied(self), self.thresholds, name=self.name, metrics=tuple(wanted))
+
+    def renamed(self, names: Mapping[str, str]) -> Evaluation:
+        """The same evaluation with other sample ids (old → new); nothing is judged anew."""
+        return Evaluation(self.evidence.renamed(names), self.thresholds, name=self.name, metrics=self._chosen)
 
     def _over(self, view: View) -> Evaluation:
         """This evaluation with another view."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from workbench.views.panels.missed_documents import MissedDocuments
     from workbench.views.panels.monitoring import MonitoringPanel
     from workbench.views.panels.query_types import QueryTypes
+    from workbench.views.panels.repair_plan import RepairPlanPanel, SweepPanel
     from workbench.views.panels.score import Score
     from workbench.views.panels.vocabulary import VocabularyPanel
     from workbench.views.session import Session
@@ -92,6 +93,20 @@ def calibration(session: Session, labels: Any = None) -> CalibrationPanel:
     from workbench.reports.gate import freeze
 
     return _module("calibration").CalibrationPanel(session, labels, freeze)
+
+
+def repair_plan(
+    session: Session, corpus: Any = None, encoder: Any = None, documents: Any = None, price: float | str | None = None
+) -> RepairPlanPanel:
+    """Panel 11: what would each fix bring? ``documents``: whole or missing documents; ``price``: of a million tokens."""
+    from workbench.reports.render import write_repair
+
+    return _module("repair_plan").RepairPlanPanel(session, write_repair, corpus, encoder, documents, price)
+
+
+def sweep(session: Session, corpus: Any, **options: Any) -> SweepPanel:
+    """Below panel 11: how many contexts are enough? ``options`` as for ``wb.sweep``."""
+    return _module("repair_plan").SweepPanel(session, corpus, **options)
 
 
 def export(session: Session, folder: str | Path = "findings") -> Export:

@@ -18,8 +18,9 @@ def notebook(workspace):
     for run in two_runs():
         run.save(workspace / "runs" / run.name)
     source = (workspace / "notebooks" / "06_compare_runs.ipynb").read_text(encoding="utf-8")
-    source = re.sub(r'\\"[^"]*evaluations/improved\\"', r'\\"../runs/after\\"', source)
-    source = re.sub(r'\\"[^"]*evaluations/baseline\\"', r'\\"../runs/before\\"', source)
+    for line, run in (("DATA", "after"), ("BASELINE", "before")):
+        source, n = re.subn(rf"\"{line} = None", rf'"{line} = \\"../runs/{run}\\"', source)
+        assert n == 1
     (workspace / "notebooks" / "06_small.ipynb").write_text(source, encoding="utf-8")
     return "06_small"
 

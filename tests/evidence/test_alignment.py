@@ -125,7 +125,7 @@ def test_each_text_is_encoded_once():
 def test_sentence_vectors_are_means():
     text = analyse("One two. Three four five.")
     words = np.random.default_rng(0).normal(size=(len(text.ids), 8)).astype(np.float32)
-    found = sentence_vectors(text, words)
+    found = sentence_vectors(text.sentence, len(text.bounds), words)
     expected = words[2:].sum(axis=0)
     assert found[1] == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
 

@@ -108,17 +108,36 @@ def test_what_the_judge_was_not_asked_for_is_left_out(stray: Any, tmp_path: Path
     assert result.states()["faithfulness"].tolist() == ["ok", "judge_error"]
 
 
-def test_a_judge_that_raises_is_one_clear_error_and_loses_nothing(tmp_path: Path) -> None:
-    def second_fails(sample: Sample) -> SampleEvidence:
-        if sample.sample_id == "1":
+@pytest.mark.parametrize("bad", [[0], [3], [9], [2, 7]])
+def test_a_sample_that_a_judge_raises_on_is_an_error_of_that_sample_alone(bad: list[int], tmp_path: Path) -> None:
+    class Grouped(Scripted):
+        """Looks at three samples before it yields one, as judges do that work in groups."""
+
+        def examine(self, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
+            for start in range(0, len(samples), 3):
+                yield from [self.make(sample) for sample in samples[start : start + 3]]
+
+    def some_fail(sample: Sample) -> SampleEvidence:
+        if int(sample.sample_id) in bad:
             raise RuntimeError("the model fell over")
         return good(sample)
 
-    with pytest.raises(JudgeError, match=r"judge scripted failed \(RuntimeError: the model fell over\)"):
-        evaluated(second_fails, tmp_path)
+    result = wb.evaluate(recording(10), judge=Grouped(some_fail), progress=False, cache_dir=tmp_path)
+    assert np.flatnonzero(result.states()["faithfulness"] == "judge_error").tolist() == bad
+    assert set(result.errors()["reason"]) == {"the judge failed on this sample: RuntimeError: the model fell over"}
     asked: list[str] = []
-    evaluated(lambda sample: asked.append(sample.sample_id) or good(sample), tmp_path)
-    assert asked == ["1"]
+    again = Scripted(lambda sample: asked.append(sample.sample_id) or good(sample))
+    wb.evaluate(recording(10), judge=again, progress=False, cache_dir=tmp_path)
+    assert asked == [str(at) for at in bad]
+
+
+def test_a_judge_that_raises_on_everything_is_one_clear_error(tmp_path: Path) -> None:
+    def fails(sample: Sample) -> SampleEvidence:
+        raise RuntimeError("the model fell over")
+
+    for n in (1, 2, 500):
+        with pytest.raises(JudgeError, match=r"judge scripted failed \(RuntimeError: the model fell over\)"):
+            wb.evaluate(recording(n), judge=Scripted(fails), progress=False, cache_dir=tmp_path)
 
 
 def test_a_judge_that_yields_twice_counts_once(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_one_run_alone_says_what_it_lacks(tmp_path, language):
 
 def test_runs_without_a_common_sample(tmp_path):
     session = wb.Session(run([case("x")], "x"))
-    panel = wb.panels.compare(session, {"y": run([case("y")], "y")})
+    panel = wb.panels.compare(session, {"y": run([case("y", question="Who owns plan B?")], "y")})
     assert "no sample id is in both" in panel.head.value and panel.figure() is None
     assert "no sample id" in panel.html() and panel.error.value == ""
 
@@ -209,16 +209,21 @@ def test_the_panel_hides_nothing_of_the_widget_it_is(panel):
     assert own & set(dir(ipywidgets.VBox)) <= {"_repr_mimebundle_"}
 
 
-def test_a_trend_over_three_runs(saved, tmp_path):
-    third = run([case(name, WRONG) for name in "abcdef"], "third").save(tmp_path / "third")
+def test_the_series_begins_the_panel_and_two_of_its_runs_are_compared(saved, tmp_path):
+    third = run([case(name, WRONG) for name in "abcdef"], "third", started="2020-01-01").save(tmp_path / "third")
     panel = wb.panels.compare(wb.Session(wb.load_evaluation(saved[1])), {"old": third, "mid": saved[0]})
     assert panel.runs_table(["passed"])["mean"].tolist() == [0.0, 4 / 6, 0.5]
-    panel.trend_button.click()
-    assert (
-        panel.trend.image.value[:4] == b"\x89PNG"
-        and "third" not in panel.trend_table.value
-        and "old" in panel.trend_table.value
-    )
+    top = panel.series
+    top.work.join()
+    assert top.picture.image.value[:4] == b"\x89PNG" and "old" in top.tables.value
+    assert set(top.matrix().loc["a"]) > {"pass"}
+    top.click_run("old")
+    top.click_run("mid")
+    assert (panel.before.value, panel.session.evaluation.name) == ("mid", "third"), "the one with the later date is after"
+    top.sample.value = "a"
+    assert "wb-new" in top.card.value, "what the run before did not say is marked"
+    top.state.value = "flaky"
+    assert len(top.matrix()) == 0
 
 
 def test_the_list_without_a_panel(saved):

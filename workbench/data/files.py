@@ -74,6 +74,7 @@ HIDDEN = "***"
 _KEY_SHAPED = re.compile(
     r"\b(?:sk|pk|rk|key|tok|ghp|gsk|xai|hf)[-_][A-Za-z0-9_-]{8,}|(?i:bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}"
 )
+_SECRET_NAME = re.compile(r"auth|key|token|secret|password|cookie|credential|session", re.IGNORECASE)
 _SHORTEST = 4
 
 
@@ -106,6 +107,17 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, HIDDEN)
     return _KEY_SHAPED.sub(HIDDEN, text)
+
+
+def hidden(mapping: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A mapping for a manifest: values under secret-sounding names are hidden unless they only name a variable."""
+
+    def shown(key: str, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return hidden(value)
+        return HIDDEN if isinstance(value, str) and _SECRET_NAME.search(key) and "${" not in value else value
+
+    return {str(key): shown(str(key), value) for key, value in (mapping or {}).items()}
 
 
 def public_url(url: str) -> str:

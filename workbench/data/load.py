@@ -8,7 +8,7 @@ question or id, or repeats an id; any other field that is there and cannot be re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
 from workbench.data.formats.turns import as_turns
 from workbench.data.mapping import remembered_mapping, suggested_mapping
+from workbench.data.run_config import recorded_config
 from workbench.data.schema import (
     AS_RECORDED,
     OPTIONAL_FIELDS,
@@ -355,9 +356,11 @@ def load_samples(
     corpus: Corpus | Any = None,
     turns: str = "last",
     separator: str | None = None,
+    normalize_ids: bool | Sequence[str] = False,
     strict: bool = False,
     name: str | None = None,
     format: str | None = None,
+    encoding: str | None = None,
 ) -> SampleSet:
     """Load samples of any known format.
 
@@ -381,12 +384,16 @@ def load_samples(
         column ``history``.
     separator
         What parts several contexts that stand in one text (``"|"``, ``"\\n\\n"``). Never guessed: a warning asks.
+    normalize_ids
+        Match ids that differ only in form: True, or some of ``unicode case percent path suffix chunk`` (``check`` says which).
     strict
         Raise instead of rejecting rows or leaving out values.
     name
         Name of the set; the file's stem when not given.
     format
         One of ``json jsonl csv tsv excel parquet``, when the content leaves a doubt.
+    encoding
+        How a text file is encoded (``"shift_jis"``, ``"gb18030"``, …), when the warning shows that it was read wrongly.
 
     Returns
     -------
@@ -406,7 +413,7 @@ def load_samples(
     """
     if isinstance(source, SampleSet):
         source = source.frame
-    records = as_turns(unpack(read_source(source, format)), turns, _asked(mapping))
+    records = as_turns(unpack(read_source(source, format, encoding)), turns, _asked(mapping))
     where = short_name(records)
     if not mapping and (mapping := remembered_mapping(source, records.columns)):
         said = ", ".join(f"{column} → {field}" for column, field in mapping.items())
@@ -415,14 +422,14 @@ def load_samples(
     if cases is not None:
         others, _, _ = _read(unpack(read_source(cases)), None, None, "the cases", needs_question=True)
         fill_from_cases(fields, others, by_question=not has_ids)
-    from workbench.data.corpus import expected_by_content, load_corpus, match_contexts
+    from workbench.data.corpus import expected_by_content, load_corpus, match_contexts, normalise_ids
 
     samples = expected_by_content(_assembled(fields, rejected, records, name or records.name))
     if strict:
         _raise_all(samples, where)
-    if corpus is None:
-        return samples
-    return match_contexts(samples, load_corpus(corpus))
+    base = None if corpus is None else load_corpus(corpus)
+    samples = samples if base is None else match_contexts(samples, base)
+    return normalise_ids(samples, normalize_ids, base) if normalize_ids else samples
 
 
 def _asked(mapping: Mapping[str, str] | None) -> str | None:
@@ -465,9 +472,8 @@ def _parted(records: Records, column: str, separator: str | None) -> Records:
     if separator is not None:
         def cut(row: Mapping[str, Any]) -> Mapping[str, Any]:
             whole = row.get(column)
-            if not isinstance(whole, str) or looks_structured(whole):
-                return row
-            return {**row, column: [part for part in whole.split(separator) if part.strip()]}
+            joined = isinstance(whole, str) and not looks_structured(whole)
+            return {**row, column: [part for part in str(whole).split(separator) if part.strip()]} if joined else row
 
         return replace(records, rows=[cut(row) for row in records.rows])
     for mark in _SEPARATORS:
@@ -511,7 +517,8 @@ def _assembled(fields: Fields, rejected: list[Remark], records: Records, name: s
         recorded_scores=pd.DataFrame(scores, index=index, dtype=float),
         name=name,
         source=records.source,
-        attributes={"input_errors": input_errors, "format": records.kind},
+        attributes={"input_errors": input_errors, "format": records.kind,
+                    "config": recorded_config(records.source, fields.own.get("config", ()))},
     )
 
 

@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 
 from workbench.data.fields import Unreadable
 from workbench.data.fields import contexts as read_contexts
-from workbench.data.files import HIDDEN, JsonLines, guard_client_loggers, public_url, redacted, write_bytes, write_text
+from workbench.data.files import JsonLines, guard_client_loggers, hidden, public_url, redacted, write_bytes, write_text
 from workbench.data.schema import SAMPLE_FIELDS, SampleSet, none_if_missing
 from workbench.errors import CancelledError, InputError
 
@@ -105,7 +105,6 @@ class RunFile:
 
 _SLOT = re.compile(r"\$\{(?P<env>\w+)\}|\{(?P<field>\w+)\}")
 _STEP = re.compile(r"\.?(?P<key>[^.\[\]]+)|\[(?P<index>\*|-?\d+|'[^']*'|\"[^\"]*\")\]")
-_SECRET_NAME = re.compile(r"auth|key|token|secret|password|cookie|credential|session", re.IGNORECASE)
 
 
 class Template:
@@ -207,17 +206,6 @@ def checked_path(path: Any) -> str:
     if not body or "".join(match[0] for match in _STEP.finditer(body)) != body:
         raise InputError(f"response path {path!r} cannot be read; write it like $.data.answer or $.docs[*]")
     return str(path)
-
-
-def hidden(mapping: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A mapping for a manifest: values under secret-sounding names are hidden unless they only name a variable."""
-
-    def shown(key: str, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return hidden(value)
-        return HIDDEN if isinstance(value, str) and _SECRET_NAME.search(key) and "${" not in value else value
-
-    return {str(key): shown(str(key), value) for key, value in (mapping or {}).items()}
 
 
 # ------------------------------------------------------------------------------
@@ -523,6 +511,7 @@ def record(
     request: Any = None, response: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None,
     concurrency: int = 8, timeout: float = 60.0, retries: int = 3, config: Mapping[str, Any] | None = None,
     progress: Progress | None = None, cancelled: Callable[[], bool] | None = None, retry_errors: bool = False,
+    given: Sequence[str] = (),
 ) -> Recording:  # fmt: skip
     """Ask a system every case that ``out`` does not hold yet, and append what it says.
 
@@ -543,11 +532,13 @@ def record(
     concurrency, timeout, retries
         Requests at once; seconds for one; further tries on 429 (as ``Retry-After`` says), 5xx, lost connections, time-outs.
     config
-        Free key–values about the system (``top_k``, model, prompt version), written to the manifest.
+        Free key–values about the system (``top_k``, model, prompt version), written to the manifest; scoring takes them over.
     progress
         Called with (done, total, errors) after each case.
     retry_errors
         Ask the cases again whose row has an error.
+    given
+        Fields that usually come back and that these cases bring: ``("contexts",)`` asks a generator alone.
 
     Raises
     ------
@@ -556,7 +547,7 @@ def record(
     CancelledError
         When ``cancelled()`` turned true; what was recorded stays.
     """
-    rows = _cases(cases)
+    rows = _cases(cases, given)
     plan = _plan(rows, call, endpoint, request, response, headers, config, timeout)
     for option, value, lowest in (("concurrency", concurrency, 1), ("retries", retries, 0), ("timeout", timeout, 0.01)):
         if isinstance(value, bool) or not isinstance(value, int | float) or not lowest <= value < math.inf:
@@ -575,13 +566,13 @@ def record(
     return Recording(path, manifest.path, len(rows), len(waiting), len(rows) - len(waiting), file.n_errors)
 
 
-def _cases(cases: Any) -> list[dict[str, Any]]:
+def _cases(cases: Any, given: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Each case as a dict with ``sample_id`` and ``question`` first, without what only a recording has."""
     if not isinstance(cases, SampleSet):
         from workbench.data.load import load_samples
 
         cases = load_samples(cases)
-    frame = cases.frame.drop(columns=[name for name in OUTCOME if name in cases.frame.columns])
+    frame = cases.frame.drop(columns=[name for name in OUTCOME if name in cases.frame.columns and name not in given])
     columns = {name: frame[name].tolist() for name in frame.columns}
     rows = []
     for place, sample_id in enumerate(frame.index.tolist()):

@@ -6,6 +6,7 @@ examination, which the cut of support (or another threshold) moves.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
@@ -51,7 +52,7 @@ Floats = NDArray[np.float64]
 
 
 RIGHT, WRONG, UNSURE = "right", "wrong", "unsure"
-COLUMNS = ("run", "sample_id", "annotator", "verdict", "note")
+COLUMNS = ("run", "sample_id", "annotator", "verdict", "note", "about")
 #: The annotator of a file that names none.
 SOMEBODY = "annotator"
 
@@ -63,7 +64,9 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
     ----------
     source
         One row a verdict: ``sample_id`` and ``verdict`` (right / wrong / unsure, pass / fail, true / false, 1 / 0, or
-        such words of another language), and where there are any ``run``, ``annotator``, ``note``.
+        such words of another language), and where there are any ``run``, ``annotator``, ``note`` and ``about``: what
+        the verdict speaks of, ``claim 0`` (the number in ``claims()``: the contexts support it), ``context 2`` (its rank:
+        it is relevant) or ``refusal`` (the answer declines); empty: the answer.
     run
         Only the verdicts on this run, where the source names runs; a row that names none counts for every run. A run
         without verdicts gives an empty frame whose ``attrs["runs"]`` names those that have some.
@@ -71,7 +74,7 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
     Returns
     -------
     DataFrame
-        ``run, sample_id, annotator, verdict, note``, one row an annotator and sample; who judged a sample twice is
+        ``run, sample_id, annotator, verdict, note, about``, one row an annotator and subject; who judged one twice is
         taken at the last word (``attrs["n_replaced"]`` counts them). A row without a verdict is left out.
 
     Raises
@@ -94,7 +97,7 @@ def load_verdicts(source: str | Path | Any, run: str | None = None) -> pd.DataFr
     runs = sorted({item for item in frame["run"] if item})
     if run is not None and runs:
         frame = frame[frame["run"].isin([run, ""])]
-    kept = frame.drop_duplicates(["run", "sample_id", "annotator"], keep="last").reset_index(drop=True)
+    kept = frame.drop_duplicates(["run", "sample_id", "annotator", "about"], keep="last").reset_index(drop=True)
     kept.attrs.update(runs=runs, n_replaced=len(frame) - len(kept))
     return kept
 
@@ -121,19 +124,31 @@ def _row(
     verdict = meaning.get(own["verdict"].lower())
     if verdict is None:
         raise InputError(f"{where}, verdict: {own['verdict'][:40]!r} is no verdict; use right, wrong or unsure")
-    return {"run": "", "annotator": SOMEBODY, "note": "", **{k: v for k, v in own.items() if v}, "verdict": verdict}
+    about = _about(own.pop("about", ""), where)
+    return {"run": "", "annotator": SOMEBODY, "note": "", **{k: v for k, v in own.items() if v}, "verdict": verdict,
+            "about": about}  # fmt: skip
+
+
+def _about(said: str, where: str) -> str:
+    """What a verdict speaks of, in our words: ``claim 0``, ``context 2``, ``refusal``, or empty for the answer."""
+    found = re.fullmatch(r"(\D*?)[\s:#_-]*(\d*)", said.lower())
+    kind = next((own for own, words in words_of("verdicts", "about").items() if found and found[1] in words), None)
+    if kind is None or (kind in ("claim", "context")) != bool(found and found[2]):
+        raise InputError(f"{where}, about: {said[:40]!r} is not known; use claim 0, context 1, refusal, or leave it empty")
+    return "" if kind == "answer" else f"{kind} {int(found[2])}" if found and found[2] else kind
 
 
 def own_verdicts(annotations: Mapping[str, Any], annotator: str = "me") -> pd.DataFrame:
     """The verdicts that a user gave in a session, in the form of :func:`load_verdicts`."""
-    rows = [("", sample_id, annotator, own.verdict, own.note) for sample_id, own in annotations.items() if own.verdict]
+    rows = [("", sample_id, annotator, own.verdict, own.note, "") for sample_id, own in annotations.items() if own.verdict]
     return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
 
 
 def consensus(verdicts: pd.DataFrame) -> pd.Series:
     """Sample id → ``right`` or ``wrong`` by the majority of those who were sure; None where they are evenly split or
-    nobody was sure. In the order in which samples appear."""
+    nobody was sure. In the order in which samples appear; verdicts on parts of samples do not count."""
     votes: dict[str, int] = {}
+    verdicts = verdicts[verdicts["about"] == ""]
     for sample_id, verdict in zip(verdicts["sample_id"], verdicts["verdict"], strict=True):
         votes[sample_id] = votes.get(sample_id, 0) + (verdict == RIGHT) - (verdict == WRONG)
     said = [RIGHT if vote > 0 else WRONG if vote < 0 else None for vote in votes.values()]
@@ -301,14 +316,22 @@ def calibrate(
 
 
 def _human(labels: Any, run: str) -> pd.Series:
+    return consensus(load_labels(labels, run))
+
+
+def load_labels(labels: Any, run: str) -> pd.DataFrame:
+    """Verdicts on one run in the form of :func:`load_verdicts`: what that reads, or sample id → verdict.
+
+    Raises ``InputError`` as :func:`load_verdicts` does.
+    """
     if not isinstance(labels, (str, Path)) and not len(labels):
-        return pd.Series(dtype=object)
+        return own_verdicts({})
     if isinstance(labels, pd.Series) or (isinstance(labels, Mapping) and "verdict" not in labels):
         plain = pd.Series(labels, dtype=object)
-        return consensus(load_verdicts([{"sample_id": str(key), "verdict": said} for key, said in plain.items()]))
+        return load_verdicts([{"sample_id": str(key), "verdict": said} for key, said in plain.items()])
     if isinstance(labels, pd.DataFrame) and {"sample_id", "verdict"} <= set(labels.columns):
         labels = labels.to_dict("records")
-    return consensus(load_verdicts(labels if not isinstance(labels, str) else Path(labels), run))
+    return load_verdicts(labels if not isinstance(labels, str) else Path(labels), run)
 
 
 class Calibration:

@@ -155,7 +155,10 @@ class Weighted:
 
     def scores(self, question: str, title: float = 0.0, section: float = 0.0) -> Floats:
         """Weighted scores (n,) of all documents."""
-        query = terms(question)
+        return self.scores_of(terms(question), title, section)
+
+    def scores_of(self, query: list[str], title: float = 0.0, section: float = 0.0) -> Floats:
+        """The same for a question given by its index terms."""
         text = self.index.lexical.scores(query)
         total = text.copy()
         if title:

@@ -175,6 +175,13 @@ class Cache:
 
         self._run(delete)
 
+    def discard(self) -> None:
+        """Remove the file; the next use makes a new one."""
+        self.close()
+        for suffix in ("-wal", "-shm", ""):
+            with suppress(OSError):
+                os.unlink(f"{self.path}{suffix}")
+
     def close(self) -> None:
         """Close the connections of all threads; the next use opens them again."""
         with self._lock:

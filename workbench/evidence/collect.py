@@ -20,7 +20,7 @@ from workbench.evidence.cache import Cache
 from workbench.evidence.consistency import METRIC, facts_of, sampled_consistencies
 from workbench.evidence.corpus_ranks import missed_column
 from workbench.evidence.frames import COLUMNS, Evidence, encode, frame_of
-from workbench.evidence.judge import Judge, SampleEvidence
+from workbench.evidence.judge import Judge, SampleEvidence, failed
 from workbench.evidence.observe import ChunkIndex, Observation, observe, without_citations
 from workbench.evidence.offline.answers import AnswerRight, answer_right
 from workbench.evidence.run import Examined, Progress, examine
@@ -53,7 +53,7 @@ def collect(
     """
     rows = _rows(samples.frame)
     read = [_with_best_reference(to_sample(sample_id, row), row.get("references")) for sample_id, row in rows]
-    parsed = [sample for sample, _ in read]
+    parsed = [sample for sample, *_ in read]
     chunks = ChunkIndex(corpus) if corpus is not None else None
     if judge is None:
         skipped = {s.sample_id: SampleEvidence(s.sample_id, "skipped", NOT_ASKED) for s in parsed}
@@ -62,13 +62,19 @@ def collect(
         examined = examine(parsed, judge, cache=cache, progress=progress, cancelled=cancelled)
     agreement = sampled_consistencies(parsed, judge, cache=cache, use_llm=sampled_by_llm)
     items = []
-    for (sample, right), (_, row) in zip(read, rows, strict=True):
+    for (sample, right, unread_reason), (_, row) in zip(read, rows, strict=True):
         if cancelled is not None and cancelled():
             raise CancelledError("cancelled; what was judged is kept and will not be judged again")
         judged = examined.evidence[sample.sample_id]
         # Refusals are read once: where a judge has said whether the answer declines, its words are not read again.
         unread = math.isnan(judged.declines) or math.isnan(judged.residual)
-        seen = observe(sample, row, chunks, read_refusal=unread)
+        try:
+            seen = observe(sample, row, chunks, read_refusal=unread)
+        except Exception as error:  # noqa: BLE001 - a broken or too large text belongs to its sample alone
+            unread_reason = _reason(error)
+            seen = Observation(n_tokens=[0] * len(sample.contexts or ()), answer_share=[0.0] * len(sample.contexts or ()))
+        if unread_reason:
+            judged = failed(sample.sample_id, unread_reason)
         # Agreement with other sampled answers, or why there is none though there are such answers.
         found = agreement.get(sample.sample_id)
         seen.facts |= facts_of(found)
@@ -92,29 +98,40 @@ def collect(
     return evidence
 
 
+def _reason(error: Exception) -> str:
+    """Why a sample's texts could not be read: one that is too large or broken does not end the run."""
+    return f"its texts could not be read: {type(error).__name__}: {error}"[:200]
+
+
 def _metadata(item: Mapping[str, Any]) -> Any:
     """Metadata of a context, its kind among them."""
     return item.get("metadata") if item.get("kind") is None else {**(item.get("metadata") or {}), "kind": item["kind"]}
 
 
-def _with_best_reference(sample: Sample, references: Sequence[str] | None) -> tuple[Sample, AnswerRight | None]:
-    """The sample with the one alternative of its reference that counts, and whether the answer makes its point.
+def _with_best_reference(
+    sample: Sample, references: Sequence[str] | None
+) -> tuple[Sample, AnswerRight | None, str]:
+    """The sample with the one alternative of its reference that counts, whether the answer makes its point, and why that
+    could not be told.
 
-    That is the alternative which the answer makes; if it makes none, the first that a context has, so that a wrong answer is
-    not put down to retrieval for a wording; else the one that comes closest.
+    The alternative that counts is the one which the answer makes; if it makes none, the first that a context has, so that
+    a wrong answer is not put down to retrieval for a wording; else the one that comes closest.
     """
     if not sample.reference:
-        return sample, None
+        return sample, None, ""
     alternatives = list(references or [sample.reference])
-    right = answer_right(sample.question, sample.answer, alternatives)
+    try:
+        right = answer_right(sample.question, sample.answer, alternatives)
+    except Exception as error:  # noqa: BLE001 - as for ``observe``
+        return sample, None, _reason(error)
     if len(alternatives) == 1:
-        return sample, right
+        return sample, right, ""
     chosen = max(right.alternative, 0)
     if right.probability < 0.5:
         contexts = [matcher(c.text) for c in sample.contexts or () if c.prompted]
         there = (at for at, text in enumerate(alternatives) if any(c.find(text) for c in contexts))
         chosen = next(there, chosen)
-    return replace(sample, reference=alternatives[chosen]), right
+    return replace(sample, reference=alternatives[chosen]), right, ""
 
 
 def _add_right(sample: Sample, seen: Observation, judged: SampleEvidence, right: AnswerRight | None) -> None:

@@ -113,7 +113,7 @@ def _cut_off(answer: str, row: Mapping[str, Any]) -> bool:
     written = next((item for item in languages() if item.script and item.script.search(answer)), languages()[0])
     ended = stop.search(answer[:-1]) is not None and len(answer) > written.table("broken").get("long", 60)
     # The last words may be a value, a link or an identifier rather than a broken sentence.
-    value = re.search(r"(?:https?://\S+|\S*[\d@/_#]\S*)$", last) is not None
+    value = re.search(r"[\d@/_#]", (last.split() or [""])[-1]) is not None
     return ended and not listed and _LAST_WORD.search(last) is not None and not value
 
 

@@ -142,6 +142,11 @@ NAMESPACE = "judgements"
 #: Judgements are committed in groups of at most this many, and at least once a second.
 COMMIT_EVERY = 64
 
+#: Samples that a judge may fail on one after another until it counts as unusable.
+MOST_IN_A_ROW = 8
+#: Samples among which the one that a judge fails on is looked for.
+_TOGETHER = 64
+
 _log = logging.getLogger(__name__)
 
 
@@ -235,14 +240,31 @@ def _cached(keys: Sequence[str], cache: Cache | None) -> dict[str, str]:
 
 
 def _yielded(judge: Judge, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
-    """What the judge yields; whatever else it raises is an error of this judge."""
-    try:
-        yield from judge.examine(samples)
-    except WorkbenchError:
-        raise
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"[:200]
-        raise JudgeError(f"judge {judge.name[:80]} failed ({reason}); what it judged before is kept") from error
+    """What the judge yields. A sample that it raises on is a ``judge_error`` with the reason, and the others are asked for
+    again; a judge that raises on all of them, or on :data:`MOST_IN_A_ROW` one after another, cannot be used."""
+    groups, failures, any_good = [list(samples)], 0, False
+    while groups:
+        waiting = {sample.sample_id: sample for sample in groups.pop()}
+        try:
+            for item in judge.examine(list(waiting.values())):
+                if isinstance(item, SampleEvidence) and waiting.pop(item.sample_id, None) is not None:
+                    failures, any_good = 0, True
+                yield item
+        except WorkbenchError:
+            raise
+        except Exception as error:
+            left = list(waiting.values())
+            if len(left) > 1:
+                # The cause is one of the next few, where judges work in groups: it is looked for by halves.
+                cut = _TOGETHER if len(left) > _TOGETHER else len(left) // 2
+                groups += [left[cut:], left[:cut]]
+                continue
+            reason = f"{type(error).__name__}: {error}"[:200]
+            failures += 1
+            if failures == MOST_IN_A_ROW or not (any_good or groups):
+                raise JudgeError(f"judge {judge.name[:80]} failed ({reason}); what it judged before is kept") from error
+            for sample in left:
+                yield failed(sample.sample_id, f"the judge failed on this sample: {reason}")
 
 
 def _asked_for(item: Any, copies: Mapping[str, str]) -> bool:

@@ -244,9 +244,9 @@ class FailingSample:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a report says; see the module. ``evaluation`` and ``baseline`` are the objects themselves,
-    ``failures`` the table of all samples as it is told, ``cards`` sample id → the sample, for findings about one sample,
-    ``gate`` what a gate said (``reports.gate.GateResult``), None without rules."""
+    """Everything that a report says; see the module. ``evaluation``, ``baseline`` and ``repair`` (a repair plan) are the
+    objects themselves, ``failures`` the table of all samples as it is told, ``cards`` sample id → the sample, for findings
+    about one sample, ``gate`` what a gate said (``reports.gate.GateResult``), None without rules."""
 
     title: str
     subtitle: str
@@ -268,6 +268,7 @@ class Report:
     baseline: Any = field(default=None, repr=False)
     cards: Mapping[str, Example] = field(default_factory=dict, repr=False)
     gate: Any = None
+    repair: Any = field(default=None, repr=False)
 
     @property
     def n_failing(self) -> int:

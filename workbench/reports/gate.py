@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,9 +18,10 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
 from workbench.data.files import write_text
+from workbench.data.run_config import change_words, config_changes, config_words
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.causes import cause_names, lacking
-from workbench.diagnosis.comparison import Comparison
+from workbench.diagnosis.comparison import Comparison, compared
 from workbench.diagnosis.statistics import mean_interval
 from workbench.diagnosis.summary import summarise
 from workbench.errors import InputError
@@ -263,8 +264,8 @@ class Check:
     rule
         The rule in words.
     state
-        ``passed``; ``failed``, also when nothing could be checked; ``skipped``: a target out of reach, or a rule against a
-        baseline that the file allows to be missing.
+        ``passed``; ``failed``, also when nothing could be checked; ``skipped``: a target out of reach, a flaky sample, or a
+        rule against a baseline that the file allows to be missing.
     message
         What was found, in words.
     value, limit, n
@@ -294,7 +295,9 @@ class GateResult:
     checks
         One for each rule.
     warnings
-        What makes run and baseline hard to compare; read before any number.
+        What makes run and baseline hard to compare, and what their configurations differ in; read before any number.
+    config
+        The configuration of the run, in words; empty when none was recorded.
     """
 
     run: str
@@ -302,6 +305,7 @@ class GateResult:
     checks: tuple[Check, ...]
     warnings: tuple[str, ...] = ()
     source: str = "rules"
+    config: str = ""
 
     @property
     def passed(self) -> bool:
@@ -345,11 +349,13 @@ class GateResult:
 
     def junit(self, path: str | Path) -> Path:
         """Write the checks as JUnit XML. Raises ``InputError`` when it cannot be written."""
-        properties = {"run": self.run, "baseline": self.baseline or "", "rules": Path(self.source).name}
+        properties = {"run": self.run, "baseline": self.baseline or "", "rules": Path(self.source).name, "config": self.config}
         return write_junit(path, f"gate {self.run}", self.cases(), properties)
 
 
-def check(evaluation: Any, rules: Rules | str | Path, baseline: Any = None) -> GateResult:
+def check(
+    evaluation: Any, rules: Rules | str | Path, baseline: Any = None, *, flaky: Collection[str] = ()
+) -> GateResult:
     """Check an evaluation, and what may not get worse against ``baseline``, under the thresholds of the rules.
 
     Parameters
@@ -358,6 +364,9 @@ def check(evaluation: Any, rules: Rules | str | Path, baseline: Any = None) -> G
         Evaluations; both are put under the thresholds of the file when it has any.
     rules
         What :func:`load_rules` read, or the path of a rules file.
+    flaky
+        Samples that flip without a change: they break no red line (but that of leaks) and do not count as broken, and
+        the result says so.
 
     Raises
     ------
@@ -368,9 +377,9 @@ def check(evaluation: Any, rules: Rules | str | Path, baseline: Any = None) -> G
     if file.thresholds is not None:
         evaluation = evaluation.with_thresholds(file.thresholds)
         baseline = None if baseline is None else baseline.with_thresholds(file.thresholds)
-    comparison = None if baseline is None else Comparison(baseline, evaluation)
+    comparison = None if baseline is None else compared(baseline, evaluation)
     limits, regression = file.rules, file.rules.no_regression
-    checks = [*_red_lines(evaluation, file.red_lines), *_targets(evaluation, limits)]
+    checks = [*_red_lines(evaluation, file.red_lines, frozenset(flaky)), *_targets(evaluation, limits)]
     parts: list[Limits | Slice] = [limits, *limits.slice]
     for part in parts:
         where = part.where if isinstance(part, Slice) else {}
@@ -378,26 +387,31 @@ def check(evaluation: Any, rules: Rules | str | Path, baseline: Any = None) -> G
         for least, bounds in ((True, part.at_least), (False, part.at_most)):
             checks += [_limit(evaluation, name, value, least, by, keep, where) for name, value in bounds.items()]
     if regression is not None:
-        checks += list(_regressions(comparison, regression))
+        checks += list(_regressions(comparison, regression, frozenset(flaky)))
     warnings = () if comparison is None or regression is None else tuple(comparison.warnings)
-    return GateResult(evaluation.name, baseline and baseline.name, tuple(checks), warnings, file.source)
+    changed = {} if baseline is None else config_changes(*(run.manifest.get("config") or {} for run in (baseline, evaluation)))
+    if changed:
+        warnings += (_t("compare.note.config", changes=change_words(changed)),)
+    config = config_words(evaluation.manifest.get("config") or {})
+    return GateResult(evaluation.name, baseline and baseline.name, tuple(checks), warnings, file.source, config)
 
 
 # ---------------------------------------------------------------- red lines
 
 
-def _red_lines(evaluation: Any, red: RedLines) -> Iterator[Check]:
+def _red_lines(evaluation: Any, red: RedLines, flaky: frozenset[str]) -> Iterator[Check]:
     for cause in dict.fromkeys([*(["permission_leak"] if red.permission_leaks else []), *red.causes]):
-        yield _no_cause(evaluation, cause)
+        yield _no_cause(evaluation, cause, flaky if cause != "permission_leak" else frozenset())
     for sample_id in red.must_pass:
-        yield _must_pass(evaluation, sample_id)
+        yield _must_pass(evaluation, sample_id, flaky)
 
 
-def _no_cause(evaluation: Any, cause: str) -> Check:
+def _no_cause(evaluation: Any, cause: str, flaky: frozenset[str]) -> Check:
     """No sample has ``cause``; how many could have had it is said, and none is no tick."""
     causes, total = evaluation.causes, len(evaluation)
     rule = _t("gate.rule.no_cause", cause=cause_title(cause))
-    ids = tuple(map(str, evaluation.evidence.ids[causes.has(cause)].tolist()))
+    having = list(map(str, evaluation.evidence.ids[causes.has(cause)].tolist()))
+    ids, left_out = tuple(i for i in having if i not in flaky), [i for i in having if i in flaky]
     lacks = lacking(causes, cause)
     n = sum(not names for names in lacks)
     if ids:
@@ -407,16 +421,19 @@ def _no_cause(evaluation: Any, cause: str) -> Check:
     if not n:
         return Check("red_line", rule, "failed", _t("gate.found.untested", total=total, what=what), limit=0)
     rest = _t("gate.found.partly", n=total - n, total=total, what=what) if n < total else ""
+    rest += _t("gate.found.but_flaky", ids=_named(left_out)) if left_out else ""
     return Check("red_line", rule, "passed", _t("gate.found.none", n=n) + rest, 0, 0, n)
 
 
-def _must_pass(evaluation: Any, sample_id: str) -> Check:
+def _must_pass(evaluation: Any, sample_id: str, flaky: frozenset[str]) -> Check:
     rule = _t("gate.rule.must_pass", id=sample_id)
     place = int(evaluation.evidence.ids.get_indexer([sample_id])[0])
     if place < 0:
         return Check("red_line", rule, "failed", _t("gate.found.absent", id=sample_id), sample_ids=(sample_id,))
     passes = int(evaluation.causes.primary[place]) == -1
     cause = cause_title(str(evaluation.causes.names()[place]))
+    if not passes and sample_id in flaky:
+        return Check("red_line", rule, "skipped", _t("gate.found.flaky", n=len(flaky)), n=1, sample_ids=(sample_id,))
     message = _t("gate.found.passes") if passes else _t("gate.found.fails", cause=cause)
     return Check("red_line", rule, _state(passes), message, n=1, sample_ids=() if passes else (sample_id,))
 
@@ -495,7 +512,7 @@ def _slice(evaluation: Any, where: Mapping[str, str], source: str) -> np.ndarray
 # ---------------------------------------------------------------- against the baseline
 
 
-def _regressions(comparison: Comparison | None, wanted: Regression) -> Iterator[Check]:
+def _regressions(comparison: Comparison | None, wanted: Regression, flaky: frozenset[str]) -> Iterator[Check]:
     broken_rule = _t("gate.rule.max_broken", n=wanted.max_broken)
     if comparison is None:
         rules = [_t("gate.rule.no_regression", metric=_title(name)) for name in wanted.metrics]
@@ -509,8 +526,10 @@ def _regressions(comparison: Comparison | None, wanted: Regression) -> Iterator[
     if wanted.max_broken is not None:
         flips = comparison.flips()
         n = int(flips["change"].ne("not_comparable").sum())
-        ids = tuple(flips.loc[flips["change"] == "broken", "sample_id"].tolist())
+        having = flips.loc[flips["change"] == "broken", "sample_id"].tolist()
+        ids, left_out = tuple(i for i in having if i not in flaky), [i for i in having if i in flaky]
         found = _t("gate.found.ids", n=len(ids), ids=_named(ids)) if ids else _t("gate.found.none", n=n)
+        found += _t("gate.found.but_flaky", ids=_named(left_out)) if left_out else ""
         good = n > 0 and len(ids) <= wanted.max_broken
         yield Check("regression", broken_rule, _state(good), found if n else _t("gate.found.no_pairs"), len(ids),
                     wanted.max_broken, n, ids)  # fmt: skip

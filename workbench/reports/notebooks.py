@@ -43,7 +43,7 @@ def execute(notebook: Path, out: Path, parameters: Mapping[str, Any], timeout: i
     from papermill.exceptions import PapermillExecutionError
 
     logging.getLogger("papermill").setLevel(logging.ERROR)
-    known = _parameters(notebook)
+    known = known_parameters(notebook)
     given = {name: value for name, value in parameters.items() if name in known}
     with _importable(), replacing(out) as temporary:
         target = temporary.with_suffix(".ipynb")
@@ -60,7 +60,8 @@ def execute(notebook: Path, out: Path, parameters: Mapping[str, Any], timeout: i
     return failures or complaints(nbformat.read(out, as_version=4))
 
 
-def _parameters(notebook: Path) -> set[str]:
+def known_parameters(notebook: Path) -> set[str]:
+    """The names that the notebook's first cell gives values to."""
     import papermill
 
     return set(papermill.inspect_notebook(str(notebook)))

@@ -16,7 +16,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
@@ -27,10 +27,13 @@ from workbench.language import text as _t
 from workbench.reports.content import CARDS, Action, Breakdown, Changes, Example, Report, Stretch
 from workbench.views import wording
 from workbench.views.filtering import Filter
-from workbench.views.html import Mark, clean, h, join, marked, picture, safe
+from workbench.views.html import Mark, clean, h, join, marked, picture, restored, safe
 from workbench.views.plots import bars, figure_png
 from workbench.views.session import Finding
 from workbench.views.wording import cause_title, metric_title
+
+if TYPE_CHECKING:
+    from workbench.repair.plan import RepairPlan
 
 # ------------------------------------------------------------------------------
 # Long texts, cut around what matters in them; the cut is always said.
@@ -246,10 +249,19 @@ def write_markdown(report: Report, target: Path) -> Path:
     return write_text(target, lines)
 
 
+def write_repair(plan: RepairPlan, target: Path) -> Path:
+    """Write a repair plan as a page of Markdown, in the language in force."""
+    return write_text(target, _tidied(_markdown_environment().get_template("repair_page.md.j2").render(plan=plan)))
+
+
 def markdown(report: Report, places: dict[str, str]) -> str:
     """The text; ``places``: name of a picture → its address from here."""
     with speaking(report.language):
         text = _markdown_environment().get_template("report.md.j2").render(r=report, places=places)
+    return _tidied(text)
+
+
+def _tidied(text: str) -> str:
     text = re.sub(r"(?<=\|)\n\n+(?=\|)", "\n", text)  # the rows of a table stand together
     return without_keys(re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
 
@@ -271,8 +283,19 @@ def _markdown_environment() -> jinja2.Environment:
         filter_words=filter_words, labelled=lambda name, value: Markup(labelled(_as_md(name), _as_md(value))),
         head=_md_head, wrong=_md_wrong, differing=_md_differing, ids=_md_ids, cell=_md_cell, code=_md_code,
         ROWS=ROWS, TABLE=TABLE, EXAMPLE=EXAMPLE, CARDS=CARDS, gate_file=gate_file,
+        repair=_repair_words(),
     )  # fmt: skip
     return environment
+
+
+def _repair_words() -> SimpleNamespace:
+    """What templates say of a repair plan; read when one is there, which the plan's libraries are loaded for."""
+    from workbench.repair import plan, words
+
+    return SimpleNamespace(cause_title=cause_title, prompt=plan.prompt, **{f.__name__: f for f in (
+        words.headline, words.usual_words, words.shown_table, words.unreached_words, words.unreached_table,
+        words.levels_table, words.behind,
+    )})  # fmt: skip
 
 
 def _raw(function: Callable[..., str]) -> Callable[..., Markup]:
@@ -382,7 +405,9 @@ def _environment() -> jinja2.Environment:
     )  # fmt: skip
     environment.globals.update(
         t=_t, w=wording, bar=bar, text=wrong_text, differing=differing, head=head_text, note=marked, picture=picture_of,
-        ids=ids, cell=cell, plain=plain, step=step, ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS, CARDS=CARDS, gate_file=gate_file,
+        restored=restored, ids=ids, cell=cell, plain=plain, step=step, ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS, CARDS=CARDS,
+        gate_file=gate_file,
+        repair=_repair_words(),
         scale_of=wording.scale, phrases=SimpleNamespace(**{f.__name__: f for f in (
             nothing, coverage, own_table, failing_intro, filter_words, values,
             touches, causes_intro, number_line, changes_counts,

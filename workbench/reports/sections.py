@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import sys
 import tomllib
@@ -10,13 +11,17 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench.data.files import redacted
+from workbench.data.run_config import config_words
 from workbench.data.schema import alternatives, none_if_missing
 from workbench.data.text.words import language
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.causes import LAYERS, advice, cause_names, rule_of, rules
 from workbench.diagnosis.causes import layer as layer_of
-from workbench.diagnosis.comparison import CHANGES, Comparison
+from workbench.diagnosis.comparison import CHANGES, Comparison, compared
+from workbench.diagnosis.fitting import fitted_in
 from workbench.diagnosis.hallucinations import clean_bound
 from workbench.diagnosis.queries import Dimensions, grouped, outcomes, value_title
 from workbench.diagnosis.slices import worst_slices
@@ -52,6 +57,8 @@ from workbench.views.wording import cause_title, metric_reading, metric_title, s
 if TYPE_CHECKING:
     import pandas as pd
 
+    from workbench.repair.plan import RepairPlan
+
 
 # ------------------------------------------------------------------------------
 # A report, gathered from its sections.
@@ -66,6 +73,7 @@ def build_report(
     language: str | None = None,
     date: datetime.date | None = None,
     gate: Any = None,
+    repair: RepairPlan | None = None,
 ) -> Report:
     """Gather the content of a report.
 
@@ -84,6 +92,8 @@ def build_report(
     gate
         What ``reports.gate.check`` found, to be said on page one; or a function that gives it, called in the report's
         language.
+    repair
+        A repair plan, which gets a page of its own.
 
     Raises
     ------
@@ -92,7 +102,8 @@ def build_report(
     """
     with speaking(language or get_language()):
         material = _material(evaluation, baseline, annotations or {})
-        return _gather(material, tuple(findings), date or _today(), gate() if callable(gate) else gate)
+        found = _gather(material, tuple(findings), date or _today(), gate() if callable(gate) else gate)
+        return dataclasses.replace(found, repair=repair)
 
 
 def _today() -> datetime.date:
@@ -100,7 +111,7 @@ def _today() -> datetime.date:
 
 
 def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) -> Material:
-    comparison = None if baseline is None else Comparison(baseline, evaluation)
+    comparison = None if baseline is None else compared(baseline, evaluation)
     failures = evaluation.failures()
     # What a service said when it failed may hold the key that it was called with.
     silent = [bool((rule := rule_of(cause)) and rule.quotes_service) for cause in failures["primary_cause"]]
@@ -632,11 +643,14 @@ def measured(material: Material) -> Measured:
 
 def _facts(material: Material) -> list[tuple[str, str]]:
     manifest = material.evaluation.manifest
+    fitted = manifest.get("fitted") or {}
+    prompts = " · ".join([_short(manifest.get("prompt_hash")), *(manifest.get("own_prompts") or [])])
     known = {
-        "judge": manifest.get("judge"), "prompt_hash": _short(manifest.get("prompt_hash")),
+        "judge": manifest.get("judge"), "fitted": fitted.get("name"), "prompt_hash": prompts,
         "encoder": manifest.get("encoder"), "thresholds": thresholds_words(material.evaluation.thresholds),
         "targets": _targets(material.evaluation.thresholds), "data": _data(manifest), "corpus": _corpus(manifest),
-        "scored": manifest.get("started"), "versions": _versions(manifest),
+        "config": config_words(manifest.get("config") or {}), "scored": manifest.get("started"),
+        "versions": _versions(manifest),
     }  # fmt: skip
     if material.baseline is not None:
         known["baseline"] = _other(material.baseline)
@@ -696,7 +710,21 @@ def _trust(material: Material) -> tuple[tuple[str, ...], tuple[tuple[str, ...], 
         return (_t("report.trust.none"),), ()
     table = _validation(judge) if judge.startswith("offline") else ()
     measured_how = "" if table else _t("report.trust.not_measured" if judge.startswith("offline") else "report.trust.model")
-    return tuple(filter(None, [_unsure(material), measured_how])), table
+    return tuple(filter(None, [*_fitted(material), _unsure(material), measured_how])), table
+
+
+def _fitted(material: Material) -> list[str]:
+    """What the judge was fitted to, what that is worth, and how many answers are unsure for it."""
+    fitted = fitted_in(material.evaluation.manifest)
+    if fitted is None:
+        return []
+    lines = [_t("fitting.report", name=fitted.name, hash=fitted.hash, labels=fitted.labels, evaluation=fitted.evaluation)]
+    lines += fitted.words()
+    if (part := fitted.parts.get("verdict")) is not None:
+        p = material.evaluation.metric("fitted_right").values
+        known = p[np.isfinite(p)]
+        lines.append(_t("fitting.unsure", n=int(part.unsure(known).sum()), total=len(known)))
+    return [redacted(line) for line in lines]
 
 
 def _unsure(material: Material) -> str:

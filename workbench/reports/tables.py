@@ -467,6 +467,7 @@ def export_findings(
     baseline: Any = None,
     date: datetime.date | None = None,
     gate: Any = None,
+    repair: Any = None,
 ) -> Path:
     """Write the session's pins, with the report around them, to one file and give it.
 
@@ -484,6 +485,8 @@ def export_findings(
         Printed on the report; default today.
     gate
         See :func:`~workbench.reports.sections.build_report`.
+    repair
+        What ``wb.repair_plan`` returned, for a page of its own in HTML and Markdown.
 
     Raises
     ------
@@ -492,7 +495,7 @@ def export_findings(
     """
     report = build_report(
         session.evaluation, baseline=baseline, findings=session.findings, annotations=session.annotations,
-        language=language, date=date, gate=gate,
+        language=language, date=date, gate=gate, repair=repair,
     )  # fmt: skip
     return write(report, path, format)
 

@@ -119,7 +119,8 @@ def score(view: View, name: str) -> Scored:
 def chosen(metrics: str | Iterable[str] | None, k: int) -> list[str]:
     """Names of the metrics to compute: the default set, ``"all"``, or those asked for.
 
-    A name of a ranking metric may leave out its depth. Raises ``InputError`` for a name that does not exist.
+    A name of a ranking metric may leave out its depth or call it k, as the tables do. Raises ``InputError`` for a name
+    that does not exist.
     """
     known = definitions(k)
     if metrics is None:
@@ -133,7 +134,7 @@ def chosen(metrics: str | Iterable[str] | None, k: int) -> list[str]:
 
 
 def _known(name: str, known: Mapping[str, Metric], k: int) -> str:
-    for candidate in (name, f"{name}@{k}"):
+    for candidate in (name, f"{name}@{k}", f"{name.removesuffix('@k')}@{k}"):
         if candidate in known:
             return candidate
     base = name.partition("@")[0]

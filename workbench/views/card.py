@@ -436,6 +436,10 @@ class Card(W.VBox):
         )  # fmt: skip
         self.note = text_box(_t("panels.card.note"), width="190px", continuous_update=False)
         self.note.add_class("wb-own-note")
+        #: A verdict by one key: JupyterLab leaves the keys of a text box alone.
+        self.key = W.Text(placeholder=_t("panels.card.key"), layout=W.Layout(width="110px"))
+        self.key.tooltip = _t("panels.card.key_hint")
+        self.key.add_class("wb-key")
         self.saved = markup(None, "wb-saved")
         self.save = button(_t("lists.save_sample"), panel.guarded(self.keep_sample, "save sample"), "wb-save")
         self.pin = button(_t("lists.save_view"), panel.guarded(panel.pin, "pin"), "wb-pin")
@@ -444,7 +448,9 @@ class Card(W.VBox):
         self.id_box = W.Textarea(layout=W.Layout(width="100%", height="70px", display="none"))
         for widget in (self.verdict, self.note):
             panel.on(widget, lambda _: self._annotate())
-        self.bar = W.VBox([row(panel.stepper, self.verdict, self.note, self.save, self.pin, self.copy), self.saved])
+        panel.on(self.key, self._keyed)
+        buttons = row(panel.stepper, self.verdict, self.key, self.note, self.save, self.pin, self.copy)
+        self.bar = W.VBox([buttons, self.saved])
         super().__init__([self.body, self.id_box], layout=W.Layout(width="100%"))
 
     def draw(self, sample_id: str | None, words: str = "") -> None:
@@ -466,6 +472,17 @@ class Card(W.VBox):
         if self._session.selection is not None:
             verdict, note = self.verdict.value, self.note.value
             self._say_saved(self._session.annotate(self._session.selection, verdict=verdict, note=note).at)
+
+    def _keyed(self, typed: str) -> None:
+        """The first letter of a verdict, or its number, gives it and goes on to the next sample."""
+        letters = {key: name for at, name in enumerate(VERDICTS) for key in (name[0], str(at + 1))}
+        for verdict in filter(None, map(letters.get, typed.lower())):
+            with self._session.batch():  # one notification: what is shown is drawn once
+                if self._session.selection is not None:
+                    self._session.annotate(self._session.selection, verdict=verdict, note=self.note.value)
+                    self._panel.stepper.next.click()
+        with self._panel.quietly():
+            self.key.value = ""
 
     def _say_saved(self, at: str) -> None:
         with suppress(ValueError):
@@ -568,6 +585,7 @@ class ListPanel(Panel):
         self.rows = RowList(columns, self.guarded, self.go, lambda: self._list(), self._key)
         box = W.Box([self.rows, W.VBox([*above, self.card, *below])])
         box.add_class("wb-split")
+        display(self.card.key, False)  # the list takes the keys itself
         return box
 
     def _list(self) -> None:

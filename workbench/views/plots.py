@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from workbench.diagnosis.calibration import Calibration
+    from workbench.repair.sweep import Sweep
 
 
 #: Okabe–Ito, by what it stands for.
@@ -597,7 +598,7 @@ def heat_map(terms: Sequence[str], names: Sequence[str], weights: NDArray[np.flo
     return figure
 
 
-# The flow of causes between two runs, and trends over runs.
+# The flow of causes between two runs.
 
 #: Height of the smallest node and of the gaps between nodes, as shares of the picture.
 _LEAST, _GAP = 0.024, 0.016
@@ -715,37 +716,6 @@ def _labels(axes: Axes, side: Mapping[str, tuple[float, float, int]], *, left: b
         words = f"{drawable(cause_title(name), 30)}  {n:,}" if left else f"{n:,}  {drawable(cause_title(name), 30)}"
         axes.text(0.235 if left else 0.765, top + height / 2, words, ha="right" if left else "left", va="center",
                   fontsize=8.5)  # fmt: skip
-
-
-def trend(table: pd.DataFrame, titles: Mapping[str, str], *, title: str = "", theme: str = "print") -> Figure:
-    """Means over runs, one line a metric with its interval and its name at the end.
-
-    Parameters
-    ----------
-    table
-        ``run, metric, mean, low, high``, as :func:`workbench.diagnosis.comparison.runs_table` gives it.
-    titles
-        Metric → what to call it.
-    """
-    runs = list(dict.fromkeys(table["run"]))
-    colors = (BLUE, GREEN, VERMILLION, PURPLE, ORANGE, SKY, GREY)
-    with drawing(3.4, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.06, right=0.78, top=0.88, bottom=0.12)
-        ends: list[tuple[float, str, str]] = []
-        for place, (metric, rows) in enumerate(table.groupby("metric", sort=False)):
-            color, x = colors[place % len(colors)], np.arange(len(rows))
-            mean, low, high = (rows[name].to_numpy(dtype=float) for name in ("mean", "low", "high"))
-            axes.fill_between(x, low, high, color=color, alpha=0.12, lw=0)
-            axes.plot(x, mean, "o-", color=color, lw=1.8, ms=4)
-            if len(mean) and np.isfinite(mean[-1]):
-                ends.append((float(mean[-1]), f"{titles.get(str(metric), str(metric))}  {mean[-1]:.2f}", color))
-        axes.set_ylim(0, max(1.0, float(np.nanmax(table["mean"], initial=0))) * 1.02)
-        axes.set_xticks(range(len(runs)), [drawable(str(run), 24) for run in runs])
-        axes.set_title(drawable(title or _t("compare.panel.trend_title"), 110))
-        for y, text, color, at in _apart(ends, float(axes.get_ylim()[1]) * 0.065):
-            axes.annotate(drawable(text, 44), (len(runs) - 1, y), xytext=(1.02, at), textcoords=axes.get_yaxis_transform(),
-                          color=color, va="center")  # fmt: skip
-    return figure
 
 
 def _apart(ends: Sequence[tuple[float, str, str]], least: float) -> list[tuple[float, str, str, float]]:
@@ -1017,6 +987,31 @@ def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *
         axes.set(xlim=(1, x[-1]), ylim=(0, max(n, 1) * 1.05))
         _whole_numbers(axes.yaxis)
         axes.set_xlabel(drawable(_t("missed.plot.depth")))
+        axes.set_title(drawable(title, 110))
+    return figure
+
+
+def sweep_curve(found: Sweep, title: str = "", *, theme: str = "print") -> Figure:
+    """Recall against prompt tokens of every cell of a grid, one line a ranking and chunking; the knee and today marked."""
+    colors = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY, GREY)
+    with drawing(3.4, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.07, right=0.8, top=0.88, bottom=0.16)
+        lines = list(found.frame.groupby(["ranking", "chunking"], sort=False))
+        for at, ((ranking, chunking), cells) in enumerate(lines):
+            name = " · ".join(part for part in (_t(f"repair.ranking.{ranking}"), chunking) if part)
+            axes.plot(cells["tokens"], cells["recall"], marker="o", ms=4, lw=1.5, color=colors[at % len(colors)],
+                      ls=("-", "--", ":")[at // len(colors) % 3], label=drawable(name, 28))  # fmt: skip
+        for cells in (cells for _, cells in lines[:1]):
+            for k, x, y in cells[["k", "tokens", "recall"]].itertuples(index=False):
+                _beside(axes, f"{k}", (x, y), (4, -9), _ink(theme), fontsize=7.5)
+        if (knee := found.knee) is not None:
+            axes.plot(knee["tokens"], knee["recall"], "o", ms=13, mfc="none", mec=VERMILLION, mew=2,
+                      label=drawable(_t("repair.panel.knee"), 28))  # fmt: skip
+        if np.isfinite(found.today["recall"]):
+            axes.plot(found.today["tokens"], found.today["recall"], "*", ms=12, color=_ink(theme), label=_t("repair.today"))
+        axes.set(ylim=(0, 1.03), xlim=(0, None))
+        axes.set_xlabel(drawable(_t("repair.panel.sweep_tokens")))
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
         axes.set_title(drawable(title, 110))
     return figure
 

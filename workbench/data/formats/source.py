@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.data.fields import scrub
+from workbench.data.fields import encodings, scrub
 from workbench.data.formats import json, tables
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, number_records
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, number_records
 from workbench.errors import InputError
 from workbench.language import languages
 
@@ -23,6 +23,9 @@ from workbench.language import languages
 
 #: Largest content that is read, after decompression.
 MAX_BYTES = 4 * 1024**3
+
+#: Longest line of a text, and how much larger than packed a file may become before it counts as made to fill the memory.
+MAX_LINE, MAX_RATIO, SAFE = 256 * 1024**2, 150, 64 * 1024**2
 
 _CHUNK = 1024 * 1024
 _MARKS = (
@@ -48,9 +51,13 @@ def read_bytes(path: Path) -> bytes:
             raise InputError(f"{shown}: is a folder; give the file in it", key="folder", where=shown)
         if path.stat().st_size > MAX_BYTES:
             raise InputError(f"{shown}: is larger than {MAX_BYTES >> 30} GB; split it into parts")
+        if path.stat().st_size > MAX_LINE:
+            _check_lines(path, shown)
         content = path.read_bytes()
     except FileNotFoundError as error:
         raise absent(path) from error
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{shown}: cannot be read ({reason}); check the path and its permissions") from error
@@ -75,10 +82,24 @@ def absent(path: str | os.PathLike[str]) -> InputError:
     return InputError(f"{told['where']}: no such file{place}; {hint}", key="absent_near" if near else "absent", **told)
 
 
+def _check_lines(path: Path, shown: str) -> None:
+    """Raise for a text whose first line is longer than ``MAX_LINE``, before it is read whole."""
+    with path.open("rb") as stream:
+        if not stream.peek(6)[:6].startswith((b"PAR1", b"ARROW1", b"PK\x03\x04", b"\x1f\x8b")):
+            read = 0
+            while read <= MAX_LINE and (piece := stream.read(16 * _CHUNK)):
+                if b"\n" in piece or b"\r" in piece:
+                    return
+                read += len(piece)
+            raise InputError(
+                f"{shown}: its first line is longer than {MAX_LINE >> 20} MB; write one record a line (JSONL)"
+            )
+
+
 def _gunzip(shown: str, content: bytes) -> bytes:
     """All members of a gzip file; stops at the limit, so that a small file cannot fill the memory."""
     pieces: list[bytes] = []
-    total = 0
+    total, packed = 0, len(content)
     try:
         while content:
             member = zlib.decompressobj(wbits=31)
@@ -87,6 +108,10 @@ def _gunzip(shown: str, content: bytes) -> bytes:
                 content = member.unconsumed_tail
                 total += len(piece)
                 pieces.append(piece)
+                if total > SAFE and total > MAX_RATIO * packed:
+                    raise InputError(
+                        f"{shown}: unpacks to more than {MAX_RATIO} times its size; unpack it and check what it holds"
+                    )
                 if total > MAX_BYTES:
                     raise InputError(f"{shown}: unpacks to more than {MAX_BYTES >> 30} GB; split it into parts")
                 if not content and not piece and not member.eof:
@@ -98,46 +123,97 @@ def _gunzip(shown: str, content: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def decode(content: bytes) -> tuple[str, list[Remark]]:
+def decode(content: bytes, where: str = "the data", encoding: str | None = None) -> tuple[str, list[Remark]]:
     """The text of ``content`` and warnings about how it was decoded.
 
-    A byte order mark decides; else UTF-8; else an encoding of a known language (a warning); else UTF-8 with U+FFFD for what
-    is broken (a warning that names the first line).
+    ``encoding`` when given; else a byte order mark; else UTF-8; else UTF-16 by its zero bytes; else the encoding in which the
+    text looks most like one of its language (a warning that shows a line); else, when most of it is UTF-8, that with U+FFFD
+    for what is broken (a warning that names the first line).
+
+    Raises
+    ------
+    InputError
+        When it is no text in any of these.
     """
-    for mark, encoding in _MARKS:
+    if encoding is not None:
+        try:
+            return content.decode(encoding), []
+        except (LookupError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"{where}: cannot be read as {encoding!r} ({error}); leave encoding= out or name another"
+            ) from error
+    for mark, codec in _MARKS:
         if content.startswith(mark):
-            return content[len(mark) :].decode(encoding, "replace"), []
+            return content[len(mark) :].decode(codec, "replace"), []
+    wide = _utf16(content[:4096])
+    if wide is not None:
+        return content.decode(wide, "replace"), [
+            Remark(WHOLE_FILE, "", f"has no byte order mark; read as {wide.upper()}")
+        ]
     try:
         return content.decode("utf-8"), []
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-    own = _in_own_encoding(content)
-    if own is not None:
-        text, encoding = own
-        reason = f"is not UTF-8; read as {encoding}. Save it as UTF-8 if text looks wrong"
-        return text, [Remark(WHOLE_FILE, "", reason)]
-    reason = f"is not UTF-8 (first at line {line}); the broken characters became U+FFFD. Save it as UTF-8"
-    return content.decode("utf-8", "replace"), [Remark(WHOLE_FILE, "", reason)]
+    broken = content[: 1 << 20].decode("utf-8", "replace")
+    if 2 * broken.count("\ufffd") < sum(c > "\x7f" for c in broken):
+        reason = f"is not UTF-8 (first at line {line}); the broken characters became U+FFFD. Save it as UTF-8"
+        return content.decode("utf-8", "replace"), [Remark(WHOLE_FILE, "", reason)]
+    for name, codec in _likely(content):
+        try:
+            text = content.decode(codec)
+        except UnicodeDecodeError:
+            continue
+        shown = next((part for part in text.splitlines() if not part.isascii()), "")
+        reason = f"is not UTF-8; read as {name}. Is this line right? If not, pass encoding= or save it as UTF-8"
+        return text, [Remark(WHOLE_FILE, "", reason, excerpt(shown))]
+    raise InputError(
+        f"{where}: is not UTF-8 (first at line {line}) nor in another known encoding; pass encoding= or save it as UTF-8"
+    )
 
 
-def _in_own_encoding(content: bytes) -> tuple[str, str] | None:
-    """``content`` in the encoding of a known language in which more of it is common characters, and that encoding's name.
+def _utf16(head: bytes) -> str | None:
+    """UTF-16 without a mark, by zero bytes that stand at every second place."""
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    if max(even, odd) < 0.05 * len(head) or 3 * min(even, odd) > max(even, odd):
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
 
-    None when it is valid in none, or does not look like the language: Latin-1 is valid in most and seldom looks so.
-    """
+
+#: What a character counts that is frequent in the language, common in its encoding, one of its script, or strange to it.
+_FREQUENT, _COMMON, _OWN, _STRANGE = 1.0, 0.35, 0.0, -0.5
+#: Least mean over the characters beyond ASCII.
+_LIKELY = 0.25
+
+
+def _likely(content: bytes) -> list[tuple[str, str]]:
+    """Names and codecs of encodings in which the beginning of ``content`` looks like a text, the best first."""
+    known = [
+        entry
+        for table in (own.table("fields").get("encodings", {}) for own in languages())
+        for entry in table.get("known", ())
+    ]
     found = []
-    for table in (own.table("fields").get("encodings", {}) for own in languages()):
-        for name, codec, low, high in table.get("known", ()):
-            try:
-                text = content.decode(codec)
-            except UnicodeDecodeError:
-                continue
-            beyond = [c for c in text[:100_000] if c > "\x7f"]
-            common = sum(bytes.fromhex(low) <= c.encode(codec) <= bytes.fromhex(high) for c in beyond)
-            looks_so = len(re.findall(f"[{table['script']}]", "".join(beyond))) >= 0.9 * len(beyond)
-            found.append((common, looks_so, text, name))
-    _, looks_so, text, name = max(found, key=lambda item: item[0], default=(0, False, "", ""))
-    return (text, name) if text and looks_so else None
+    for name, codec, low, high, frequent, script, *never in [*known, *encodings()]:
+        try:
+            text = codecs.getincrementaldecoder(codec)().decode(content[:200_000])
+        except UnicodeDecodeError:
+            continue
+        beyond = "".join(c for c in text if c > "\x7f")
+        common, own = (bytes.fromhex(low), bytes.fromhex(high)), re.compile(f"[{script}]")
+        weights = {c: _weight(c, codec, common, frequent, own) for c in set(beyond)}
+        score = sum(weights[c] for c in beyond) - sum(len(re.findall(pattern, text)) for pattern in never)
+        if beyond and score / len(beyond) >= _LIKELY:
+            # Two bytes that make one good character speak louder than two good characters by chance.
+            found.append((score / len(beyond), name, codec))
+    return [(name, codec) for _, name, codec in sorted(found, reverse=True)]
+
+
+def _weight(c: str, codec: str, common: tuple[bytes, bytes], frequent: str, own: re.Pattern[str]) -> float:
+    if c in frequent:
+        return _FREQUENT
+    if not own.match(c):
+        return _STRANGE
+    return _COMMON if common[0] <= c.encode(codec) <= common[1] else _OWN
 
 
 # ------------------------------------------------------------------------------
@@ -163,10 +239,10 @@ _FOREIGN = (
 _SURROGATE_ESCAPE = re.compile(r"\\[uU](?:0000)?[dD][89a-fA-F]")
 
 
-def read_source(source: Any, format: str | None = None) -> Records:
+def read_source(source: Any, format: str | None = None, encoding: str | None = None) -> Records:
     """Records of a path, a DataFrame, a list of dicts, a dict, or an object with ``to_pandas`` or ``to_list``.
 
-    ``format`` (one of :data:`FORMATS`) says what a file is when its content leaves a doubt.
+    ``format`` (one of :data:`FORMATS`) says what a file is when its content leaves a doubt, ``encoding`` how it is encoded.
 
     Raises
     ------
@@ -176,7 +252,7 @@ def read_source(source: Any, format: str | None = None) -> Records:
     if format is not None and format not in FORMATS:
         raise InputError(f"format {format!r} is not known; use one of {', '.join(FORMATS)}, or leave it out")
     if isinstance(source, (str, os.PathLike)):
-        return read_records(source, format)
+        return read_records(source, format, encoding=encoding)
     if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
         return tables.from_frame(source)
     if hasattr(source, "column_names") or hasattr(source, "to_pandas"):
@@ -194,7 +270,9 @@ def _from_list(items: list[Any]) -> Records:
     return number_records(items, "list of dicts")
 
 
-def read_records(path: str | os.PathLike[str], format: str | None = None, *, log: bool = False) -> Records:
+def read_records(
+    path: str | os.PathLike[str], format: str | None = None, *, log: bool = False, encoding: str | None = None
+) -> Records:
     """Records of a file of any known format, or of a folder that the Hugging Face library saved.
 
     ``log``: each record stands for itself, so that a single JSON object is one record whatever its fields are called.
@@ -209,7 +287,7 @@ def read_records(path: str | os.PathLike[str], format: str | None = None, *, log
         is_folder = path.is_dir()
     except (OSError, ValueError):
         is_folder = False
-    records = tables.from_folder(path) if is_folder else _from_bytes(read_bytes(path), path, format, log)
+    records = tables.from_folder(path) if is_folder else _from_bytes(read_bytes(path), path, format, log, encoding)
     records.name, records.source = scrub(stem(path)), scrub(str(path))
     return records
 
@@ -220,7 +298,7 @@ def stem(path: Path) -> str:
     return Path(name).stem or name or "samples"
 
 
-def _from_bytes(content: bytes, path: Path, format: str | None, log: bool) -> Records:
+def _from_bytes(content: bytes, path: Path, format: str | None, log: bool, encoding: str | None) -> Records:
     where = path.name[-80:]
     if format == "parquet" or content[:4] == b"PAR1":
         return tables.from_parquet(content, where)
@@ -231,7 +309,7 @@ def _from_bytes(content: bytes, path: Path, format: str | None, log: bool) -> Re
     for magic, what, remedy in _FOREIGN:
         if content.startswith(magic):
             raise InputError(f"{where}: is {what}; {remedy}", key="foreign", where=where)
-    text, warnings = decode(content)
+    text, warnings = decode(content, where, encoding)
     _refuse_binary(text, where)
     records = _from_text(text, where, format, log)
     records.warnings = warnings + records.warnings

@@ -6,9 +6,11 @@ import csv
 import io
 import itertools
 import json
+import re
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 _DELIMITERS = (",", "\t", ";", "|")
 _PROBE = 30
+_SEPARATOR_LINE = re.compile(r"\s*\"?sep=(.)\"?\r?\n", re.IGNORECASE)
 
 
 def read_delimited(text: str) -> Records | None:
@@ -47,6 +50,8 @@ def read_delimited(text: str) -> Records | None:
 
 
 def _read(text: str, delimiter: str) -> Records:
+    if _SEPARATOR_LINE.match(text):
+        text = text.partition("\n")[2]
     cells = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     header = unique_header([cell.strip() for cell in next(cells)])
     warnings = []
@@ -61,11 +66,13 @@ def from_cells(header: list[str], cells: Iterator[list[Any]], kind: str, warning
     rows: list[dict[str, Any]] = []
     numbers: list[int] = []
     rejected: list[Remark] = []
-    width, number = len(header), 0
+    width, number, blank, between = len(header), 0, 0, 0
     for row in cells:
         if not any(cell not in ("", None) for cell in row):
+            blank += 1
             continue
         number += 1
+        between, blank = between + blank, 0
         if len(row) > width and any(cell not in ("", None) for cell in row[width:]):
             reason = f"has {len(row)} cells under {width} columns; put quotes around cells that hold the delimiter"
             rejected.append(Remark(number, "", reason, excerpt(str(row[0]))))
@@ -76,11 +83,15 @@ def from_cells(header: list[str], cells: Iterator[list[Any]], kind: str, warning
         cells_of = [None if cell == "" else cell for cell in row] + [None] * (width - len(row))
         rows.append(dict(zip(header, cells_of, strict=False)))
         numbers.append(number)
+    if between and kind == "Excel":
+        warnings.append(Remark(WHOLE_FILE, "", f"{between} blank rows between the records were left out"))
     return Records(rows, numbers, kind, rejected, warnings, columns=header)
 
 
 def _sniff(text: str) -> str | None:
-    """The delimiter under which most columns have names that we know; None when nothing looks like a table."""
+    """The delimiter that Excel's line ``sep=;`` names, or that gives most columns names that we know; None for no table."""
+    if stated := _SEPARATOR_LINE.match(text):
+        return stated[1]
     ranks = {delimiter: _rank(text[:200_000], delimiter) for delimiter in _DELIMITERS}
     best = max(ranks, key=lambda delimiter: ranks[delimiter])
     return best if ranks[best] > (0, 0.0, 0) else None
@@ -118,14 +129,15 @@ def unique_header(header: Sequence[str]) -> list[str]:
 # Excel workbooks (.xlsx): the sheet that has a column of questions, read row by row.
 
 
-#: Largest unpacked size of a workbook.
-MAX_UNPACKED = 1024**3
+#: Largest unpacked size of a workbook or of the texts of a Parquet file; how far it may unpack before its ratio is looked at.
+MAX_UNPACKED, SAFE, MAX_RATIO, MAX_CELLS = 1024**3, 64 * 1024**2, 150, 100_000_000
 
 
 def read_workbook(content: bytes, where: str) -> Records:
     """Records of the first sheet that has a column of questions (or of texts); else of the first sheet.
 
-    Cells keep Excel's types: 7 stays a whole number, a formula gives its stored result.
+    Cells keep Excel's types: 7 stays a whole number, a formula gives its stored result; percentages and dates are the text
+    that people see, with all their digits.
 
     Raises
     ------
@@ -142,9 +154,9 @@ def read_workbook(content: bytes, where: str) -> Records:
             for sheet in book.worksheets:
                 sheet.reset_dimensions()  # the recorded size may be wrong or huge
             cells: dict[str, Iterator[list[Any]]] = {
-                sheet.title: (list(row) for row in sheet.iter_rows(values_only=True)) for sheet in book.worksheets
+                sheet.title: (list(map(_as_shown, row)) for row in sheet.iter_rows()) for sheet in book.worksheets
             }
-            return _best_sheet(cells, where)
+            return _best_sheet(cells, where, _uncalculated(content))
         finally:
             book.close()
     except InputError:
@@ -154,20 +166,48 @@ def read_workbook(content: bytes, where: str) -> Records:
         raise InputError(f"{where}: the workbook cannot be read ({error}); save it again as .xlsx or CSV") from error
 
 
+def _as_shown(cell: Any) -> Any:
+    value = cell.value
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "seconds")
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if type(value) in (int, float) and "%" in (cell.number_format or ""):
+        return f"{100 * value:.15g}%"
+    return value
+
+
+_NO_RESULT = re.compile(
+    rb'<c r="([A-Z]{1,3}\d+)"[^>]*>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>'
+)
+
+
+def _uncalculated(content: bytes) -> list[str]:
+    """Cells whose formula has no stored result: the program that wrote the workbook never calculated it."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/") and name.endswith(".xml")]
+        return [match.decode() for name in sheets for match in _NO_RESULT.findall(archive.read(name))]
+
+
 def _check(content: bytes, where: str) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
             size = sum(entry.file_size for entry in archive.infolist())
+            packed = sum(entry.compress_size for entry in archive.infolist())
     except (zipfile.BadZipFile, ValueError, OSError) as error:
         raise InputError(f"{where}: is no readable Excel file ({error}); save it again as .xlsx or CSV") from error
     if not any(name.startswith("xl/") for name in names):
         raise InputError(f"{where}: is a zip file and no workbook; unpack it and give the file in it")
+    if size > SAFE and size > MAX_RATIO * packed:
+        raise InputError(
+            f"{where}: unpacks to more than {MAX_RATIO} times its size; it is no ordinary workbook, export it as CSV"
+        )
     if size > MAX_UNPACKED:
         raise InputError(f"{where}: unpacks to {size >> 20} MB, more than {MAX_UNPACKED >> 20}; export it as CSV")
 
 
-def _best_sheet(sheets: dict[str, Iterator[list[Any]]], where: str) -> Records:
+def _best_sheet(sheets: dict[str, Iterator[list[Any]]], where: str, uncalculated: Sequence[str] = ()) -> Records:
     heads = {title: _header(cells) for title, cells in sheets.items()}
     heads = {title: header for title, header in heads.items() if header}
     if not heads:
@@ -182,6 +222,10 @@ def _best_sheet(sheets: dict[str, Iterator[list[Any]]], where: str) -> Records:
     if len(heads) > 1:
         others = ", ".join(title for title in heads if title != chosen)
         warnings.append(Remark(WHOLE_FILE, "", f"read the sheet {chosen!r}; the others ({others}) were left out"))
+    if uncalculated:
+        shown = ", ".join(uncalculated[:5]) + (", …" if len(uncalculated) > 5 else "")
+        reason = f"{len(uncalculated)} formulas ({shown}) have no stored result and count as missing; save the workbook again"
+        warnings.append(Remark(WHOLE_FILE, "", reason))
     # A workbook does not store empty cells at the end of a row.
     rows = (row + [None] * (len(heads[chosen]) - len(row)) for row in sheets[chosen])
     records = from_cells(heads[chosen], rows, "Excel", warnings)
@@ -318,10 +362,47 @@ def from_parquet(content: bytes, where: str) -> Records:
     import pyarrow.parquet as pq
 
     try:
+        _check_unpacked(content, where)
         table = pq.read_table(pa.BufferReader(content))
+    except InputError:
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"{where}: is no readable Parquet file ({error}); write it again") from error
     return _from_arrow_table(table, where)
+
+
+def _check_unpacked(content: bytes, where: str) -> None:
+    """Raise for a Parquet file that would fill the memory: by its stated size, its cells, and its texts, which may repeat."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    meta = pq.ParquetFile(pa.BufferReader(content)).metadata
+    stated = sum(meta.row_group(at).total_byte_size for at in range(meta.num_row_groups))
+    if (stated > MAX_UNPACKED and stated > 20 * len(content)) or meta.num_rows * meta.num_columns > MAX_CELLS:
+        raise InputError(f"{where}: unpacks to {stated >> 20} MB in {meta.num_rows:,} rows; write it again in parts")
+    if meta.num_rows * stated < MAX_UNPACKED:
+        return
+    leaves = [meta.schema.column(at) for at in range(meta.num_columns)]
+    texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+    size = 0
+    for batch in pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts).iter_batches(batch_size=4096):
+        for array in _dictionaries(batch.columns):
+            lengths = pc.binary_length(array.dictionary).to_numpy(zero_copy_only=False)
+            size += int(lengths[array.indices.drop_null().to_numpy()].sum(dtype=np.int64)) if len(lengths) else 0
+        if size > MAX_UNPACKED:
+            raise InputError(f"{where}: its texts unpack to more than {MAX_UNPACKED >> 20} MB; write it again in parts")
+
+
+def _dictionaries(arrays: Sequence[Any]) -> Iterator[Any]:
+    """The dictionary arrays in nested ones."""
+    for array in arrays:
+        if hasattr(array, "dictionary"):
+            yield array
+        elif hasattr(array, "flatten") and array.type.num_fields:
+            inner = array.flatten()
+            yield from _dictionaries(inner if isinstance(inner, list) else [inner])
 
 
 def from_arrow(content: bytes, where: str) -> Records:

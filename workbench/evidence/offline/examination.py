@@ -25,6 +25,7 @@ from workbench.data.text.quantities import Quantity, quantities
 from workbench.data.text.refusals import claims as find_claims
 from workbench.data.text.words import Span, normalise
 from workbench.evidence.judge import MAX_CLAIMS, Side
+from workbench.evidence.offline.excerpts import Excerpt, excerpt
 from workbench.evidence.offline.features import (
     ALIGNMENT,
     LEXICAL,
@@ -38,7 +39,7 @@ from workbench.evidence.offline.features import (
     untold,
 )
 from workbench.evidence.offline.models import Coefficients, Logistic
-from workbench.evidence.offline.vectors import TextVectors, sentence_vectors
+from workbench.evidence.offline.vectors import TextVectors, sentence_vectors, vectors_of
 from workbench.evidence.offline.words import (
     FUNCTION,
     NAME,
@@ -365,6 +366,10 @@ def _is_value(piece: str) -> bool:
 
 Floats = NDArray[Any]
 
+#: Words of claims times sentences of texts that are compared in full: some 80 MB.
+CELLS = 8_000_000
+#: Words of the question, and of the reference as a whole, that contexts are compared with.
+WHOLE_WORDS = 512
 #: Words of each of two neighbouring chunks that are joined at their edge.
 EDGE_WORDS = 120
 #: What is said of claim and evidence in two scripts when no word can be compared and there are no token vectors.
@@ -538,19 +543,29 @@ class Examination:
     def rows(self) -> list[ClaimWords]:
         """The claims, then the question, then the whole reference where there is one."""
         whole = [self.question] + ([self.reference] if self.reference is not None else [])
-        return [*self.claims, *(claim_words(text, 0, len(text.text)) for text in whole)]
+        ends = [len(t.text) if len(t.ids) <= WHOLE_WORDS else int(t.ends[WHOLE_WORDS - 1]) for t in whole]
+        return [*self.claims, *(claim_words(text, 0, end) for text, end in zip(whole, ends, strict=True))]
 
     @cached_property
     def grid(self) -> Grid:
         """All rows against all texts."""
-        found = Grid(self.rows, self.texts)
+        # All sentences are compared by their words, but where that would be too many only those that are read.
+        cells = sum(row.n_words for row in self.rows) * sum(len(text.bounds) for text in self.texts)
+        read = [None if some is None or cells <= CELLS else some.sentences for some in self.excerpts]
+        found = Grid(self.rows, self.texts, read)
         found.n_related = len(self.rows) if self.relates_all else len(self.claims)
         return found
 
     @cached_property
     def windows(self) -> Windows:
         """Windows over all texts."""
-        return windows(self.texts)
+        return windows(self.texts, read=self.grid.read)
+
+    @cached_property
+    def excerpts(self) -> list[Excerpt | None]:
+        """What is read of each text, None for all of it. Answer and reference are read as a whole."""
+        own = (self.reference_at, self.answer_at)
+        return [None if at in own else excerpt(text, self.rows) for at, text in enumerate(self.texts)]
 
     @cached_property
     def lexical(self) -> Floats:
@@ -563,7 +578,27 @@ class Examination:
         if not self.coefficients.uses_tokens:
             return None
         mine = [self._words(row.source)[row.words] for row in self.rows]
-        return align(self.grid, mine, [self._words(text) for text in self.texts])
+        return align(self.grid, mine, [self._words_read(at) for at in range(len(self.texts))], self.read)
+
+    @cached_property
+    def read(self) -> NDArray[np.bool_]:
+        """(s,) the sentences of the grid that are read: whose words have vectors."""
+        found = np.ones(self.grid.n_sentences, dtype=bool)
+        for at, some in enumerate(self.excerpts):
+            if some is not None:
+                here = slice(*self.grid.offsets[at : at + 2].tolist())
+                found[here] = np.isin(self.grid.read[at], some.sentences)
+        return found
+
+    def read_pieces(self, pieces: Mapping[str, TextVectors]) -> None:
+        """Take the vectors of what is read of the long texts from those of its pieces; without any, they have none."""
+        read = {some.text.text: vectors_of(some, pieces) for some in self.excerpts if some is not None and pieces}
+        self.passages = {**self.passages, **read} if read else self.passages
+
+    def _words_read(self, at: int) -> Floats:
+        """Vectors of the words of a text that are read."""
+        words, text, some = self._words(self.texts[at]), self.texts[at], self.excerpts[at]
+        return words if some is None or len(words) < len(text.ids) else words[np.isin(text.sentence, some.sentences)]
 
     def _words(self, text: Analysis) -> Floats:
         known = self.queries if text is self.question else self.passages
@@ -687,7 +722,7 @@ class Examination:
                 low, high = self.grid.offsets[at], self.grid.offsets[at + 1]
                 best = int(low + np.argmax(cover[low:high])) if high > low else -1
                 if best >= 0 and cover[best] > 0.0:
-                    spans[number, at] = self.texts[at].bounds[best - low]
+                    spans[number, at] = self.texts[at].bounds[self.grid.read[at][best - low]]
         return spans
 
     def sentence_scores(self, row: int) -> Floats:
@@ -705,10 +740,9 @@ class Examination:
 
     def window_text(self, number: int) -> str:
         """The text of a window."""
-        owner = int(self.windows.owner[number])
-        text, base = self.texts[owner], int(self.grid.offsets[owner])
-        first, last = int(self.windows.first[number]) - base, int(self.windows.last[number]) - base
-        return text.text[int(text.bounds[first, 0]) : int(text.bounds[last - 1, 1])]
+        text, first = self.grid.locate(int(self.windows.first[number]))
+        _, last = self.grid.locate(int(self.windows.last[number]) - 1)
+        return text.text[int(text.bounds[first, 0]) : int(text.bounds[last, 1])]
 
     # -- similarities ----------------------------------------------------------------------------------------
 
@@ -720,12 +754,14 @@ class Examination:
         return (rows @ self.queries[self.sample.question].text).astype(np.float32)
 
     def sentence_similarities(self) -> Floats:
-        """(s,) cosine of the question and the mean word vector of each sentence of the grid; NaN without them."""
+        """(s,) cosine of the question and the mean word vector of each sentence of the grid; NaN where it is not read."""
         question = self.queries.get(self.sample.question)
         if self.alignment is None or question is None or not self.texts:
             return np.full(self.grid.n_sentences, np.nan, dtype=np.float32)
-        rows = np.concatenate([sentence_vectors(text, self._words(text)) for text in self.texts])
-        return (rows @ question.text).astype(np.float32)
+        known = self.grid.word_sentence[self.read[self.grid.word_sentence]]
+        words = np.concatenate([self._words_read(at) for at in range(len(self.texts))])
+        rows = sentence_vectors(known, self.grid.n_sentences, words)
+        return np.where(self.read, rows @ question.text, np.nan).astype(np.float32)
 
     def answer_cosine(self, start: int, end: int) -> float:
         """Cosine of the question and a part of the answer; the whole answer's without word vectors; else NaN."""

@@ -251,9 +251,12 @@ def untold(grid: Grid, number: int, question: Analysis | None) -> NDArray[np.boo
         if not may_be_counted(stated.quantity) and not asked.holding(stated.quantity):
             held = np.diff(np.concatenate([[0], np.cumsum(stated.sentences)])[grid.offsets]) > 0
             for at in np.flatnonzero(~held & ~found).tolist():
-                theirs = grid.texts[at].quantities
-                found[at] = not any(rounds(stated.quantity, other) for other in theirs) and not follows(
-                    stated.quantity, theirs
+                text = grid.texts[at]
+                theirs = text.quantities
+                found[at] = not (
+                    (len(grid.read[at]) < len(text.bounds) and _numbers_of(text.text, None).holding(stated.quantity))
+                    or any(rounds(stated.quantity, other) for other in theirs)
+                    or follows(stated.quantity, theirs)
                 )
     for code in islice(_codes(grid.claims[number]), _MANY):
         if question is None or not holds_code(question.folded, code):
@@ -373,16 +376,23 @@ _CLAIM_REACH = 2
 _EVIDENCE_REACH = 6
 #: The alignment of a word that has no counterpart.
 _UNFOUND = 0.8
+#: The alignment (e5, median of WiCE) of a content word that is absent from a sentence, and of one that is present.
+_COMMON, _COMMON_PLAIN, _COMMON_RELATIONAL = (np.float32(value) for value in (0.70, 0.88, 0.83))
+#: Cells of the matrix of words against words that are worked out at once: what bounds memory.
+_CELLS = 4_000_000
 
 
-def blocks(text: Analysis) -> list[tuple[int, int]]:
-    """Offsets of the blocks that a text is encoded in: the whole text if it is short, else runs of sentences."""
-    limit = BLOCK_HAN_CHARACTERS if text.han else BLOCK_CHARACTERS
+def blocks(text: Analysis, limit: int = 0, *, cut: bool = True) -> list[tuple[int, int]]:
+    """Offsets of the blocks that a text is encoded in: the whole text if it is short, else runs of sentences.
+
+    ``limit``: characters of a block, by default what is encoded at once; longer sentences are ``cut``.
+    """
+    limit = limit or (BLOCK_HAN_CHARACTERS if text.han else BLOCK_CHARACTERS)
     if len(text.text) <= limit and len(text.ids) <= BLOCK_WORDS:
         return [(0, len(text.text))]
     found: list[tuple[int, int]] = []
     start = end = 0
-    for low, high in _pieces(text, limit):
+    for low, high in _pieces(text, limit) if cut else text.bounds.tolist():
         if end > start and (high - start > limit or _n_words(text, start, high) > BLOCK_WORDS):
             found.append((start, end))
             start = low
@@ -404,20 +414,25 @@ def _n_words(text: Analysis, start: int, end: int) -> int:
     return words.stop - words.start
 
 
-def word_vectors(text: Analysis, vectors: Floats, spans: NDArray[np.integer], offset: int = 0) -> Floats:
+def word_vectors(
+    text: Analysis, vectors: Floats, spans: NDArray[np.integer], offset: int = 0, words: slice = slice(None)
+) -> Floats:
     """(n, d) unit rows: the mean of the token vectors that touch each word; a row of zeros where no token does.
 
     Parameters
     ----------
     vectors, spans
         Token vectors (m, d) and their spans (m, 2) in the block that starts at ``offset``.
+    words
+        The words that are asked for, by default all.
     """
-    result = np.zeros((len(text.ids), vectors.shape[1]), dtype=np.float32)
-    if not len(vectors) or not len(text.ids):
+    begins, stops = text.starts[words], text.ends[words]
+    result = np.zeros((len(begins), vectors.shape[1]), dtype=np.float32)
+    if not len(vectors) or not len(begins):
         return result
     starts, ends = spans[:, 0] + offset, spans[:, 1] + offset
-    first = np.searchsorted(ends, text.starts, side="right")
-    last = np.searchsorted(starts, text.ends, side="left")
+    first = np.searchsorted(ends, begins, side="right")
+    last = np.searchsorted(starts, stops, side="left")
     totals = np.concatenate([np.zeros((1, vectors.shape[1])), np.cumsum(vectors, axis=0, dtype=np.float64)])
     touched = last > first
     result[touched] = totals[last[touched]] - totals[first[touched]]
@@ -436,26 +451,58 @@ class Alignment:
     relational: Floats
 
 
-def align(grid: Grid, claims: Sequence[Floats], evidence: Sequence[Floats]) -> Alignment:
+def align(
+    grid: Grid, claims: Sequence[Floats], evidence: Sequence[Floats], read: NDArray[np.bool_] | None = None
+) -> Alignment:
     """Align the words of all claims with those of all evidence texts.
 
     Parameters
     ----------
     claims, evidence
-        Word vectors of each claim and of each evidence text, in the grid's order.
+        Word vectors of each claim and of the words of each evidence text that are read, in the grid's order.
+    read
+        (s,) the sentences of the grid whose words have vectors, by default all. For the others stands what words of
+        which as much is present commonly have.
     """
-    shape = (len(grid.ids), grid.n_sentences)
-    if not shape[0] or not len(grid.word_ids):
-        return Alignment(np.zeros(shape, np.float32), np.zeros(shape, np.float32))
-    cosines = np.concatenate(claims) @ np.concatenate(evidence).T
-    around = _around(cosines, _steps([len(words) for words in evidence]))
-    related = np.empty_like(cosines)
-    for rows in grid.rows:
-        related[rows] = _related(cosines[rows], around[rows], grid.weight[rows] > 0)
-    return Alignment(_sentence_best(cosines, grid), _sentence_best(related, grid))
+    there = np.ones(grid.n_sentences, dtype=bool) if read is None else read
+    known = grid.word_sentence[there[grid.word_sentence]]
+    plain, relational = (_COMMON + (most - _COMMON) * grid.present for most in (_COMMON_PLAIN, _COMMON_RELATIONAL))
+    for values in (plain, relational):
+        values[:, there] = 0.0
+    if len(grid.ids) and len(known):
+        theirs, steps = np.concatenate(evidence).T, _steps(_runs(grid, there))
+        for numbers in _groups(grid, len(known)):
+            first = grid.rows[numbers[0]].start
+            cosines = np.concatenate([claims[number] for number in numbers]) @ theirs
+            around, related = _around(cosines, steps), np.empty_like(cosines)
+            for number in numbers:
+                rows = grid.rows[number]
+                mine = slice(rows.start - first, rows.stop - first)
+                related[mine] = _related(cosines[mine], around[mine], grid.weight[rows] > 0)
+            sentences, firsts = np.unique(known, return_index=True)
+            for values, found in ((plain, cosines), (relational, related)):
+                values[first : first + len(found), sentences] = np.maximum.reduceat(found, firsts, axis=1)
+    return Alignment(plain, relational)
 
 
-def _steps(lengths: Sequence[int]) -> Ints:
+def _groups(grid: Grid, width: int) -> Iterator[range]:
+    """Claims in runs whose words make at most :data:`_CELLS` cells with ``width`` columns; one claim at least."""
+    start = 0
+    for end in range(1, len(grid.claims) + 1):
+        last = end == len(grid.claims)
+        if last or (grid.rows[end].stop - grid.rows[start].start) * width > _CELLS:
+            yield range(start, end)
+            start = end
+
+
+def _runs(grid: Grid, there: NDArray[np.bool_]) -> Ints:
+    """Words of each run of sentences that are read one after the other in one text."""
+    follows = np.concatenate([np.diff(some, prepend=-2) == 1 for some in grid.read])
+    begins = ~follows | ~np.concatenate([[False], there[:-1]])
+    return np.bincount((np.cumsum(begins) - 1)[grid.word_sentence[there[grid.word_sentence]]])
+
+
+def _steps(lengths: Sequence[int] | Ints) -> Ints:
     """Where each column goes when the texts are parted by gaps that no reach can cross."""
     gaps = np.repeat(np.arange(len(lengths)) * _EVIDENCE_REACH, lengths)
     return (np.arange(len(gaps)) + gaps + _EVIDENCE_REACH).astype(np.int64)
@@ -484,14 +531,6 @@ def _around(values: Floats, steps: Ints) -> Floats:
         best = np.maximum(best[:, :-step], best[:, step:])
         reach += step
     return best[:, steps - _EVIDENCE_REACH]
-
-
-def _sentence_best(values: Floats, grid: Grid) -> Floats:
-    """(m, s) the highest value of each row inside each sentence; 0 where a sentence has no word."""
-    result = np.zeros((len(values), grid.n_sentences), dtype=np.float32)
-    sentences, firsts = np.unique(grid.word_sentence, return_index=True)
-    result[:, sentences] = np.maximum.reduceat(values, firsts, axis=1)
-    return result
 
 
 def alignment_features(grid: Grid, alignment: Alignment, spans: Windows) -> Floats:
@@ -630,15 +669,15 @@ def conflicts(grid: Grid, answer_at: int, claims: Sequence[int]) -> list[tuple[i
     claims
         Numbers of the answer's claims.
     """
-    offset = int(grid.offsets[answer_at])
     found: dict[tuple[int, int], float] = {}
     for number in claims:
         cover = _rest_cover(grid, number)
         for other in claims:
             sentence = _sentence_of(grid.claims[other])
-            if _sentence_of(grid.claims[number]) == sentence or cover[offset + sentence] < _CANDIDATE:
+            column = grid.column(answer_at, sentence)
+            if column < 0 or _sentence_of(grid.claims[number]) == sentence or cover[column] < _CANDIDATE:
                 continue
-            present = grid.present[grid.rows[number], offset + sentence]
+            present = grid.present[grid.rows[number], column]
             sign = strongest(grid.claims[number], grid.texts[answer_at], sentence, present, alone=True)
             if sign is not None:
                 pair = (min(number, other), max(number, other))

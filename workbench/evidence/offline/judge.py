@@ -30,6 +30,7 @@ from workbench.evidence.offline.examination import (
     span_features,
     word_support,
 )
+from workbench.evidence.offline.excerpts import is_long
 from workbench.evidence.offline.features import claim_negations, conflicts
 from workbench.evidence.offline.models import (
     AnswerSimilarity,
@@ -44,10 +45,13 @@ from workbench.evidence.offline.words import Analysis
 
 Floats = NDArray[Any]
 
-#: Samples whose texts are encoded together.
+#: Samples whose texts are encoded together, and the characters of all their texts: at most.
 BATCH = 64
+BATCH_CHARACTERS = 400_000
+#: Of a question, an answer or a reference so many characters are examined (contexts have no bound); it holds some 200 claims.
+MAX_CHARACTERS = 30_000
 #: Raised when a change of code changes verdicts.
-VERSION = "5"
+VERSION = "6"
 
 #: Support from which a claim stands in a context, with all its numbers.
 STATED = 0.6
@@ -63,7 +67,8 @@ class OfflineJudge:
         words alone. Encoders without coefficients of their own give similarities; support is then judged by the
         lexical model (method ``offline-lexical``).
     cache
-        Where vectors of texts are kept between runs for encoders without token vectors; None = in memory only.
+        Where vectors of texts are kept between runs for encoders without token vectors; None = in memory only. Those
+        with token vectors have a file of their own in the folder of all caches.
     """
 
     def __init__(self, encoder: str | Encoder | None = "auto", cache: Cache | None = None) -> None:
@@ -105,7 +110,9 @@ class OfflineJudge:
 
     @cached_property
     def _store(self) -> VectorStore | None:
-        return None if self.encoder is None else VectorStore(self.encoder, tokens=self.coefficients.uses_tokens)
+        if self.encoder is None:
+            return None
+        return VectorStore(self.encoder, tokens=self.coefficients.uses_tokens, cache=Cache(name="words.sqlite"))
 
     def examine(self, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
         """Yield the evidence of each sample in order; texts are encoded in batches of :data:`BATCH` samples.
@@ -115,13 +122,21 @@ class OfflineJudge:
         EncoderError
             When the encoder cannot be loaded or returns what is no vector.
         """
-        for start in range(0, len(samples), BATCH):
-            batch = [replace(sample, question=sample.asked) for sample in samples[start : start + BATCH]]
+        for batch in _batches([_within(sample) for sample in samples]):
             passages, queries = self._vectors(batch)
-            for sample in batch:
-                declined = self._refusal(sample, passages, queries)
-                seen = Examination(sample, self.coefficients, passages, queries, declined.spans)
-                yield self._evidence(seen, declined)
+            declined = [self._refusal(sample, passages, queries) for sample in batch]
+            seen = [
+                Examination(sample, self.coefficients, passages, queries, one.spans)
+                for sample, one in zip(batch, declined, strict=True)
+            ]
+            pieces: dict[str, TextVectors] = {}
+            if self._store is not None and self.coefficients.uses_tokens:
+                read = [some for one in seen for some in one.excerpts if some is not None]
+                pieces = self._store.get([piece for some in read for piece in some.strings], "passage")
+            while seen:
+                one = seen.pop(0)  # its matrices go when its evidence is there
+                one.read_pieces(pieces)
+                yield self._evidence(one, declined.pop(0))
 
     def _vectors(self, batch: Sequence[Sample]) -> tuple[dict[str, TextVectors], dict[str, TextVectors]]:
         if self._store is None:
@@ -195,7 +210,7 @@ class OfflineJudge:
         if self.encoder is None:
             evidence.missing["similarity"] = ("skipped", "the judge runs without an encoder")
         evidence.relevance = self._context_relevance(seen, evidence.relevance_basis, evidence.similarity)
-        evidence.n_sentences = np.diff(seen.grid.offsets)[: seen.n_contexts].astype(np.float32)
+        evidence.n_sentences = np.array([len(t.bounds) for t in seen.texts[: seen.n_contexts]], dtype=np.float32)
         evidence.relevant_sentences = self._relevant_sentences(seen, evidence.relevance_basis)
 
     def _context_relevance(self, seen: Examination, basis: str, similarity: Floats) -> Floats:
@@ -260,10 +275,32 @@ class OfflineJudge:
         return AnswerSimilarity(self.encoder, self.coefficients.random_pairs.get("answer_reference"))
 
 
+def _within(sample: Sample) -> Sample:
+    """The sample with its own texts cut to what is examined; the question is all that was asked."""
+    answer, reference = (text and text[:MAX_CHARACTERS] for text in (sample.answer, sample.reference))
+    return replace(sample, question=sample.asked[:MAX_CHARACTERS], answer=answer, reference=reference)
+
+
+def _batches(samples: Sequence[Sample]) -> Iterator[list[Sample]]:
+    """At most :data:`BATCH` samples, and :data:`BATCH_CHARACTERS` of their texts: a batch's vectors are in memory at once."""
+    batch: list[Sample] = []
+    size = 0
+    for sample in samples:
+        length = sum(len(text) for text in _passages(sample, tokens=False))
+        if batch and (len(batch) == BATCH or size + length > BATCH_CHARACTERS):
+            yield batch
+            batch, size = [], 0
+        batch.append(sample)
+        size += length
+    if batch:
+        yield batch
+
+
 def _passages(sample: Sample, tokens: bool) -> list[str]:
-    """The texts of a sample that are encoded as passages."""
+    """The texts of a sample that are encoded as passages; with word vectors, of long contexts only what is read, later."""
     contexts = sample.contexts or ()
-    found = [context.text for context in contexts] + [text for text in (sample.answer, sample.reference) if text]
+    found = [context.text for context in contexts if not (tokens and is_long(context.text))]
+    found += [text for text in (sample.answer, sample.reference) if text]
     return found + ([joint.text for joint in joints(contexts)] if tokens else [])
 
 
@@ -304,4 +341,8 @@ def _conflicts(seen: Examination) -> list[tuple[int, int, float]]:
 def _say_caps(seen: Examination, evidence: SampleEvidence) -> None:
     sides = [("answer", seen.answer_capped), ("reference", seen.reference_capped)]
     capped = [side for side, cut in sides if cut]
-    evidence.reason = "; ".join(f"more than {MAX_CLAIMS} claims in the {side}: the rest is left out" for side in capped)
+    said = [f"more than {MAX_CLAIMS} claims in the {side}: the rest is left out" for side in capped]
+    own = {"question": seen.sample.question, "answer": seen.sample.answer, "reference": seen.sample.reference}
+    long = [side for side, text in own.items() if len(text or "") == MAX_CHARACTERS]
+    said += [f"the {side} is examined up to {MAX_CHARACTERS:,} characters" for side in long]
+    evidence.reason = "; ".join(said)

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.evidence.encoders.base import Encoder, checked_vectors, length_batches
+from workbench.data.fields import scrub
+from workbench.evidence.cache import Cache, content_key
+from workbench.evidence.encoders.base import Encoder, checked_vectors, encoder_identity, length_batches, unit_rows
+from workbench.evidence.offline.excerpts import Excerpt
 from workbench.evidence.offline.features import blocks, word_vectors
-from workbench.evidence.offline.words import Analysis, analyse
+from workbench.evidence.offline.words import analyse
 
 Floats = NDArray[Any]
 Kind = Literal["query", "passage"]
 
 #: Word vectors kept in memory, in bytes; older ones are worked out again when they are needed again.
 KEPT_BYTES = 256 * 1024 * 1024
+#: Bytes of the file that word vectors are kept in, some 8,000 chunks.
+KEPT_ON_DISK = 2 * 1024**3
+#: Raised when word vectors of the same text and encoder become others.
+_LAYOUT = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +50,17 @@ class VectorStore:
         Any encoder.
     tokens
         Whether word vectors are wanted; the encoder must then have ``encode_with_tokens`` or ``token_vectors``.
+    cache
+        Where word vectors of passages are kept for other processes and later runs, up to :data:`KEPT_ON_DISK`; an
+        encoder without a fingerprint could not be told from another, so that nothing of it is kept.
     """
 
-    def __init__(self, encoder: Encoder, *, tokens: bool) -> None:
+    def __init__(self, encoder: Encoder, *, tokens: bool, cache: Cache | None = None) -> None:
         self.encoder, self.tokens = encoder, tokens
+        told_apart = bool(getattr(encoder, "fingerprint", ""))
+        self.cache = cache if tokens and told_apart else None
+        if self.cache is not None and _size(self.cache) > KEPT_ON_DISK:
+            self.cache.discard()  # what is in use now comes back; the oldest would never go otherwise
         self._kept: OrderedDict[tuple[str, Kind], TextVectors] = OrderedDict()
         self._bytes = 0
 
@@ -64,10 +78,34 @@ class VectorStore:
             self._kept.move_to_end((text, kind))
         missing = [text for text in wanted if text not in found]
         for batch in length_batches(missing):
-            fresh = self._encode(batch, kind)
-            found |= fresh
+            fresh = self._from_disk(batch, kind)
+            made = self._encode([text for text in batch if text not in fresh], kind)
+            self._to_disk(made, kind)
+            found |= (fresh := fresh | made)
             self._keep(fresh, kind)
         return found
+
+    @property
+    def _namespace(self) -> str:
+        return f"words {_LAYOUT} {encoder_identity(self.encoder)}"
+
+    def _from_disk(self, texts: Sequence[str], kind: Kind) -> dict[str, TextVectors]:
+        if self.cache is None or kind != "passage":
+            return {}
+        keys = {content_key(scrub(text)): text for text in texts}
+        found = {}
+        for key, values in self.cache.get_vectors(self._namespace, keys).items():
+            rows = values.reshape(-1, self.encoder.dimension) if values.size % self.encoder.dimension == 0 else values
+            # Words are cut by the segmenter that is installed: with another number of them it was another.
+            if len(rows) == len(analyse(keys[key]).ids) + 1:
+                found[keys[key]] = TextVectors(rows[0], rows[1:])
+        return found
+
+    def _to_disk(self, made: Mapping[str, TextVectors], kind: Kind) -> None:
+        if self.cache is None or kind != "passage" or not made or _size(self.cache) > KEPT_ON_DISK:
+            return
+        rows = {content_key(scrub(text)): np.concatenate([v.text[None], v.words]).ravel() for text, v in made.items()}
+        self.cache.put_vectors(self._namespace, rows)
 
     def _keep(self, fresh: dict[str, TextVectors], kind: Kind) -> None:
         for text, vectors in fresh.items():
@@ -77,20 +115,39 @@ class VectorStore:
             self._bytes -= self._kept.popitem(last=False)[1].size
 
     def _encode(self, texts: Sequence[str], kind: Kind) -> dict[str, TextVectors]:
+        if not texts:
+            return {}
         if not self.tokens:
             rows = _encode(self.encoder, texts, kind)
             return {text: TextVectors(row, None) for text, row in zip(texts, rows, strict=True)}
         cut = [(text, start, end) for text in texts for start, end in blocks(analyse(text))]
         rows, pieces = _encode_with_tokens(self.encoder, [text[start:end] for text, start, end in cut], kind)
-        words: dict[str, Floats] = {}
-        for (text, start, _), (vectors, spans) in zip(cut, pieces, strict=True):
-            part = word_vectors(analyse(text), vectors, spans, start)
-            words[text] = words[text] + part if text in words else part
+        words = {text: np.zeros((len(analyse(text).ids), self.encoder.dimension), dtype=np.float32) for text in texts}
+        for (text, start, end), (vectors, spans) in zip(cut, pieces, strict=True):
+            starts, ends = analyse(text).starts, analyse(text).ends
+            inside = slice(int(np.searchsorted(ends, start, side="right")), int(np.searchsorted(starts, end)))
+            words[text][inside] += word_vectors(analyse(text), vectors, spans, start, inside)
         whole = {text: row for (text, start, end), row in zip(cut, rows, strict=True) if end - start == len(text)}
         long = [text for text in texts if text not in whole]
         if long:
             whole |= zip(long, _encode(self.encoder, long, kind), strict=True)
         return {text: TextVectors(whole[text], words[text]) for text in texts}
+
+
+def _size(cache: Cache) -> int:
+    return cache.path.stat().st_size if cache.path.is_file() else 0
+
+
+def vectors_of(read: Excerpt, pieces: Mapping[str, TextVectors]) -> TextVectors:
+    """The vectors of the words that are read of a text, and the mean of those of its pieces, from its pieces' own."""
+    parts, total = [], 0.0
+    for (start, _, first, last), piece in zip(read.pieces.tolist(), read.strings, strict=True):
+        inside = slice(*np.searchsorted(read.text.sentence, [first, last]).tolist())
+        own, vectors = analyse(piece), pieces[piece]
+        assert vectors.words is not None
+        parts.append(word_vectors(read.text, vectors.words, np.column_stack([own.starts, own.ends]), start, inside))
+        total = total + vectors.text * (inside.stop - inside.start)
+    return TextVectors(unit_rows(np.atleast_2d(total))[0], np.concatenate(parts))
 
 
 def _encode_with_tokens(encoder: Any, texts: Sequence[str], kind: Kind) -> tuple[Floats, list[tuple[Floats, Any]]]:
@@ -105,11 +162,14 @@ def _encode(encoder: Encoder, texts: Sequence[str], kind: Kind) -> Floats:
     return checked_vectors(encoder.encode(texts, kind), len(texts), encoder.dimension, encoder.name)
 
 
-def sentence_vectors(analysed: Analysis, words: Floats) -> Floats:
-    """(s, d) unit rows: the mean of the word vectors of each sentence; zeros for one without words."""
-    sums = np.zeros((len(analysed.bounds), words.shape[1]), dtype=np.float32)
+def sentence_vectors(sentence: NDArray[np.integer], n: int, words: Floats) -> Floats:
+    """(n, d) unit rows: the mean of the word vectors of each sentence; zeros for one without words.
+
+    ``sentence``: ascending, the sentence that each word stands in.
+    """
+    sums = np.zeros((n, words.shape[1]), dtype=np.float32)
     if len(words):
-        sentences, firsts = np.unique(analysed.sentence, return_index=True)
+        sentences, firsts = np.unique(sentence, return_index=True)
         sums[sentences] = np.add.reduceat(words, firsts, axis=0)
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     return sums / np.where(lengths > 0, lengths, 1.0).astype(np.float32)

@@ -318,8 +318,19 @@ def is_han(text: str) -> bool:
     return 2 * han > sum(map(str.isascii, filter(str.isalpha, text))) if han else False
 
 
+#: A sentence of more characters than the first is cut at spaces into stretches of at most the second: a table, a log.
+_LONGEST, _STRETCH = 2000, 400
+
+
 def _bounds(text: str) -> Ints:
-    found = [(span.start, span.end) for span in sentences(text)]
+    found: list[tuple[int, int]] = []
+    for span in sentences(text):
+        start = span.start
+        while span.end - start > (_LONGEST if start == span.start else _STRETCH):
+            space = text.rfind(" ", start + 1, start + _STRETCH)
+            found.append((start, space if space > 0 else start + _STRETCH))
+            start = space + 1 if space > 0 else start + _STRETCH
+        found.append((start, span.end))
     return np.array(found or [(0, len(text))], dtype=np.int64).reshape(-1, 2)
 
 
@@ -521,31 +532,38 @@ class Windows:
         return len(self.first)
 
 
-def windows(texts: Sequence[Analysis], limit: int = 256) -> Windows:
+def windows(texts: Sequence[Analysis], limit: int = 256, read: Read = ()) -> Windows:
     """Windows of at most ``limit`` words, stride one sentence, a text of fewer words being one window.
 
-    A sentence that is longer by itself is one window.
+    A sentence that is longer by itself is one window. Where only some sentences are ``read``, as in :class:`Grid`, a
+    window reaches no further than it would over all of them.
     """
     found: list[tuple[int, int, int]] = []
     base = 0
-    for number, text in enumerate(texts):
-        n = len(text.bounds)
-        for first, last in _window_ends(np.bincount(text.sentence, minlength=n), limit):
+    for number, (text, sentences_read) in enumerate(zip(texts, _read_of(texts, read), strict=True)):
+        total = np.concatenate([[0], np.cumsum(np.bincount(text.sentence, minlength=len(text.bounds)))])
+        for first, last in _window_ends(total[sentences_read], total[sentences_read + 1], limit):
             found.append((base + first, base + last, number))
-        base += n
+        base += len(sentences_read)
     table = np.array(found, dtype=np.int64).reshape(-1, 3)
     return Windows(table[:, 0], table[:, 1], table[:, 2])
 
 
-def _window_ends(lengths: Ints, limit: int) -> list[tuple[int, int]]:
-    total = np.concatenate([[0], np.cumsum(lengths)])
-    n = len(lengths)
-    if total[-1] <= limit:
-        return [(0, n)]
-    lasts = np.maximum(np.searchsorted(total, total[:-1] + limit, side="right") - 1, np.arange(n) + 1)
-    ends = [(first, int(last)) for first, last in enumerate(lasts)]
+def _window_ends(starts: Ints, stops: Ints, limit: int) -> list[tuple[int, int]]:
+    """Runs of sentences that start and stop at these words of their text."""
+    lasts = np.maximum(np.searchsorted(stops, starts + limit, side="right"), np.arange(len(starts)) + 1)
     # A window inside the one before it says nothing new.
-    return [pair for at, pair in enumerate(ends) if at == 0 or pair[1] > ends[at - 1][1]]
+    new = np.flatnonzero(np.diff(lasts, prepend=0) > 0)
+    return list(zip(new.tolist(), lasts[new].tolist(), strict=True))
+
+
+#: For each text the numbers of the sentences that are read, ascending; None, or nothing at all, for all of them.
+Read = Sequence["Ints | None"]
+
+
+def _read_of(texts: Sequence[Analysis], read: Read) -> list[Ints]:
+    chosen = read or [None] * len(texts)
+    return [np.arange(len(t.bounds)) if some is None else some for t, some in zip(texts, chosen, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -574,34 +592,47 @@ class Grid:
         For each claim its slice of the word axis and of the gram axis.
     negations, lengths
         (s,) negations and words of each sentence.
+    read
+        For each text the numbers of its sentences that are in the grid: all but in long texts.
     """
 
-    def __init__(self, claims: Sequence[ClaimWords], texts: Sequence[Analysis]) -> None:
-        self.claims, self.texts = claims, texts
+    def __init__(self, claims: Sequence[ClaimWords], texts: Sequence[Analysis], read: Read = ()) -> None:
+        self.claims, self.texts, self.read = claims, texts, _read_of(texts, read)
         #: Relations worked out so far by (claim, sentence), and how many of the claims need any (not the question).
         self.relations: dict[tuple[int, int], Any] = {}
         self.n_related = len(claims)
-        self.offsets = np.concatenate([[0], np.cumsum([len(text.bounds) for text in texts])]).astype(np.int64)
+        self.offsets = np.concatenate([[0], np.cumsum([len(some) for some in self.read])]).astype(np.int64)
         self.n_sentences = int(self.offsets[-1])
         self.rows = _slices([claim.n_words for claim in claims])
         self.gram_rows = _slices([claim.grams.stop - claim.grams.start for claim in claims])
         self.weight = _joined([claim.source.weight[claim.words] for claim in claims], np.float32)
         self.kind = _joined([claim.source.kind[claim.words] for claim in claims], np.int8)
         self.ids = _joined([claim.source.ids[claim.words] for claim in claims], np.int64)
-        sentence = _joined([t.sentence + o for t, o in zip(texts, self.offsets, strict=False)], np.int64)
+        words, sentence = self._columns([text.sentence for text in texts])
         self.lengths = np.bincount(sentence, minlength=self.n_sentences)
-        self.negations = _joined([text.negations for text in texts], np.int64)
-        self.word_ids = _joined([text.ids for text in texts], np.int64)
-        self.word_sentence = sentence
+        self.negations = _joined([text.negations[some] for text, some in zip(texts, self.read, strict=True)], np.int64)
+        self.word_ids = _joined([text.ids[at] for text, at in zip(texts, words, strict=True)], np.int64)
+        #: For each text which of its words are in the grid; the sentence of the grid that each of them stands in.
+        self.words, self.word_sentence = words, sentence
         self.exact = presence(self.ids, self.word_ids, sentence, self.n_sentences)
         self.gram_present = self._gram_presence()
         self.stated = self._quantity_presence()
         self.present = self._word_presence()
 
+    def _columns(self, sentences: Sequence[Ints]) -> tuple[list[Any], Ints]:
+        """Of things that stand in ``sentences`` of each text: which are in the grid, and the sentence of the grid."""
+        kept: list[Any] = []
+        columns = []
+        for theirs, some, text, offset in zip(sentences, self.read, self.texts, self.offsets, strict=False):
+            whole = len(some) == len(text.bounds)
+            kept.append(slice(None) if whole else np.flatnonzero(np.isin(theirs, some)))
+            columns.append((theirs if whole else np.searchsorted(some, theirs[kept[-1]])) + offset)
+        return kept, _joined(columns, np.int64)
+
     def _gram_presence(self) -> Bools:
         mine = _joined([claim.source.grams[claim.grams] for claim in self.claims], np.uint64)
-        theirs = _joined([text.grams for text in self.texts], np.uint64)
-        at = _joined([t.gram_sentence + o for t, o in zip(self.texts, self.offsets, strict=False)], np.int64)
+        kept, at = self._columns([text.gram_sentence for text in self.texts])
+        theirs = _joined([text.grams[some] for text, some in zip(self.texts, kept, strict=True)], np.uint64)
         return presence(mine, theirs, at, self.n_sentences)
 
     def _word_presence(self) -> Floats:
@@ -636,7 +667,7 @@ class Grid:
         sums = np.zeros((len(self.ids), self.n_sentences), dtype=np.float32)
         if len(owner):
             firsts = np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
-            sums[owner[firsts]] = np.add.reduceat(self.gram_present.astype(np.float32), firsts, axis=0)
+            sums[owner[firsts]] = np.add.reduceat(self.gram_present, firsts, axis=0, dtype=np.float32)
         return (sums / np.maximum(total, 1.0)[:, None]).astype(np.float32)
 
     def _find_inside(self, present: Floats, spelt: Floats) -> None:
@@ -669,17 +700,24 @@ class Grid:
     @cached_property
     def leaning(self) -> Bools:
         """(s,) sentences that begin with a pronoun for what the sentence before in the same text is about."""
+        leaning = pattern("offline", "(?:«leaning»)")
         found = [
-            at > 0 and pattern("offline", "(?:«leaning»)").match(text.folded, int(start)) is not None
-            for text in self.texts
-            for at, (start, _) in enumerate(text.bounds)
+            follows and leaning.match(text.folded, int(text.bounds[at, 0])) is not None
+            for text, some in zip(self.texts, self.read, strict=True)
+            for at, follows in zip(some, np.diff(some, prepend=-2) == 1, strict=True)
         ]
         return np.array(found, dtype=bool)
 
     def locate(self, number: int) -> tuple[Analysis, int]:
         """The text that sentence ``number`` of the grid stands in, and its number there."""
         owner = int(np.searchsorted(self.offsets, number, side="right")) - 1
-        return self.texts[owner], number - int(self.offsets[owner])
+        return self.texts[owner], int(self.read[owner][number - int(self.offsets[owner])])
+
+    def column(self, owner: int, sentence: int) -> int:
+        """The inverse of :meth:`locate`: where a sentence of a text is in the grid, -1 where it is not read."""
+        at = int(np.searchsorted(self.read[owner], sentence))
+        there = at < len(self.read[owner]) and int(self.read[owner][at]) == sentence
+        return int(self.offsets[owner]) + at if there else -1
 
     def sentence(self, number: int) -> str:
         """The folded text of sentence ``number``."""
@@ -688,11 +726,9 @@ class Grid:
         return text.folded[start:end]
 
     def _quantity_presence(self) -> list[Stated]:
-        theirs = Numbers(
-            (quantity, int(at + offset))
-            for text, offset in zip(self.texts, self.offsets, strict=False)
-            for quantity, at in zip(text.quantities, text.quantity_sentence, strict=True)
-        )
+        kept, at = self._columns([text.quantity_sentence for text in self.texts])
+        told = (q for text, some in zip(self.texts, kept, strict=True) for q in _some(text.quantities, some))
+        theirs = Numbers(zip(told, at.tolist(), strict=True))
         known: dict[Quantity, Bools] = {}
         result: list[Stated] = []
         for claim, rows in zip(self.claims, self.rows, strict=True):
@@ -703,6 +739,10 @@ class Grid:
                 where = word_rows(claim, rows, max(quantity.wide[0], claim.start), min(quantity.wide[1], claim.end))
                 result.append(Stated(where, known[alike], quantity))
         return result
+
+
+def _some(values: Sequence[_Span], at: Any) -> Iterable[_Span]:
+    return values if isinstance(at, slice) else (values[number] for number in at)
 
 
 def _with_neighbour(folded: str, at: int, sentence: str) -> bool:

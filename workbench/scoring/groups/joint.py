@@ -118,6 +118,8 @@ METRICS = (
            "1 iff answered, no leak, and: refused where expected; else not refused, all key points made, nothing "
            "forbidden, and with a reference and no key points answer_right ≥ its threshold and no claim contradicts it",
            ("answer", "an expectation"), "", binary=True, in_report=1, in_overview=True, begin_with=4),
+    _joint("fitted_right", "probability that people would call the answer right, by the judge that was fitted to theirs",
+           ("a fitted judge",), "", default=False),
     _joint("retrieval_generation_consistency",
            "supported claims with a supporting context that is expected (else relevant) / supported claims",
            ("answer", "contexts"), "no answer, or no supported claim"),
@@ -130,6 +132,7 @@ def compute(view: View) -> dict[str, Scored]:
     """All metrics of this group."""
     return {
         "end_to_end_correct": end_to_end(view),
+        "fitted_right": _by_fitted(view),
         "retrieval_generation_consistency": _consistency(view),
         "evidence_retrieved": evidence_retrieved(view),
     }
@@ -170,6 +173,12 @@ def end_to_end(view: View) -> Scored:
         (facts.skipped("claims", "reference"), SKIPPED),
         (facts.failed("claims", "reference") | _unjudged(view), JUDGE_ERROR),
     )
+
+
+def _by_fitted(view: View) -> Scored:
+    values = view.facts.evidence.number("judge_fitted_right")
+    absent = np.full(view.n, "judge_fitted_right" not in view.facts.evidence.samples)
+    return with_states(values, (absent, SKIPPED), (np.isnan(values), UNDEFINED))
 
 
 def _unjudged(view: View) -> Mask:

@@ -41,13 +41,18 @@ def compute(view: View) -> dict[str, Scored]:
 
 def refused(view: View) -> Scored:
     """1 where the answer declines and makes no remaining claim that answers the question."""
-    facts, number = view.facts, view.facts.evidence.number
-    declines, residual = number("judge_declines"), number("judge_residual")
-    declines = np.where(np.isnan(declines), number("text_declines"), declines)
-    residual = np.where(np.isnan(residual), number("text_residual"), residual)
+    facts, (declines, residual) = view.facts, declining(view)
     values = ((declines >= view.t.refusal) & ~(residual >= 0.5)).astype(float)
     unreadable = (facts.unreadable("answer"), INPUT_ERROR)
     return with_states(np.where(np.isnan(declines), np.nan, values), unreadable, (~facts.answered, UNDEFINED))
+
+
+def declining(view: View) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Probabilities that the answer declines, and that it answers all the same: of the judge, else from the texts."""
+    number = view.facts.evidence.number
+    judged = ((number(f"judge_{name}"), number(f"text_{name}")) for name in ("declines", "residual"))
+    declines, residual = (np.where(np.isnan(own), read, own) for own, read in judged)
+    return declines, residual
 
 
 def answerable(view: View) -> NDArray[np.float64]:

@@ -31,6 +31,7 @@ from workbench.language import text as _t
 from workbench.views.card import ListPanel
 from workbench.views.html import Fragment, Markup, empty, fragment, h, join, quiet, table
 from workbench.views.panels.compare import found_runs
+from workbench.views.panels.fitting import FittingBox
 from workbench.views.plots import calibration_figure
 from workbench.views.widgets import button, cut_slider, display, dropdown, markup, named, row, show, still, text_box
 from workbench.views.wording import metric_title, verdict_title
@@ -225,7 +226,7 @@ def people_words(found: Calibration, verdicts: pd.DataFrame, sample_id: str) -> 
 
 # The panel.
 
-LISTS = ("disagreements", "labelled", "split", "unlabelled")
+LISTS = ("disagreements", "labelled", "split", "unlabelled", "suggested", "unsure")
 TABS = ("confusion", "languages", "rate", "annotators", "noise", "scores")
 #: Choices of labels that are no annotator's name.
 EVERYBODY, OWN = ("everybody",), ("own",)
@@ -271,13 +272,15 @@ class CalibrationPanel(ListPanel):
         self.advice, self.labelling, self.people = markup(None, "wb-advice"), markup(), markup(None, "wb-people")
         self.pages = {name: markup() for name in TABS}
         self.tabs = W.Tab(list(self.pages.values()))
-        self.tabs.titles = tuple(_t(f"calibration.tabs.{name}") for name in TABS)
         self.shown = dropdown(_t("calibration.shown"), named("calibration.lists.", LISTS), LISTS[0])
         self.rules = text_box(_t("calibration.file"), "gate.toml")
         self.freeze = button(_t("calibration.freeze"), self.guarded(self._freeze, "freeze"), "wb-freeze")
         self.frozen = markup(None, "wb-gate-result")
         gate = row(self.rules, self.freeze, self.frozen)
+        self.fitting = FittingBox(self, self.verdicts, self._list)
         display(gate, freeze is not None)
+        self.tabs.children = (*self.tabs.children, self.fitting)
+        self.tabs.titles = (*(_t(f"calibration.tabs.{name}") for name in TABS), _t("fitting.title"))
         self.on(self.cut, self._cut_moved)
         for widget in (self.score, self.labels):
             self.on(widget, lambda _: self._refresh())
@@ -331,10 +334,11 @@ class CalibrationPanel(ListPanel):
                 self.labels.value = chosen
         if "thresholds" in names:
             self._refresh()
-        elif "annotations" in names:
+        elif names & {"selection", "annotations"}:
+            self.draw_card()  # first: who labels waits for the next sample, not for the figures
+        if "annotations" in names and "thresholds" not in names:
             self._measure()
-        if "thresholds" not in names and names & {"selection", "annotations"}:
-            self.draw_card()
+            self.draw_people()
 
     def _calibration(self) -> Calibration:
         """The calibration in force; what holds for all cuts is kept while nothing else changes."""
@@ -371,8 +375,11 @@ class CalibrationPanel(ListPanel):
 
     def _fill_tab(self) -> None:
         """Only the tab that is looked at is worked out."""
-        name = TABS[self.tabs.selected_index or 0]
-        show(self.pages[name], self._tab(name))
+        at = self.tabs.selected_index or 0
+        if at < len(TABS):
+            show(self.pages[TABS[at]], self._tab(TABS[at]))
+        else:
+            self.fitting.count()
 
     def _tab(self, name: str) -> Markup:
         make: dict[str, Callable[[], Markup]] = {
@@ -392,6 +399,8 @@ class CalibrationPanel(ListPanel):
             return [str(item) for item in found.disagreements().index]
         if name == "labelled":
             return [str(item) for item in found.human.index]
+        if name in ("suggested", "unsure"):
+            return self.fitting.suggested() if name == "suggested" else self.fitting.unsure()
         verdicts, ids = self.verdicts(), self.session.evaluation.evidence.ids
         if name == "split":
             counts = verdicts.groupby("sample_id", sort=False)["verdict"].nunique()
@@ -416,8 +425,12 @@ class CalibrationPanel(ListPanel):
         return _t(f"calibration.empty.{self.shown.value}")
 
     def draw_card(self) -> None:
-        """Show the selected sample, its place, and what people said of it."""
+        """Show the selected sample, its place, and what was said of it."""
         super().draw_card()
+        self.draw_people()
+
+    def draw_people(self) -> None:
+        """Say what people and the judge said of the selected sample."""
         shown = self.shown_id
         words = "" if shown is None else people_words(self.found, self.verdicts(), shown)
         show(self.people, h("p", words, cls="wb-note") if words else Markup())

@@ -17,13 +17,12 @@ from workbench.api import open_evaluation
 from workbench.data.schema import none_if_missing
 from workbench.data.text.normalise import unspaced
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.comparison import TESTS, Comparison, change_title, layer_title, runs_table
+from workbench.diagnosis.comparison import TESTS, Comparison, change_title, compared, layer_title, runs_table
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation
 from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.language.numbers import chance, p_value, points, score
-from workbench.scoring.metrics import definition
 from workbench.views import plots
 from workbench.views.card import (
     ANY,
@@ -37,8 +36,10 @@ from workbench.views.card import (
     question_column,
 )
 from workbench.views.filtering import Slices, explained
-from workbench.views.html import Fragment, Mark, empty, excerpt, fragment, h, join, marked, quiet, safe, table
+from workbench.views.history import history_parts
+from workbench.views.html import Fragment, Mark, empty, excerpt, fragment, h, join, marked, quiet, table
 from workbench.views.interactive import Column
+from workbench.views.panels.history import SeriesTop
 from workbench.views.widgets import (
     Picture,
     button,
@@ -290,22 +291,6 @@ def top_html(comparison: Comparison) -> list[Markup]:
     return [headline(comparison), counts_markup(comparison), *pictures, lines_markup(comparison)]
 
 
-def runs_markup(frame: pd.DataFrame) -> Markup:
-    """The table over runs: one row a run, one column a metric, the difference to the first in lighter type."""
-    import pandas as pd
-
-    rows = []
-    for run, own in frame.groupby("run", sort=False):
-        cells: dict[str, Any] = {"run": safe(run)}
-        for one in own.itertuples():
-            delta = "" if one.delta != one.delta else f" {_delta(one.delta)}"
-            text = numbers.percent(one.mean) if one.metric == PASSED else numbers.score(one.mean)
-            cells[metric_words(one.metric)] = join([text, h("span", delta, cls="wb-light")])
-        rows.append(cells)
-    shown = pd.DataFrame(rows)
-    return table(shown, headings={"run": _t("compare.column.run")}, formats=dict.fromkeys(shown.columns, safe))
-
-
 # One sample in two runs, side by side, with the differences marked in answers, contexts and claims.
 
 #: Tokens of an answer that are compared; longer ones are compared as far as that.
@@ -513,14 +498,13 @@ class Compare(ListPanel):
         self._offer_runs(next(iter(self._runs), None))
         self.head, self.lines, self.tests_box, self.empty = (markup() for _ in range(4))
         self.cut = cut_slider(_t("compare.panel.support"), session.thresholds.support)
-        self.chart, self.trend, self.trend_table = (*(Picture(guarded=self.guarded) for _ in range(2)), markup())
+        self.chart = Picture(guarded=self.guarded)
         self.picture.clicked = self._click
         self.by_metric = W.ToggleButton(description=_t("compare.panel.by_metric"), layout=W.Layout(width="auto"))
         self.filters = FilterBar(self)
         self.shown = dropdown(_t("compare.panel.show"), named("compare.shown.", SHOWN), "flipped")
         self.cause = dropdown(_t("compare.panel.cause"), [(_t("panels.filters.any"), ANY)], ANY, "230px")
-        self.trend_button = button(_t("compare.panel.trend"), self.guarded(self._show_trend, "trend"))
-        display(self.trend, False)
+        self.series = SeriesTop(self, {**self._runs, self._own: session.evaluation}, self._use_pair)
         self.on(self.before, lambda _: self._follow(frozenset(("thresholds", "filter"))))
         self.on(self.after, self._use)
         self.on(self.cut, lambda value: session.set_thresholds(support=round(float(value), 6)))
@@ -538,8 +522,9 @@ class Compare(ListPanel):
             self.head, row(self.cut, self.count), self.filters, self.picture, self.bar, split, self.lines, row(self.by_metric),
             self.chart, self.tests_box,
         ])  # fmt: skip
-        choices = row(self.before, self.after, self.shown, self.cause, self.trend_button)
-        self.compose(choices, self.trend, self.trend_table, self.empty, self.both, self.gate)
+        choices = row(self.before, self.after, self.shown, self.cause)
+        self.compose(self.series, choices, self.empty, self.both, self.gate)
+        self.guarded(self.series.begin, "series")()
         self.guarded(self.begin, "start")()
 
     # The two runs.
@@ -587,6 +572,12 @@ class Compare(ListPanel):
         self._offer_runs(previous if before == name else before)
         self.session.use(chosen)
 
+    def _use_pair(self, before: str, after: str) -> None:
+        """Compare two runs of the series."""
+        if after != self._own:
+            self.after.value = after
+        self.before.value = before
+
     def _follow(self, names: frozenset[str]) -> None:
         if "thresholds" in names:
             self._put_together()
@@ -598,14 +589,13 @@ class Compare(ListPanel):
         name = self.before.value
         display(self.both, name is not None)
         display(self.empty, name is None)
-        display(self.trend_button, len(self._runs) > 1)
         if name is None:
             show(self.empty, empty(_t("compare.panel.only_one")))
             return
         before, after, old = self.run(name), self.session.evaluation, self._comparison
         same = old is not None and old.before.evidence is before.evidence and old.after.evidence is after.evidence
-        self._comparison = found = Comparison(before, after, pairing=old.pairing if same and old else None)
-        self._sides = Side(before), Side(after)
+        self._comparison = found = compared(before, after, pairing=old.pairing if same and old else None)
+        self._sides = Side(found.before), Side(after)
         with self.quietly():
             self.cut.value = self.session.thresholds.support
             options = [(f"{cause_title(cause)} ({n['before']} → {n['after']})", str(cause))
@@ -689,17 +679,6 @@ class Compare(ListPanel):
         own = self.session.evaluation
         return runs_table([*map(self.run, self._runs), own], [*self._runs, own.name], metrics=metrics)
 
-    def trend_figure(self, theme: str = "print") -> Figure:
-        """Means over all runs."""
-        frame = self.runs_table()
-        frame = frame[[not (known := definition(name)) or known.high <= 1 for name in frame["metric"]]]
-        return plots.trend(frame, {name: metric_words(name) for name in frame["metric"].unique()}, theme=theme)
-
-    def _show_trend(self) -> None:
-        self.trend.draw(lambda: self.trend_figure("screen"), _t("compare.panel.trend_caption"))
-        show(self.trend_table, runs_markup(self.runs_table()))
-        display(self.trend, True)
-
     # Handing over.
 
     def pin(self) -> None:
@@ -747,7 +726,9 @@ class Compare(ListPanel):
         if comparison is None:
             return fragment(empty(_t("compare.panel.only_one")))
         listed = self.table()
+        found = self.series.history
         return fragment(
-            *top_html(comparison), listed_table(listed.head(rows), len(listed), self.session.selection), self.still_card(),
+            *(history_parts(found) if found is not None and len(found) > 2 else ()), *top_html(comparison),
+            listed_table(listed.head(rows), len(listed), self.session.selection), self.still_card(),
             slices_markup(comparison) if len(comparison) else None, tests_table(comparison),
         )  # fmt: skip

@@ -1,0 +1,273 @@
+"""Ask the generator again with other contexts: faults of generation and of retrieval told apart by experiment, not by rule.
+
+Each *arm* is a run of its own over the same questions: ``oracle`` gives exactly the expected documents, ``none`` gives
+nothing, ``recorded`` what came (how far answers move by themselves), ``plan`` what all fixes taken would give, the key of
+a fix what that one would give.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.api import evaluate
+from workbench.data.load import load_samples
+from workbench.data.record import Recording, record
+from workbench.data.schema import SampleSet, objects
+from workbench.diagnosis.comparison import Comparison
+from workbench.errors import InputError
+from workbench.evaluation import Evaluation
+from workbench.evidence.llm.budget import Budget, Price, estimate_tokens
+from workbench.language import text as _t
+from workbench.repair.documents import Passage
+from workbench.repair.plan import RepairPlan
+from workbench.repair.retrieval import Retrieval
+
+#: What an experiment says of a failing sample.
+FAULTS = ("retrieval", "generation", "unstable", "untold")
+
+
+@dataclass(frozen=True)
+class ReplayPlan:
+    """What a replay would send: ``rows`` by arm with ``arm, calls, recorded, tokens, cost`` (dollars for the prompts; NaN
+    unknown)."""
+
+    rows: pd.DataFrame
+    price: Price | None
+
+    @property
+    def calls(self) -> int:
+        """Calls still to be made."""
+        return int(self.rows["calls"].sum())
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens still to be sent."""
+        return int(self.rows["tokens"].sum())
+
+    def __str__(self) -> str:
+        cost = "–" if self.price is None else f"${self.price.cost(self.tokens, 0):.4f}"
+        return _t("repair.replay.plan", calls=f"{self.calls:,}", arms=len(self.rows), tokens=f"{self.tokens:,}", cost=cost)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What was asked again.
+
+    Attributes
+    ----------
+    before
+        The evaluation that the plan was made for.
+    runs
+        Arm → evaluation of its answers.
+    planned
+        The calls that were planned.
+    """
+
+    before: Evaluation
+    runs: Mapping[str, Evaluation]
+    planned: ReplayPlan
+    recordings: Mapping[str, Recording] = field(default_factory=dict)
+
+    def compare(self, arm: str) -> Comparison:
+        """Today's run against an arm, as any two runs are compared."""
+        return Comparison(self.before, self.runs[arm])
+
+    def table(self) -> pd.DataFrame:
+        """One row an arm: ``arm, n, passing, before`` (of the same samples, today), ``fixed, broken``; measured."""
+        rows = []
+        for arm, run in self.runs.items():
+            ids = run.evidence.ids
+            now, was = _passed(run), _passed(self.before).reindex(ids)
+            rows.append((arm, len(ids), int((now == 1).sum()), int((was == 1).sum()), int(((was == 0) & (now == 1)).sum()),
+                         int(((was == 1) & (now == 0)).sum())))  # fmt: skip
+        return pd.DataFrame(rows, columns=["arm", "n", "passing", "before", "fixed", "broken"])
+
+    def faults(self) -> pd.DataFrame:
+        """For each failing sample what the experiment says, index ``sample_id``: ``fault``, and whether each arm passes.
+
+        ``generation``: it fails with the expected documents as well; ``retrieval``: it passes with them; ``unstable``: it
+        passes with the recorded contexts already when it is asked again; ``untold``: no oracle could be given.
+        """
+        was = _passed(self.before)
+        failing = was[was == 0].index
+        arms = pd.DataFrame({arm: _passed(run).reindex(failing) for arm, run in self.runs.items()}, index=failing)
+        missing = pd.Series(np.nan, index=failing)
+        oracle, again = arms.get("oracle", missing), arms.get("recorded", missing)
+        fault = np.select([again == 1, oracle == 1, oracle == 0], ["unstable", "retrieval", "generation"], "untold")
+        arms.insert(0, "fault", fault)
+        return arms.rename_axis("sample_id")
+
+
+def _passed(run: Evaluation) -> pd.Series:
+    failed, tested = run.causes.inputs.failing
+    return pd.Series(np.where(tested, 1.0 - failed, np.nan), index=run.evidence.ids)
+
+
+def replay(
+    service: Callable[..., Any] | str, plan: RepairPlan, *, contexts: str | Sequence[str] = ("oracle", "none"),
+    out: str | Path = "replays", samples: str | Sequence[str] = "all", prompt: str | None = None, ask: bool = True,
+    budget: Any = None, price: Price | None = None, judge: Any = "offline", encoder: Any = "auto",
+    progress: Callable[[str, int, int], None] | None = None, cancelled: Callable[[], bool] | None = None, **recording: Any,
+) -> Replay | ReplayPlan:  # fmt: skip
+    """Ask a generator the questions of a plan again, with contexts that it is given.
+
+    Parameters
+    ----------
+    service
+        A function, whose parameters get ``question``, ``contexts`` (a list of ``{"doc_id", "text", "title"}``),
+        ``instructions`` (the prompt) or any other field of the case by name; or the address of a service, with
+        ``request={"q": "{question}", "docs": "{contexts}"}``.
+    plan
+        What ``wb.repair_plan`` returned.
+    contexts
+        Arms: ``oracle``, ``none``, ``recorded``, ``plan``, or keys of fixes.
+    out
+        Folder of the recordings, ``<arm>.jsonl`` each; what is recorded there is not asked again.
+    samples
+        ``all``, ``failing``, or ids. Samples whose oracle is not known are left out of that arm.
+    prompt
+        Instructions to try, for example ``workbench.repair.plan.prompt("omission")``.
+    ask
+        False returns the plan of calls and sends nothing.
+    budget
+        As for a judge: dollars (with ``price``), or ``{"calls": …, "tokens": …, "cost": …}``; when the plan is beyond it
+        nothing is sent.
+    judge, encoder
+        Judge the answers; see ``wb.evaluate``.
+    progress
+        Called with (arm, done, total).
+    recording
+        Further options of ``workbench.data.record.record``: ``concurrency``, ``timeout``, ``request``, ``response`` …
+
+    Raises
+    ------
+    InputError
+        For an unknown arm or sample, a plan beyond the budget, or a service that answers from other contexts.
+    CancelledError
+        When ``cancelled()`` turned true; what was recorded stays.
+
+    Examples
+    --------
+    >>> plan = wb.repair_plan("evaluations/baseline", "corpus.jsonl", encoder="none")
+    >>> wb.replay(ask_my_model, plan, contexts=("oracle", "plan"), samples="failing", ask=False).calls
+    63
+    """
+    arms = [contexts] if isinstance(contexts, str) else list(contexts)
+    ids = _chosen(plan, samples)
+    cases = {arm: _cases(plan, arm, ids, prompt) for arm in arms}
+    folder = Path(out).expanduser()
+    planned = _planned(cases, folder, price)
+    if not ask:
+        return planned
+    if planned.calls and (over := _beyond(Budget.of(budget), planned, price)):
+        raise InputError(f"replay: {planned}; {over}; choose fewer samples or arms, or a larger budget")
+    runs, recordings = {}, {}
+    for arm, chosen in cases.items():
+        tell = None if progress is None else partial(_tell, progress, arm)
+        target = {"endpoint": service} if isinstance(service, str) else {"call": service}
+        recordings[arm] = record(chosen, **target, out=folder / f"{_file(arm)}.jsonl", given=("contexts",), progress=tell,
+                                 cancelled=cancelled, config={"arm": arm, "prompt": prompt or ""}, **recording)  # fmt: skip
+        answered = load_samples(folder / f"{_file(arm)}.jsonl")
+        _check(arm, chosen, answered)
+        runs[arm] = evaluate(answered, judge=judge, encoder=encoder, thresholds=plan.evaluation.thresholds, name=arm,
+                             progress=False, cancelled=cancelled)  # fmt: skip
+    return Replay(plan.evaluation, runs, planned, recordings)
+
+
+def _tell(progress: Callable[[str, int, int], None], arm: str, done: int, total: int, errors: int) -> None:
+    progress(arm, done, total)
+
+
+def _file(arm: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "_" for c in arm)
+
+
+def _chosen(plan: RepairPlan, samples: str | Sequence[str]) -> list[str]:
+    ids = [str(sample_id) for sample_id in plan.now.index]
+    if samples == "all":
+        return ids
+    if samples == "failing":
+        return [sample_id for sample_id, passed in zip(ids, plan.passed, strict=True) if passed == 0]
+    unknown = [one for one in samples if one not in ids]
+    if isinstance(samples, str) or unknown:
+        raise InputError(f"replay: samples {samples if isinstance(samples, str) else unknown[0]!r} is not known")
+    return list(samples)
+
+
+def _cases(plan: RepairPlan, arm: str, ids: Sequence[str], prompt: str | None) -> SampleSet:
+    """The samples with the contexts of an arm, those left out whose contexts are not known."""
+    lists = dict(zip(plan.now.index.astype(str), _lists(plan, arm), strict=True))
+    kept = [sample_id for sample_id in ids if lists[sample_id] is not None]
+    if not kept:
+        raise InputError(f"replay: no chosen sample has contexts for the arm {arm!r}")
+    samples = plan.evaluation.samples
+    frame = samples.frame.loc[kept].copy()
+    frame["contexts"] = pd.Series(objects([[_item(p) for p in lists[one] or ()] for one in kept]), index=frame.index)
+    frame["instructions"] = prompt or ""
+    return SampleSet(frame, samples.rejected.iloc[:0], samples.warnings.iloc[:0], len(frame), samples.recorded_scores.iloc[:0],
+                     name=arm)  # fmt: skip
+
+
+def _lists(plan: RepairPlan, arm: str) -> Sequence[Sequence[Passage] | None]:
+    simulator = plan.simulator
+    if arm == "none":
+        return [[]] * len(plan.now)
+    if arm == "oracle":
+        known = {str(p.doc_id): p for p in (*simulator.base.passages, *simulator.missing)}
+        needs = plan.reader.needs
+        wanted = [[next((known[d] for d in entry if d in known), None) for entry in need.entries] for need in needs]
+        return [
+            [] if need.nothing else None if not found or None in found else [p for p in found if p is not None]
+            for need, found in zip(needs, wanted, strict=True)
+        ]
+    if arm not in ("recorded", "plan", *plan.keys):
+        raise InputError(f"replay: contexts {arm!r} are not known; use oracle, none, recorded, plan, or a key of {plan.keys}")
+    return simulator.contexts({"recorded": Retrieval(), "plan": plan.together}.get(arm) or plan.repair(arm).retrieval)
+
+
+def _item(passage: Passage) -> dict[str, Any]:
+    found = {"doc_id": passage.doc_id, "text": passage.text, "title": passage.title, "tenant": passage.tenant,
+             "position": passage.position, "metadata": {"source": passage.source} if passage.source else None}  # fmt: skip
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _planned(cases: Mapping[str, SampleSet], folder: Path, price: Price | None) -> ReplayPlan:
+    rows = []
+    for arm, samples in cases.items():
+        path = folder / f"{_file(arm)}.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        recorded = {json.loads(line).get("sample_id") for line in lines if line.startswith("{") and line.endswith("}")}
+        waiting = samples.frame[~samples.frame.index.isin(recorded)]
+        tokens = sum(
+            sum(map(estimate_tokens, (question, prompt, *(item["text"] for item in items))))
+            for question, prompt, items in zip(waiting["question"], waiting["instructions"], waiting["contexts"], strict=True)
+        )
+        rows.append((arm, len(waiting), len(samples) - len(waiting), tokens,
+                     np.nan if price is None else price.cost(tokens, 0)))  # fmt: skip
+    return ReplayPlan(pd.DataFrame(rows, columns=["arm", "calls", "recorded", "tokens", "cost"]), price)
+
+
+def _beyond(budget: Budget, planned: ReplayPlan, price: Price | None) -> str:
+    """The bound that the plan breaks, in words; empty when it is within."""
+    if budget.cost is not None and price is None:
+        return "a budget in dollars needs price="
+    values = {"calls": planned.calls, "tokens": planned.tokens, "cost": price.cost(planned.tokens, 0) if price else 0.0}
+    over = [name for name, value in values.items() if (bound := getattr(budget, name)) is not None and value > bound]
+    return f"beyond the budget of {getattr(budget, over[0]):g} {over[0]}" if over else ""
+
+
+def _check(arm: str, asked: SampleSet, answered: SampleSet) -> None:
+    """Raise when a service answered from contexts that it was not given: then nothing is known of its generator."""
+    given = {sample_id: [item["text"] for item in items] for sample_id, items in asked.frame["contexts"].items()}
+    for sample_id, items in answered.frame["contexts"].items():
+        if sample_id in given and [item["text"] for item in items or ()] != given[sample_id]:
+            raise InputError(f"replay {arm}, sample {sample_id}: the service answered from other contexts than it was given; "
+                             "give a function or endpoint that takes contexts")  # fmt: skip

@@ -1,0 +1,114 @@
+"""The repair plan in words: a few printed lines, and the tables as a reader wants them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from workbench.diagnosis.causes import title
+from workbench.language import labelled, listed, numbers
+from workbench.language import text as _t
+from workbench.repair.estimate import Gain
+
+if TYPE_CHECKING:
+    from workbench.repair.plan import RepairPlan
+
+#: Sample ids that are named.
+NAMED = 6
+
+
+def gain_words(gain: Gain) -> str:
+    """ "+9 (4 – 15)"."""
+    low, high = (numbers.points(value) for value in (gain.low, gain.high))
+    return numbers.points(gain.mean) + (f" ({low} … {high})" if gain.mean or gain.low or gain.high else "")
+
+
+def headline(plan: RepairPlan) -> str:
+    """What the fixes taken bring together."""
+    taken = [repair for repair in plan.repairs if repair.taken]
+    if not taken:
+        return _t("repair.nothing" if (plan.passed == 0).any() else "repair.no_failing")
+    gain = plan.total
+    return _t("repair.total", n=len(taken), rescued=len(plan.total_rescued), broken=len(plan.total_broken),
+              gain=numbers.points(gain.mean), low=numbers.points(gain.low), high=numbers.points(gain.high))  # fmt: skip
+
+
+def shown_table(plan: RepairPlan) -> pd.DataFrame:
+    """The plan's table as texts; columns that nothing is known of are left out."""
+    table = plan.table()
+    rows = {
+        "fix": table["fix"], "rescued": [f"+{n}" if n else "0" for n in table["rescued"]],
+        "broken": [f"−{n}" if n else "0" for n in table["broken"]],
+        "recall": [numbers.score(value) for value in table["recall"]],
+        "context_recall": [numbers.score(value) for value in table["context_recall"]],
+        "gain": [gain_words(repair.gain) for repair in plan.repairs],
+        "marginal": [gain_words(repair.marginal) for repair in plan.repairs],
+        "taken": [_t("repair.taken") if taken else "" for taken in table["taken"]],
+        "tokens": [numbers.score(value, decimals=0, signed=True) for value in table["tokens"]],
+        "cost": [numbers.score(value, signed=True) for value in table["cost"]],
+        "latency_ms": [numbers.score(value, decimals=0, signed=True) for value in table["latency_ms"]],
+    }  # fmt: skip
+    frame = pd.DataFrame(rows, index=table.index)
+    unknown = [name for name in ("recall", "context_recall", "cost", "latency_ms") if table[name].isna().all()]
+    return frame.drop(columns=unknown).rename(columns=lambda name: _t(f"repair.columns.{name}"))
+
+
+def levels_table(plan: RepairPlan) -> pd.DataFrame:
+    """How often answers pass by what their contexts hold, as texts."""
+    found = plan.model.table
+    rows = {
+        "level": [_t(f"repair.level.{name}") for name in found["level"]],
+        "passing": [f"{passing} / {n}" for passing, n in zip(found["passing"], found["n"], strict=True)],
+        "estimate": [numbers.percent(value) for value in found["estimate"]],
+        "interval": [numbers.interval(low, high, rate=True) for low, high in zip(found["low"], found["high"], strict=True)],
+    }  # fmt: skip
+    return pd.DataFrame(rows).rename(columns=lambda name: _t(f"repair.columns.{name}"))
+
+
+def unreached_table(plan: RepairPlan) -> pd.DataFrame:
+    """What no fix reaches, as texts."""
+    found = plan.unreached()
+    rows = {
+        "cause": [title(name) for name in found["cause"]], "layer": [_t(f"report.layer.{name}") for name in found["layer"]],
+        "n": [some_ids(ids) for ids in found["sample_ids"]], "advice": found["advice"],
+    }  # fmt: skip
+    return pd.DataFrame(rows).rename(columns=lambda name: _t(f"repair.columns.{name}"))
+
+
+def some_ids(ids: object) -> str:
+    """ "3: qa-001, qa-002, qa-003"; the first ones of many."""
+    names = [str(one) for one in ids]  # type: ignore[attr-defined]
+    more = " …" if len(names) > NAMED else ""
+    return labelled(f"{len(names):,}", listed(names[:NAMED]) + more) if names else "0"
+
+
+def behind(plan: RepairPlan) -> list[str]:
+    """For each fix that does something: the samples that it mends and breaks, and the documents that it is about."""
+    lines = []
+    for repair in plan.repairs:
+        named = {"rescued": repair.rescued, "broken": repair.broken, "documents": repair.fix.documents}
+        parts = [labelled(_t(f"repair.{name}"), some_ids(ids)) for name, ids in named.items() if ids]
+        if repair.rescued or repair.broken:
+            lines.append(labelled(repair.fix.title, " · ".join(parts)))
+    return lines
+
+
+def plain(plan: RepairPlan) -> str:
+    """The plan for a terminal."""
+    lines = [_t("repair.title"), headline(plan), "", shown_table(plan).to_string(index=False), ""]
+    unreached = plan.unreached()
+    for name, ids in zip(unreached["cause"], unreached["sample_ids"], strict=True):
+        lines.append(labelled(title(name), some_ids(ids)))
+    return "\n".join([*lines[:5], _t("repair.unreached_title"), *lines[5:], "", *plan.notes])
+
+
+def usual_words(plan: RepairPlan) -> str:
+    """What a question gets today."""
+    return _t("repair.k_usual", k=plan.simulator.usual, tokens=numbers.count(plan.now["tokens"].mean()))
+
+
+def unreached_words(plan: RepairPlan) -> str:
+    """How many samples no fix reaches."""
+    n = int(plan.unreached()["n"].sum())
+    return _t("repair.unreached_lead", n=n, total=int((plan.passed == 0).sum())) if n else _t("repair.unreached_none")
