@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.files import replacing_folder, write_csv
-from workbench.data.schema import SampleSet
+from workbench.data.schema import AS_RECORDED, SampleSet
 from workbench.diagnosis.causes import NOT_CHECKED, PASS, Causes, attribute, failure_rows, rules
 from workbench.diagnosis.fitting import FittedJudge, load_judge
 from workbench.diagnosis.summary import joined, summarise, tallies
@@ -189,6 +189,17 @@ class Evaluation:
         in force.
         """
         return failure_rows(self.causes)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a sample, index ``sample_id``: everything recorded, then every score, then what :meth:`failures` says.
+
+        A recorded column that has the name of a score or a verdict ends in " (as recorded)".
+        """
+        import pandas as pd
+
+        found = pd.concat([self.scores(), self.failures()], axis=1)
+        recorded = self.samples.frame
+        return pd.concat([recorded.rename(columns={n: f"{n}{AS_RECORDED}" for n in recorded if n in found}), found], axis=1)
 
     # -- evidence as tables -----------------------------------------------------------------------------------------
 
