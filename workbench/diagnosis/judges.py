@@ -175,6 +175,11 @@ def order_bias(recorded: Any, reversed_: Any) -> pd.DataFrame:
     ------
     InputError
         Where they do not hold the same samples with the same contexts.
+
+    Examples
+    --------
+    >>> wb.order_bias(*[wb.load_evaluation("evaluations/baseline")] * 2)["flips"].tolist()
+    [0, 0, 0]
     """
     first, second = recorded.evidence, reversed_.evidence
     same = len(first) == len(second) and list(first.ids) == list(second.ids)
@@ -238,6 +243,10 @@ def verbosity_bias(ratings: pd.DataFrame, samples: Any, labels: Any = ()) -> pd.
     DataFrame
         ``criterion, answers`` (all, right, wrong)``, n, rho`` (Spearman, rating against characters)``, low, high`` (95 %,
         Fisher's z with Bonett and Wright's variance), NaN below four answers or where all are rated alike.
+
+    Examples
+    --------
+    >>> wb.verbosity_bias(wb.rate("llm:MODEL", samples), samples)  # doctest: +SKIP
     """
     from scipy.stats import spearmanr
 

@@ -402,7 +402,7 @@ def repair_plan(
                                      progress=tell)  # fmt: skip
         names = [rerank] if isinstance(rerank, str) else list(rerank)
         chosen = list(fixes) if fixes is not None else default_fixes(simulator, reader, table, names)
-        return RepairPlan(simulator.evaluation, simulator, reader, chosen, price=_price(price), progress=tell)
+        return RepairPlan(simulator.evaluation, simulator, reader, chosen, price=as_price(price), progress=tell)
 
 
 def _synonyms(given: SynonymTable | str | Path | None) -> SynonymTable | None:
@@ -412,10 +412,11 @@ def _synonyms(given: SynonymTable | str | Path | None) -> SynonymTable | None:
     return table if table is not None and len(table) else None
 
 
-def _price(given: float | str | None) -> Price | None:
+def as_price(given: Price | float | str | None) -> Price | None:
+    """A price from dollars for a million prompt tokens, or from the name of a model; None where it is not known."""
     if isinstance(given, str):
         return price_of(given)
-    return None if given is None else Price(float(given), 0.0)
+    return given if given is None or isinstance(given, Price) else Price(float(given), 0.0)
 
 
 def default_fixes(

@@ -59,6 +59,7 @@ class SeriesTop(W.VBox):
         self.history: History | None = None
         self._opened: dict[str, Evaluation] = {name: run for name, run in self._runs.items() if isinstance(run, Evaluation)}
         self._matrix: pd.DataFrame | None = None
+        self._states: Any = None
         self._first: str | None = None
         self.words, self.tables, self.card = markup(), markup(), markup()
         self.picture, self.cells = (Picture(name, guarded=panel.guarded) for name in ("wb-series", "wb-matrix"))
@@ -82,8 +83,7 @@ class SeriesTop(W.VBox):
     def begin(self) -> None:
         """Read the runs, those that the index does not know yet beside the notebook."""
         if len(self._runs) < 2:
-            show(self.words, empty(_t("history.panel.only_one")))
-            return
+            return  # the panel below says what is missing
 
         def read(progress: Callable[[int, int], None], cancelled: Callable[[], bool]) -> History:
             """The history, told run by run."""
@@ -108,6 +108,7 @@ class SeriesTop(W.VBox):
             show(self.words, empty(said))
             return
         self.history = found
+        self._states = found.series.samples().set_index("sample_id")["state"]
         lines = [h("p", line, cls="wb-verdict" if at == 0 else "") for at, line in enumerate(verdict_lines(found))]
         show(self.words, join([h("h3", _t("history.panel.title")), *lines]))
         self.picture.draw(lambda: series_figure(found, "screen"), _t("history.panel.caption"))
@@ -156,11 +157,6 @@ class SeriesTop(W.VBox):
             found = found[found.index.isin(states.index[states == _STATE[self.state.value]])]
         wanted = self.find.value.strip().lower()
         return found[[wanted in str(name).lower() for name in found.index]] if wanted else found
-
-    @property
-    def _states(self) -> pd.Series:
-        assert self.history is not None
-        return self.history.series.samples().set_index("sample_id")["state"]
 
     def _filter(self) -> None:
         if self.history is None:

@@ -221,10 +221,12 @@ class RepairPlanPanel(ListPanel):
     def html(self) -> Fragment:
         """The plan as a page, with the contexts of the sample looked at before and after."""
         self.join()
-        plan, shown = self._ready(), self.shown_id
+        plan, shown = self.plan, self.shown_id
+        if plan is None:
+            return fragment(empty(_t("repair.panel.none")))
         parts = [plan_html(plan, self.figure())]
         if shown is not None and self.fix.value:
-            parts += [h("h3", self.plan.repair(self.fix.value).fix.title if self.plan else ""),
+            parts += [h("h3", plan.repair(self.fix.value).fix.title),
                       before_after(plan, shown, self.fix.value), card_html(self.session, shown)]  # fmt: skip
         return fragment(*parts)
 
@@ -388,7 +390,8 @@ class SweepPanel(Panel):
 
     def html(self) -> Fragment:
         """The curve and the cells worth a look."""
-        return fragment(sweep_html(self._ready()))
+        self.work.join()
+        return fragment(empty(_t("repair.panel.none")) if self.found is None else sweep_html(self.found))
 
 
 def knee_words(found: Sweep) -> str:
