@@ -151,7 +151,7 @@ def history(
     --------
     >>> found = wb.history("evaluations")
     >>> found.table[["run", "passed"]].round(2).values.tolist()
-    [['baseline', 0.42], ['improved', 0.6]]
+    [['baseline', 0.6], ['improved', 0.78]]
     """
     _known(measure)
     if not 0 < alpha < 1:

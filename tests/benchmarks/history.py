@@ -204,12 +204,13 @@ def times() -> Iterator[tuple[str, float, float]]:
         path = Path(folder) / "log.jsonl"
         with path.open("w", encoding="utf-8") as file:
             for at in range(1_000_000):
-                entry = {"time": 1_749_000_000 + at, "latency_ms": round(float(rng.lognormal(6, 0.5)), 1), "score": at % 97 / 97,
-                         "refused": at % 11 == 0, "question": f"how do I reset {at % 1000}", "release": f"r{at % 2}"}  # fmt: skip
+                entry = {"time": 1_749_000_000 + at, "latency_ms": round(float(rng.lognormal(6, 0.5)), 1),
+                         "score": at % 97 / 97, "refused": at % 11 == 0, "question": f"how do I reset {at % 1000}",
+                         "release": f"r{at % 2}"}  # fmt: skip
                 file.write(json.dumps(entry) + "\n")
         started = time.perf_counter()
         log = load_log(path, groups=["release"])
-        watch_log(log).events
+        assert watch_log(log).events is not None
         compare_arms(log, "release")
         yield "1,000,000 log rows read, watched, arms compared", time.perf_counter() - started, 20
 

@@ -83,8 +83,7 @@ class SeriesTop(W.VBox):
     def begin(self) -> None:
         """Read the runs, those that the index does not know yet beside the notebook."""
         if len(self._runs) < 2:
-            show(self.words, empty(_t("history.panel.only_one")))
-            return
+            return  # the panel below says what is missing
 
         def read(progress: Callable[[int, int], None], cancelled: Callable[[], bool]) -> History:
             """The history, told run by run."""
