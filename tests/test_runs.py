@@ -90,6 +90,13 @@ def test_the_index_is_used_and_follows_what_changed(runs, monkeypatch):
         assert connection.execute("SELECT count(*) FROM runs").fetchone() == (4,)
 
 
+def test_other_thresholds_are_a_change_that_is_named(runs, tmp_path):
+    changed = wb.load_evaluation(runs / "run 2")
+    changed = changed.with_thresholds(changed.thresholds.replace(k=8, support=0.6))
+    found = wb.history({"a": runs / "run 1", "b": changed}, progress=False).series
+    assert found.changes_between(0, 1) == "thresholds default → k=8, support=0.6"
+
+
 def test_runs_that_cannot_be_read_say_so(tmp_path):
     with pytest.raises(InputError, match="is no folder"):
         wb.history(tmp_path / "absent")
