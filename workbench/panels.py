@@ -109,8 +109,20 @@ def sweep(session: Session, corpus: Any, **options: Any) -> SweepPanel:
     return _module("repair_plan").SweepPanel(session, corpus, **options)
 
 
-def export(session: Session, folder: str | Path = "findings") -> Export:
-    """Panel 10: what do I hand to my team?"""
+def export(
+    session: Session, folder: str | Path = "findings", before: Any = None, rules: str | Path | None = None
+) -> Export:
+    """Panel 10: what do I hand to my team? ``before``: the run that the report compares with (the folder of an evaluation, or
+    a recording); ``rules``: a rules file, whose verdict stands on page one."""
+    return _module("export").Export(session, _write_report, folder, before, rules)
+
+
+def _write_report(session: Session, path: Path, *, before: str | Path = "", rules: str | Path = "", **options: Any) -> Path:
+    """The report of a session, against a run and under rules where they are named."""
+    from workbench.reports.gate import check, load_rules
     from workbench.reports.tables import export_findings
 
-    return _module("export").Export(session, export_findings, folder)
+    baseline = import_module("workbench.api").open_evaluation(before) if before else None
+    file = load_rules(rules) if rules else None
+    gate = None if file is None else lambda: check(session.evaluation, file, baseline)
+    return export_findings(session, path, baseline=baseline, gate=gate, **options)

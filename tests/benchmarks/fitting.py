@@ -76,6 +76,9 @@ def measured(evaluation: wb.Evaluation, labels: dict[str, str], seed: int, sugge
             agrees = ((found["probability"] >= 0.5).to_numpy() == right)[rest]
             row |= {"reason": part.reason, "after": agrees.mean(), "told": told.mean(),
                     "wrong": (~agrees[told]).mean() if told.any() else np.nan}  # fmt: skip
+        if rate != RATES[-1]:
+            rows.append(row)
+            continue
         under = evaluation.with_judge(fitted).failures()["passed"].to_numpy()[places] == True  # noqa: E712
         row["passed"] = (under == right)[rest].mean()
         share = wb.right_rate(evaluation, given, fitted)

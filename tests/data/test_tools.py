@@ -336,8 +336,8 @@ def test_numbers_as_people_write_them():
 
 
 def test_names_are_suggested_as_one_mapping():
-    with pytest.raises(WorkbenchError, match=r"'Prompt': 'question', 'Bot says': 'answer', 'Gold': 'reference'"):
-        load_samples([{"Prompt": "q", "Bot says": "a", "Chunks": "c", "Gold": "g"}])
+    with pytest.raises(WorkbenchError, match=r"'The utterance': 'question', 'What it said': 'answer', 'Truth text': 'reference'"):
+        load_samples([{"The utterance": "q", "What it said": "a", "Chunks": "c", "Truth text": "g"}])
 
 
 def test_expected_documents_given_as_texts_are_found_by_content():

@@ -317,7 +317,8 @@ class Simulator:
             return [False] * len(self.recorded)
         ranked = self.ranked(Retrieval(self.nearest))
         return [
-            bool(came) and [c.doc_id for c in came or ()] == [self.base.index.ids[p] for p in places[: len(came or ())]]
+            came is not None and (bool(came) or not len(places))
+            and [c.doc_id for c in came] == [self.base.index.ids[p] for p in places[: len(came)]]
             for came, places in zip(self.recorded, ranked, strict=True)
         ]
 
@@ -337,7 +338,7 @@ class Simulator:
             if retrieval.ranking == "recorded" and came is None:
                 found.append(None)
                 continue
-            room = retrieval.k or (self.n_prompted[code] if kept else self.usual)
+            room = self._room(code, retrieval)
             deep = max(room, RERANKED) if retrieval.rerank else room
             if kept:
                 items = self._continued(store, code, ranked[code], retrieval)
@@ -347,8 +348,16 @@ class Simulator:
             found.append(chosen if retrieval.rerank else chosen[:room])
         if not retrieval.rerank:
             return found
-        rooms = [retrieval.k or (n if kept else self.usual) for n in self.n_prompted]
+        rooms = [self._room(code, retrieval) for code in range(len(found))]
         return self._reranked(found, retrieval.rerank, rooms)
+
+    def _room(self, code: int, r: Retrieval) -> int:
+        """How many contexts a sample gets."""
+        if r.k or r.ranking != "recorded" or r.chunking is not None:
+            return r.k or self.usual
+        # A list that ended because the ranking had no more may grow with the index.
+        ended = r.added and self.alike[code] and len(self.ranked(Retrieval(self.nearest))[code]) <= self.n_prompted[code]
+        return max(self.usual, self.n_prompted[code]) if ended else self.n_prompted[code]
 
     def _continued(self, store: Store, code: int, ranked: Ints, r: Retrieval) -> list[tuple[Passage, Passage]]:
         """The recorded list under the changes of a retriever, then what the ranking has beside it."""
