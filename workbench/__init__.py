@@ -8,16 +8,17 @@ Load
 Score
     open, evaluate, score_on_cluster, evaluate_rankings, Thresholds, metrics_table, metric, cause
 Judges and other tools
-    rate, recorded_judgements, with_ragas, with_silver_labels
+    prompts, rate, prefer, recorded_judgements, with_ragas, with_silver_labels
 Diagnose
-    missed_documents, vocabulary_gaps, failing_terms, query_types, breakdown, worst_slices, hallucinated_claims
+    missed_documents, vocabulary_gaps, failing_terms, query_types, breakdown, worst_slices, hallucinated_claims,
+    under_definitions
 Repair
     repair_plan, sweep, replay
 Compare and watch
-    compare, history, monitor, Collector, alerts
+    compare, history, monitor, compare_arms, Collector, alerts
 Trust
-    agreement, annotator_agreement, calibrate, calibration_table, fit, load_judge, suggest, right_rate,
-    repeat_noise
+    agreement, annotator_agreement, calibrate, calibration_table, repeat_noise, fit, load_judge,
+    suggest, right_rate, judge_panel, order_bias, verbosity_bias
 Look
     Session, panels, set_language, data_path, baseline_path, corpus_path, labels_path, log_path
 Types and errors
@@ -45,18 +46,23 @@ _GROUPS = (
         "scoring.thresholds": "Thresholds", "scoring.metrics": "metrics_table metric", "diagnosis.causes": "cause",
     },
     {
-        "evidence.llm.rubric": "rate", "evidence.adapters": "recorded_judgements with_ragas", "api": "with_silver_labels",
+        "evidence.llm.prompts": "prompts", "evidence.llm.rubric": "rate", "diagnosis.judges": "prefer",
+        "evidence.adapters": "recorded_judgements with_ragas", "api": "with_silver_labels",
     },
     {
         "diagnosis.missed": "missed_documents", "diagnosis.vocabulary": "vocabulary_gaps failing_terms",
         "diagnosis.queries": "query_types breakdown", "diagnosis.slices": "worst_slices",
-        "diagnosis.hallucinations": "hallucinated_claims",
+        "diagnosis.hallucinations": "hallucinated_claims", "scoring.definitions": "under_definitions",
     },
     {"repair.plan": "repair_plan", "repair.sweep": "sweep", "repair.replay": "replay"},
-    {"api": "compare monitor", "runs": "history", "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts."},
+    {
+        "api": "compare monitor", "runs": "history", "diagnosis.experiment": "compare_arms",
+        "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts.",
+    },
     {
         "diagnosis.statistics": "agreement",
         "diagnosis.calibration": "annotator_agreement calibrate calibration_table repeat_noise",
+        "diagnosis.judges": "judge_panel order_bias verbosity_bias",
         "diagnosis.fitting": "fit load_judge right_rate suggest",
     },
     {

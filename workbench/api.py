@@ -21,7 +21,7 @@ from workbench.data.mapping import remember_mapping
 from workbench.data.run_config import read_config
 from workbench.data.schema import Corpus, SampleSet
 from workbench.diagnosis.alerts import Rule
-from workbench.diagnosis.comparison import Comparison
+from workbench.diagnosis.comparison import Comparison, compared
 from workbench.diagnosis.fitting import FittedJudge, load_judge
 from workbench.diagnosis.monitoring import Monitoring, log_of, watch_log
 from workbench.diagnosis.query_log import QueryLog, load_log
@@ -86,7 +86,7 @@ def compare(before: Run, after: Run, *, thresholds: Thresholds | None = None, co
     if correction not in ("holm", "bh"):
         raise InputError(f"correction {correction!r} is not known; use 'holm' or 'bh'")
     first, second = (_opened(run, thresholds) for run in (before, after))
-    return Comparison(first, second, correction=correction)
+    return compared(first, second, correction=correction)
 
 
 def compare_many(
@@ -194,7 +194,8 @@ def monitor(
     ----------
     log, baseline
         Each a file (JSONL or CSV, also gzipped), a folder with a saved evaluation, an ``Evaluation``, a ``QueryLog``,
-        records or a frame. Without a baseline the beginning of the log is one: its first 30 %, or up to ``until``.
+        records or a frame. Without a baseline the beginning of the log is one: its first 30 %, or up to ``until``. A baseline
+        may also be a number, the level of every score, or a mapping of statistics to levels (``{"precision@k": 0.8}``).
     window, step
         A number of requests, or a time such as ``"6h"``; the step is a quarter of the window by default.
     rules
@@ -217,7 +218,9 @@ def monitor(
     >>> wb.monitor("query_log.jsonl").firing[0].statistic
     'latency_p50'
     """
-    reference = None if baseline is None else as_log(baseline)
+    plain = baseline is None or isinstance(baseline, (int, float))
+    numbers = isinstance(baseline, Mapping) and not any(isinstance(value, (str, list)) for value in baseline.values())
+    reference = baseline if plain or numbers else as_log(baseline)
     return watch_log(as_log(log), reference, window=window, step=step, rules=rules, until=until)
 
 
@@ -238,7 +241,7 @@ def evaluate(
     name: str | None = None, cache_dir: str | Path | None = None, progress: bool | Progress = True,
     workers: int | None = None, cancelled: Callable[[], bool] | None = None,
     judge_options: Mapping[str, Any] | str | Path | None = None, timeout: float | None = None, generator: str | None = None,
-    config: Mapping[str, Any] | str | Path | None = None,
+    config: Mapping[str, Any] | str | Path | None = None, prompts: str | Path | None = None,
 ) -> Evaluation:  # fmt: skip
     """Examine every sample and return the evaluation. What was judged before, here or in a killed run, is not judged again.
 
@@ -263,6 +266,8 @@ def evaluate(
         For a language model: requests at once, seconds for one request, further options (mapping, or a TOML file with a
         table ``[llm]``); see ``LLMJudge``. What was spent is in ``manifest["spending"]``, and for ``offline+llm`` what
         that saved and how often the two disagreed in ``manifest["cascade"]``.
+    prompts
+        A folder with prompts of your own for a language model, see ``wb.prompts``; the manifest names their hash.
     generator
         The model that wrote the answers; default what the recording says. A judge of its family gives a warning.
     config
@@ -290,7 +295,8 @@ def evaluate(
             encoder = "none"
         plain = evaluate(samples, corpus=corpus, judge=meant.spec, encoder=encoder, metrics=metrics, thresholds=thresholds,
                          name=name, cache_dir=cache_dir, progress=progress, workers=workers, cancelled=cancelled,
-                         judge_options=judge_options, timeout=timeout, generator=generator, config=config)  # fmt: skip
+                         judge_options=judge_options, timeout=timeout, generator=generator, config=config,
+                         prompts=prompts)  # fmt: skip
         return plain.with_judge(meant)
     started = time.time()
     chosen_metrics(metrics, (thresholds or Thresholds()).k)  # a name that does not exist costs no judgement
@@ -299,7 +305,7 @@ def evaluate(
     suggest_language(main_language(loaded.frame["question"]))
     cache = Cache(cache_dir)
     chosen = resolve_judge(meant, encoder=encoder, cache=cache, options=judge_options, workers=workers, timeout=timeout,
-                           generator=generator)  # fmt: skip
+                           generator=generator, prompts=prompts)  # fmt: skip
     # A language model only compares questions with its encoder; ranks in the corpus need the best one there is.
     own_encoder = None if chosen is None or language_model(chosen) is not None else getattr(chosen, "encoder", None)
     for warning in tell_generator(chosen, generator_of(loaded)):
@@ -356,8 +362,13 @@ def open_evaluation(
     meant = _fitted(judge)
     judge_name = meant if meant is None or isinstance(meant, str) else getattr(meant, "hash", meant.name)
     encoder_name = encoder if encoder is None or isinstance(encoder, str) else encoder.name
+    named = dict(options)
+    if options.get("prompts") is not None:
+        from workbench.evidence.llm.prompts import read_prompts
+
+        named["prompts"] = read_prompts(options["prompts"]).hash  # by what they say, so that an edited one is asked with
     key = content_key(
-        workbench.__version__, data_hash(loaded), corpus_hash(base), judge_name, encoder_name, repr(sorted(options.items())),
+        workbench.__version__, data_hash(loaded), corpus_hash(base), judge_name, encoder_name, repr(sorted(named.items())),
     )  # fmt: skip
     folder = cache_folder() / "evaluations" / f"{_safe(name or loaded.name)}-{key[:16]}"
     if is_evaluation(folder) and not again:
@@ -436,6 +447,7 @@ def _manifest(samples: SampleSet, corpus: Corpus | None, judge: Judge | None, st
         "workbench": workbench.__version__,
         "judge": judge.name if judge is not None else "none",
         "prompt_hash": getattr(getattr(judge, "llm", judge), "prompt_hash", None),
+        "own_prompts": getattr(language_model(judge), "own_prompts", []),
         "encoder": getattr(encoder, "name", None),
         "source": Path(samples.source).name if samples.source else None,
         "data_hash": data_hash(samples),

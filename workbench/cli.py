@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.language import codes, set_language
+from workbench.language import text as words
 
 if TYPE_CHECKING:
     from workbench.data.schema import SampleSet
@@ -27,11 +28,16 @@ if TYPE_CHECKING:
 
 FINE, GATE_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
+#: The language that commands speak of their own work; set anew by each call.
+_language = "en"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    global _language
     options = _parser().parse_args(arguments)
+    _language = options.language or "en"
     if options.language:
         set_language(options.language)
     try:
@@ -88,6 +94,11 @@ def load(options: argparse.Namespace) -> tuple[Any, Any]:
     return samples, corpus
 
 
+def _w(key: str, **values: Any) -> str:
+    """What a command says of its own work, in the language asked for; English when none was, whatever the data's is."""
+    return words(f"commands.{key}", _language, **values)
+
+
 def say(text: str = "") -> None:
     """Write one line of output."""
     sys.stdout.write(text + "\n")
@@ -116,10 +127,11 @@ def seconds(text: str) -> float:
 
 def judge_arguments(parser: argparse.ArgumentParser) -> None:
     """Judge, encoder and what a language model needs."""
-    parser.add_argument("--judge", default="offline", help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none "
-                        "or a file of fit")  # fmt: skip
+    parser.add_argument("--judge", default="offline",
+                        help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none, or fit's FILE")  # fmt: skip
     parser.add_argument("--encoder", default="auto", help="auto (default), e5, use, ngram, none, or a model's name or folder")
     parser.add_argument("--judge-options", metavar="FILE", help="options of a language model, TOML with an [llm] table")
+    parser.add_argument("--prompts", metavar="FOLDER", help="a language model's prompts of your own: NAME.txt, NAME.en.txt")
     parser.add_argument("--timeout", type=seconds, help="seconds for one request (default 60, or what the options file says)")
     parser.add_argument("--generator", metavar="MODEL", help="model that wrote the answers (default: what the recording says)")
     parser.add_argument("--workers", type=positive, help="requests at once")
@@ -152,11 +164,11 @@ def run_check(options: argparse.Namespace) -> int:
     samples, corpus = load(options)
     others = [load_samples(path) for path in options.against]
     rejected = samples.rejected["row"].nunique()
-    say(f"{samples.name}: {samples.n_read:,} rows read, {len(samples):,} kept, {rejected:,} rejected")
+    say(_w("rows", name=samples.name, read=f"{samples.n_read:,}", kept=f"{len(samples):,}", rejected=f"{rejected:,}"))
     for row in samples.rejected.head(20).itertuples():
-        say(f"  row {row.row}, {row.field}: {row.reason}")
+        say(_w("rejected_row", row=row.row, field=row.field, reason=row.reason))
     for row in samples.warnings.head(20).itertuples():
-        say(f"  note: {f'row {row.row}, ' if row.row else ''}{row.field}: {row.reason}")
+        say(_w("note_row" if row.row else "note_file", row=row.row, field=row.field, reason=row.reason))
     findings = check(samples, corpus, others, k=options.k)
     for finding in findings.itertuples():
         say(f"{finding.level:8} {finding.message} {finding.remedy}")
@@ -398,7 +410,8 @@ def run_gate(options: argparse.Namespace) -> int:
 def monitor_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("log", metavar="LOG", help="query log (JSONL or CSV, also .gz), or a folder with an evaluation")
-    parser.add_argument("--baseline", metavar="DIR|LOG", help="compare with this (default: the log's first 30 %%)")
+    parser.add_argument("--baseline", metavar="DIR|LOG|LEVELS",
+                        help="compare with this, or a level: 0.8, recall@k=0.8 (default: the log's first 30 %%)")  # fmt: skip
     parser.add_argument("--until", metavar="TIME", help="the log up to this time is its own baseline")
     parser.add_argument("--window", default="200", metavar="N|TIME", help="requests or time: 200 (default), 6h")
     parser.add_argument("--step", metavar="N|TIME", help="from one window to the next (default: a quarter of it)")
@@ -408,6 +421,9 @@ def monitor_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--min-n", type=int, metavar="N", help="values that a window needs before anything is said")
     parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN", help="where the log has a field")
+    parser.add_argument("--arm", metavar="COLUMN", help="compare its values (arms, releases) with each other instead; "
+                        "exit 1 when one is worse")  # fmt: skip
+    parser.add_argument("--control", metavar="VALUE", help="the arm to compare with (default: the one that comes first)")
     parser.add_argument("--webhook", metavar="URL", help="post each alert here (http or https)")
     parser.add_argument("--out", metavar="FILE", help="write it: .json (all of it), or .csv (one row an alert)")
 
@@ -420,6 +436,8 @@ def run_monitor(options: argparse.Namespace) -> int:
     set_language(options.language or "en")
     if options.out and Path(options.out).suffix.lower() not in (".json", ".csv"):
         raise InputError(f"--out {options.out}: unknown kind of file; use .json or .csv")
+    if options.arm:
+        return _compare_arms(options)
     webhook = Webhook(options.webhook) if options.webhook else None
     watched = _watched(options)
     _report(watched)
@@ -431,6 +449,26 @@ def run_monitor(options: argparse.Namespace) -> int:
     return 1 if any(found.n_fired for found in watched) else 0
 
 
+def _compare_arms(options: argparse.Namespace) -> int:
+    """Print every arm against the control; 1 when one is worse."""
+    from workbench.diagnosis.experiment import arm_lines, compare_arms
+    from workbench.diagnosis.query_log import load_log
+
+    mapping = dict(item.partition("=")[::2] for item in options.map)
+    found = compare_arms(load_log(options.log, mapping=mapping, groups=[options.arm]), options.arm, control=options.control)
+    for line in arm_lines(found):
+        say(line)
+    if options.out:
+        from workbench.data.files import write_csv, write_text
+
+        if Path(options.out).suffix.lower() == ".csv":
+            write_csv(options.out, found, index=False)
+        else:
+            write_text(options.out, found.to_json(orient="records", force_ascii=False, indent=1) + "\n")
+        note(f"written to {options.out}")
+    return GATE_FAILED if (found["verdict"] == "worse").any() else FINE
+
+
 def _watched(options: argparse.Namespace) -> list[Monitoring]:
     """The log against what was asked for, and, when that is an evaluation, against its own beginning as well."""
     from workbench.api import as_log, monitor
@@ -440,19 +478,32 @@ def _watched(options: argparse.Namespace) -> list[Monitoring]:
 
     mapping = dict(item.partition("=")[::2] for item in options.map)
     log = load_log(options.log, mapping=mapping) if mapping else as_log(options.log)
-    rules = [_rule(text) for text in options.rule] or default_rules(statistics_of(log.columns))
+    known = statistics_of(log.columns)
+    rules: Any = [_rule(text, [item.name for item in known]) for text in options.rule] or None
     if options.min_n is not None:
-        rules = [rule.replace(min_n=options.min_n) for rule in rules]
+        rules = [rule.replace(min_n=options.min_n) for rule in rules or default_rules(known)]
     if options.baseline and options.until:
         raise InputError("--baseline and --until exclude each other; give one")
     asked = {"window": options.window, "step": options.step, "rules": rules}
-    found = monitor(log, options.baseline, until=options.until, **asked)
+    found = monitor(log, _baseline(options.baseline), until=options.until, **asked)
     is_evaluation = not found.own_baseline and found.baseline.times is None
     return [found, monitor(log, **asked)] if is_evaluation and log.times is not None and len(log) > 1 else [found]
 
 
-def _rule(text: str) -> Any:
+def _baseline(text: str | None) -> Any:
+    """A number, levels as NAME=NUMBER parted by commas, or the path that was given."""
+    if text is None or Path(text).exists():
+        return text
+    try:
+        pairs = [part.partition("=") for part in text.split(",")]
+        return {name: float(value) for name, _, value in pairs} if "=" in text else float(text)
+    except ValueError:
+        return text
+
+
+def _rule(text: str, known: list[str]) -> Any:
     from workbench.diagnosis.alerts import Rule
+    from workbench.diagnosis.monitoring import statistic_name
     from workbench.errors import InputError
 
     parts = text.split()
@@ -461,7 +512,7 @@ def _rule(text: str) -> Any:
     except (IndexError, ValueError):
         form = "STATISTIC absolute|relative CHANGE, e.g. latency_p95 relative 0.5"
         raise InputError(f"--rule {text!r}: write {form}") from None
-    return Rule(name, change, kind)
+    return Rule(statistic_name(name, known), change, kind)
 
 
 def _report(watched: list[Monitoring]) -> None:
@@ -552,7 +603,7 @@ def run_notebooks(options: argparse.Namespace) -> int:
     for book in chosen:
         problems = execute(book, out / book.name, parameters)
         failed += bool(problems)
-        say(f"{book.name}: {'failed' if problems else 'ok'}")
+        say(_w("failed" if problems else "ok", name=book.name))
         for problem in problems:
             note(f"  {' '.join(problem.split())[:400]}")
     return 1 if failed else 0
@@ -567,14 +618,13 @@ def app_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
     parser.add_argument("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with")
     parser.add_argument("--corpus", help="the knowledge base, for notebooks 03 and 04")
-    parser.add_argument("--language", choices=codes(), help="language of the pages (default: the data's)")
     parser.add_argument("--port", type=positive, help="default: a free one")
 
 
 def run_app(options: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from workbench.evaluation import load_evaluation
-    from workbench.language import main_language, set_language, suggest_language
+    from workbench.language import main_language, suggest_language
     from workbench.reports.app import serve
 
     suggest_language(main_language(load_evaluation(options.folder).evidence.plain("question")))
@@ -618,9 +668,9 @@ def run_fit(options: argparse.Namespace) -> int:
     fitted = fit(evaluation, options.labels, error_rate=options.error_rate, name=options.name, out=out)
     for line in fitted.words():
         say(line)
-    say(f"saved to {out}")
+    say(_w("saved", path=out))
     if options.save:
-        say(f"saved to {evaluation.with_judge(fitted).save(options.save)}")
+        say(_w("saved", path=evaluation.with_judge(fitted).save(options.save)))
     return 0
 
 
@@ -647,18 +697,18 @@ def run_plan(options: argparse.Namespace) -> int:
     frame = samples.frame if options.limit is None else stratified(samples.frame, options.limit)
     judge = resolve_judge(
         options.judge, encoder=options.encoder, cache=Cache(), options=options.judge_options, workers=options.workers,
-        timeout=options.timeout, generator=options.generator,
+        timeout=options.timeout, generator=options.generator, prompts=options.prompts,
     )  # fmt: skip
     plan = getattr(judge, "plan", None)
     if plan is None:
-        say(f"{len(frame):,} samples; judge {options.judge} makes no calls and costs nothing")
+        say(_w("no_calls", n=f"{len(frame):,}", judge=options.judge))
         return 0
     tell_generator(judge, generator_of(samples))
     found = plan(list(iter_samples(frame)))
     say(str(found))
     if METRIC in (options.metrics or "").split(","):
         n = sum(bool(sample.answer and sample.sampled_answers) for sample in iter_samples(frame))
-        say(f"{METRIC}: about {n:,} more calls, one for each answer that has sampled_answers")
+        say(_w("more_calls", metric=METRIC, n=f"{n:,}"))
     for warning in found.warnings:
         note(f"warning: {warning}")
     return 0
@@ -696,9 +746,10 @@ def run_record(options: argparse.Namespace) -> int:
         config=_typed(_pairs(options.config, "--config")), concurrency=options.concurrency, timeout=options.timeout,
         retries=options.retries, retry_errors=options.retry_errors,
     )  # fmt: skip
-    say(f"{result.n_cases:,} cases: {result.n_recorded:,} asked now, {result.n_kept:,} recorded before")
-    say(f"{result.n_errors:,} rows hold an error; --retry-errors asks those again")
-    say(f"saved to {result.path}")
+    counts = {"cases": result.n_cases, "now": result.n_recorded, "before": result.n_kept}
+    say(_w("recorded", **{name: f"{n:,}" for name, n in counts.items()}))
+    say(_w("recorded_errors", n=f"{result.n_errors:,}"))
+    say(_w("saved", path=result.path))
     return 0
 
 
@@ -774,7 +825,7 @@ def run_report(options: argparse.Namespace) -> int:
         session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date,
         gate=rules and (lambda: check(session.evaluation, rules, baseline)), repair=plan,
     )  # fmt: skip
-    say(f"written to {path} ({path.stat().st_size:,} bytes)")
+    say(_w("written", path=path, size=f"{path.stat().st_size:,}"))
     return 0
 
 
@@ -812,12 +863,12 @@ def run_score(options: argparse.Namespace) -> int:
     samples, corpus = load(options)
     if options.limit is not None and options.limit < len(samples):
         samples = dataclasses.replace(samples, frame=stratified(samples.frame, options.limit))
-        note(f"{len(samples):,} samples chosen, spread over case types and languages")
+        note(_w("chosen", n=f"{len(samples):,}"))
     result = evaluate(
         samples, corpus=corpus, judge=options.judge, encoder=options.encoder, metrics=metrics, thresholds=thresholds,
         name=options.name, progress=not options.quiet and sys.stderr.isatty(), workers=options.workers,
         timeout=options.timeout, judge_options=options.judge_options, generator=options.generator,
-        config=_config(options.config),
+        config=_config(options.config), prompts=options.prompts,
     )  # fmt: skip
     folder = result.save(options.out)
     _say_scored(result, str(folder), samples)
@@ -836,17 +887,17 @@ def _config(given: list[str]) -> dict[str, Any]:
 def _say_scored(result: Evaluation, folder: str, samples: SampleSet) -> None:
     summary = result.summary(intervals=False)
     for name, row in summary[summary["n_ok"] > 0].iterrows():
-        say(f"{name:34} {row['mean']:8.3f}   n {row['n_ok']} of {row['n_total']}")
+        say(_w("metric", name=name, mean=row["mean"], n=row["n_ok"], total=row["n_total"]))
     failed = int((result.causes.primary >= 0).sum())
-    say(f"{failed:,} of {len(result):,} samples fail; {result.n_judge_errors:,} could not be judged")
+    say(_w("fail", failed=f"{failed:,}", n=f"{len(result):,}", errors=f"{result.n_judge_errors:,}"))
     _judge_errors(result)
     judged = result.manifest.get("judged", {})
-    say(f"{judged.get('asked', 0):,} samples judged now, {judged.get('from_cache', 0):,} known from before")
+    say(_w("judged", asked=f"{judged.get('asked', 0):,}", known=f"{judged.get('from_cache', 0):,}"))
     _spent(result.manifest)
     rejected = samples.rejected["row"].nunique()
     if rejected:
-        note(f"{rejected:,} rows of the recording were rejected; see rejected.parquet or run check")
-    say(f"saved to {folder}")
+        note(_w("rejected", n=f"{rejected:,}"))
+    say(_w("saved", path=folder))
 
 
 def _judge_errors(result: Evaluation) -> None:
@@ -856,24 +907,20 @@ def _judge_errors(result: Evaluation) -> None:
     causes = Counter(str(reason).partition(":")[0] for reason in reasons)
     if causes:
         said = ", ".join(f"{cause} {count:,}" for cause, count in causes.most_common())
-        say(f"judge errors: {said}; each with its reason in errors.csv; the next run tries those samples again")
+        say(_w("judge_errors", said=said))
 
 
 def _spent(manifest: Mapping[str, Any]) -> None:
     """What a language model took, and what asking it only in doubt saved."""
     spent, cascade = manifest.get("spending"), manifest.get("cascade")
     if spent:
-        cost = "unknown price" if spent["cost"] is None else f"${spent['cost']:.4f}"
-        say(
-            f"spent: {spent['calls']:,} calls ({spent['repairs']:,} repairs), {spent['sent']:,} tokens sent and "
-            f"{spent['received']:,} received, {cost}; {spent['cached']:,} replies known from before"
-        )
+        cost = _w("unknown_price") if spent["cost"] is None else f"${spent['cost']:.4f}"
+        names = ("calls", "repairs", "sent", "received", "cached")
+        say(_w("spent", cost=cost, **{name: f"{spent[name]:,}" for name in names}))
     if cascade:
-        say(
-            f"cascade: {cascade['n_asked']:,} of {cascade['n_samples']:,} samples asked about, {cascade['calls_saved']:,} of "
-            f"{cascade['calls_full']:,} calls saved; the judges disagreed on {cascade['n_disagreed']:,} of "
-            f"{cascade['n_compared']:,}"
-        )
+        keys = {"asked": "n_asked", "n": "n_samples", "saved": "calls_saved", "full": "calls_full",
+                "disagreed": "n_disagreed", "compared": "n_compared"}  # fmt: skip
+        say(_w("cascade", **{name: f"{cascade[key]:,}" for name, key in keys.items()}))
 
 
 #: Verb → (its help, its options, what it does).
@@ -886,7 +933,7 @@ VERBS = {
     "history": ("which change broke it; exit 1 on a regression beyond noise", history_arguments, run_history),
     "gate": ("check an evaluation against rules; exit 1 when one fails", gate_arguments, run_gate),
     "record": ("ask a live service all cases and keep what it says", record_arguments, run_record),
-    "report": ("write an evaluation as html, md, xlsx, csv, parquet or junit", report_arguments, run_report),
+    "report": ("write an evaluation as a report, a table, or what a tracing tool imports", report_arguments, run_report),
     "notebooks": ("run the notebooks headless over an evaluation", notebooks_arguments, run_notebooks),
     "app": ("serve the notebooks as pages on this machine, for people who write no code", app_arguments, run_app),
     "monitor": ("watch a query log for degradation against a baseline", monitor_arguments, run_monitor),

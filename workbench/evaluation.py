@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.data.files import replacing_folder, write_csv
-from workbench.data.schema import SampleSet
+from workbench.data.schema import AS_RECORDED, SampleSet
 from workbench.diagnosis.causes import NOT_CHECKED, PASS, Causes, attribute, failure_rows, rules
 from workbench.diagnosis.fitting import FittedJudge, load_judge
 from workbench.diagnosis.summary import joined, summarise, tallies
@@ -190,6 +190,17 @@ class Evaluation:
         """
         return failure_rows(self.causes)
 
+    def to_frame(self) -> pd.DataFrame:
+        """One row a sample, index ``sample_id``: everything recorded, then every score, then what :meth:`failures` says.
+
+        A recorded column that has the name of a score or a verdict ends in " (as recorded)".
+        """
+        import pandas as pd
+
+        found = pd.concat([self.scores(), self.failures()], axis=1)
+        recorded = self.samples.frame
+        return pd.concat([recorded.rename(columns={n: f"{n}{AS_RECORDED}" for n in recorded if n in found}), found], axis=1)
+
     # -- evidence as tables -----------------------------------------------------------------------------------------
 
     def claims(self) -> pd.DataFrame:
@@ -233,6 +244,10 @@ class Evaluation:
         # Without their depth, so that another one can be set later.
         wanted = dict.fromkeys((*(name.partition("@")[0] for name in self.metrics), *own))
         return Evaluation(fitted.applied(self), self.thresholds, name=self.name, metrics=tuple(wanted))
+
+    def renamed(self, names: Mapping[str, str]) -> Evaluation:
+        """The same evaluation with other sample ids (old → new); nothing is judged anew."""
+        return Evaluation(self.evidence.renamed(names), self.thresholds, name=self.name, metrics=self._chosen)
 
     def _over(self, view: View) -> Evaluation:
         """This evaluation with another view."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.views.html import Fragment
     from workbench.views.panels.calibration import CalibrationPanel
     from workbench.views.panels.compare import Compare
     from workbench.views.panels.dataset import Dataset
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.views.panels.missed_documents import MissedDocuments
     from workbench.views.panels.monitoring import MonitoringPanel
     from workbench.views.panels.query_types import QueryTypes
-    from workbench.views.panels.repair_plan import RepairPlanPanel
+    from workbench.views.panels.repair_plan import RepairPlanPanel, SweepPanel
     from workbench.views.panels.score import Score
     from workbench.views.panels.vocabulary import VocabularyPanel
     from workbench.views.session import Session
@@ -105,15 +104,25 @@ def repair_plan(
     return _module("repair_plan").RepairPlanPanel(session, write_repair, corpus, encoder, documents, price)
 
 
-def sweep(session: Session, corpus: Any, **options: Any) -> Fragment:
-    """Recall against prompt tokens over a grid, as a static piece with a bar while it is made; ``options`` as ``wb.sweep``."""
-    from workbench.repair import sweep as grids
-
-    return _module("repair_plan").sweep_html(grids.sweep(session.evaluation, corpus, **{"progress": True, **options}))
+def sweep(session: Session, corpus: Any, **options: Any) -> SweepPanel:
+    """Below panel 11: how many contexts are enough? ``options`` as for ``wb.sweep``."""
+    return _module("repair_plan").SweepPanel(session, corpus, **options)
 
 
-def export(session: Session, folder: str | Path = "findings") -> Export:
-    """Panel 10: what do I hand to my team?"""
+def export(
+    session: Session, folder: str | Path = "findings", before: Any = None, rules: str | Path | None = None
+) -> Export:
+    """Panel 10: what do I hand to my team? ``before``: the run that the report compares with (the folder of an evaluation, or
+    a recording); ``rules``: a rules file, whose verdict stands on page one."""
+    return _module("export").Export(session, _write_report, folder, before, rules)
+
+
+def _write_report(session: Session, path: Path, *, before: str | Path = "", rules: str | Path = "", **options: Any) -> Path:
+    """The report of a session, against a run and under rules where they are named."""
+    from workbench.reports.gate import check, load_rules
     from workbench.reports.tables import export_findings
 
-    return _module("export").Export(session, export_findings, folder)
+    baseline = import_module("workbench.api").open_evaluation(before) if before else None
+    file = load_rules(rules) if rules else None
+    gate = None if file is None else lambda: check(session.evaluation, file, baseline)
+    return export_findings(session, path, baseline=baseline, gate=gate, **options)

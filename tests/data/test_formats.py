@@ -313,7 +313,8 @@ def test_excel(tmp_path):
     samples = load_samples(save(tmp_path / "x.dat", content))
     assert samples.frame.index.tolist() == ["7", "8"]
     assert samples.frame["contexts"].tolist() == [[{"text": "x"}], None]
-    assert "说明" in samples.warnings["reason"].iloc[0]
+    reasons = samples.warnings["reason"].tolist()
+    assert reasons[0] == "1 blank rows between the records were left out" and "说明" in reasons[1]
 
 
 def test_broken_workbooks(tmp_path, monkeypatch):

@@ -154,9 +154,10 @@ def test_each_part_maps_its_own_numbers(baseline, fitted) -> None:
 
 
 def test_verdicts_on_claims_contexts_and_refusals(baseline) -> None:
-    claims = baseline.claims()
-    rows = [{"sample_id": row.sample_id, "verdict": "right" if row.support > 0.3 else "wrong",
-             "about": f"claim {row.claim_id}"} for row in claims[claims["side"] == "answer"].itertuples()]  # fmt: skip
+    claims = baseline.claims().query("side == 'answer'")
+    said = np.where(claims["support"] > 0.3, "right", "wrong")
+    rows = [{"sample_id": name, "verdict": verdict, "about": f"claim {number}"}
+            for name, number, verdict in zip(claims["sample_id"], claims["claim_id"], said, strict=True)]  # fmt: skip
     rows += [{"sample_id": "qa-001", "verdict": "wrong", "about": "context 1"}]
     found = wb.fit(baseline, rows)
     assert found.parts["support"].n > 80 and found.refused["relevance"] == "few 1" and found.refused["verdict"] == "no_labels"

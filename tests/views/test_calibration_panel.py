@@ -214,3 +214,41 @@ def test_notes_of_annotators_are_escaped(evaluation, tmp_path) -> None:
     assert "<script" not in panel.people.value
     panel.tabs.selected_index = 3
     assert "<script" not in panel.html()
+
+
+def test_one_key_gives_a_verdict_and_goes_on(panel) -> None:
+    panel.shown.value = "suggested"
+    ids = panel.ids()
+    assert len(ids) == 10 and set(ids) == {f"s{i}" for i in range(30, 40)}
+    panel.card.key.value = "r"
+    assert panel.session.annotations[ids[0]].verdict == "right" and panel.session.selection == ids[1]
+    assert panel.card.key.value == "" and "of 29" in plain(panel.count) and panel.ids() == ids
+    panel.card.key.value = "xw3"  # letters without a meaning are passed over, several count one after the other
+    assert [panel.session.annotations[name].verdict for name in ids[1:3]] == ["wrong", "unsure"]
+    assert panel.session.selection == ids[3] and "sample 4 of 10" in panel.stepper.position.value
+
+
+def test_the_judge_is_fitted_in_its_tab(panel, tmp_path) -> None:
+    panel.tabs.selected_index = len(panel.tabs.children) - 1
+    assert "30 verdicts so far" in plain(panel.fitting.intro)
+    panel.fitting.button.click()
+    assert "support of claims: 28 labels; it takes 30" in plain(panel.fitting.said)
+    for i in range(30, 34):
+        panel.session.annotate(f"s{i}", verdict="right")
+    panel.fitting.rate.value = 0.2
+    panel.fitting.button.click()
+    fitted = wb.load_judge(tmp_path / "session" / "judge.toml")
+    assert fitted.parts["support"].n == 32 and fitted.error_rate == 0.2
+    assert "Right answers" in plain(panel.fitting.said) and "verdict on the answer" in plain(panel.fitting.said)
+    panel.shown.value = "unsure"
+    assert panel.ids() == panel.fitting.unsure()
+    again = wb.panels.calibration(wb.Session(panel.session._opened, tmp_path / "session"))
+    assert again.fitting.fitted == fitted
+
+
+def test_a_broken_file_and_a_fitted_evaluation_are_said(panel, evaluation, tmp_path, labels) -> None:
+    (tmp_path / "session" / "judge.toml").write_text("[fitted]\n", encoding="utf-8")
+    assert "no fitted judge" in plain(wb.panels.calibration(panel.session).fitting.said)
+    under = evaluation.with_judge(wb.fit(evaluation, labels))
+    shown = wb.panels.calibration(wb.Session(under, tmp_path / "other"))
+    assert "under a fitted judge" in plain(shown.fitting.intro) and shown.listed("suggested") == []

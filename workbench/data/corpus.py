@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -20,6 +23,7 @@ from workbench.data.schema import (
     Context,
     Corpus,
     SampleSet,
+    judgements,
     none_if_missing,
     object_frame,
     objects,
@@ -329,6 +333,106 @@ def match_contexts(samples: SampleSet, corpus: Corpus) -> SampleSet:
         frame["expected_docs"] = _expected(frame, index or TextIndex(corpus.frame["text"].tolist()), corpus)
     attributes = {**samples.attributes, "matched_contexts": counts}
     return replace(samples, frame=frame, warnings=warnings, attributes=attributes)
+
+
+# ------------------------------------------------------------------------------
+# Ids that differ only in how they are written.
+
+
+#: What may differ between two spellings of one id, and how it is taken away; tried in this order, alone and together.
+ID_FORMS: dict[str, Callable[[str], str]] = {
+    "unicode": lambda text: unicodedata.normalize("NFKC", text),
+    "case": str.casefold,
+    "percent": unquote,
+    "path": lambda text: re.split(r"[/\\]", text.rstrip("/\\"))[-1],
+    "suffix": lambda text: re.sub(r"\.[A-Za-z][A-Za-z0-9]{0,4}$", "", text),
+    "chunk": document_of,
+}
+
+
+def id_form(text: str, names: Iterable[str]) -> str:
+    """``text`` without the differences that ``names`` of :data:`ID_FORMS` take away."""
+    for name in (name for name in ID_FORMS if name in set(names)):
+        text = ID_FORMS[name](text)
+    return text.strip()
+
+
+def matching_form(wanted: Iterable[str], known: Iterable[str]) -> tuple[tuple[str, ...], int]:
+    """The smallest set of forms under which most of ``wanted`` meet one of ``known`` and no two of ``known`` fall together.
+
+    Returns the names and how many of ``wanted`` that are not among ``known`` then are; ``((), 0)`` when none helps.
+    """
+    known = set(known)
+    lost = set(wanted) - known
+    best: tuple[tuple[str, ...], int] = ((), 0)
+    for size in range(1, len(ID_FORMS) + 1 if lost and known else 0):
+        for names in combinations(ID_FORMS, size):
+            forms = {id_form(one, names) for one in known}
+            found = sum(id_form(one, names) in forms for one in lost)
+            if found > best[1] and (len(forms) == len(known) or "chunk" in names):
+                best = names, found
+        if best[1] == len(lost):
+            break
+    return best
+
+
+def ids_of(samples: SampleSet) -> tuple[set[str], set[str]]:
+    """Ids of the expected documents and of the contexts of a set."""
+    wanted = {
+        one
+        for entries in samples.frame["expected_docs"]
+        for judged in judgements(entries) or ()
+        for one in judged.doc_ids
+    }
+    lists = (items for items in samples.frame["contexts"] if isinstance(items, list))
+    return wanted, {item["doc_id"] for items in lists for item in items if item.get("doc_id")}
+
+
+def normalise_ids(samples: SampleSet, how: bool | Sequence[str] = True, corpus: Corpus | None = None) -> SampleSet:
+    """Expected documents under the ids that the corpus (without one, the contexts) has for them.
+
+    ``how``: names of :data:`ID_FORMS`; True chooses what matches. Contexts take the corpus's spelling too. A line in
+    ``warnings`` says what was done.
+
+    Raises
+    ------
+    InputError
+        For a name that is none of :data:`ID_FORMS`.
+    """
+    wanted, retrieved = ids_of(samples)
+    known = set(map(str, corpus.frame.index)) if corpus is not None else retrieved
+    names = (
+        matching_form(wanted | retrieved if corpus is not None else wanted, known)[0]
+        if how is True
+        else tuple(how or ())
+    )
+    if unknown := [name for name in names if name not in ID_FORMS]:
+        raise InputError(f"normalize_ids: {unknown[0]!r} is not known; use True or some of {', '.join(ID_FORMS)}")
+    if not names:
+        return samples
+    spelling: dict[str, str] = {}
+    for one in sorted(known):
+        spelling.setdefault(id_form(one, names), one)
+
+    def own(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {own(name): grade for name, grade in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [own(part) for part in value]
+        return value if value is None or value in known else spelling.get(id_form(str(value), names), value)
+
+    frame = samples.frame.copy(deep=False)
+    for name in ("expected_docs", "must_not_retrieve", "citations"):
+        frame[name] = objects([own(value) for value in frame[name].tolist()])
+
+    def respelled(item: dict[str, Any]) -> dict[str, Any]:
+        return {**item, "doc_id": own(item["doc_id"])} if item.get("doc_id") else item
+
+    lists = frame["contexts"].tolist()
+    frame["contexts"] = objects([list(map(respelled, one)) if isinstance(one, list) else None for one in lists])
+    reason = f"ids were matched without regard to {', '.join(names)}"
+    warnings = _joined([remarks_frame([Remark(WHOLE_FILE, "expected_docs", reason)]), samples.warnings])
+    return replace(samples, frame=frame, warnings=warnings)
 
 
 #: Begins the id of an expected document that was given as a text.

@@ -13,8 +13,9 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from workbench.data.corpus import matching_form
 from workbench.data.fields import named
-from workbench.data.schema import Corpus, SampleSet, alternatives, judgements
+from workbench.data.schema import Corpus, SampleSet, alternatives, judgements, none_if_missing
 from workbench.data.text.normalise import normalise
 from workbench.errors import InputError
 from workbench.language import text
@@ -179,6 +180,10 @@ def unmatched_ids(data: CheckInputs) -> Iterator[Notice]:
         yield from data.flagged("ids_never_match", "error", map(bool, data.expected), **values)
     elif wanted and not data.retrieved_ids and any(data.contexts):
         yield from data.flagged("contexts_without_ids", "warning", map(bool, data.contexts))
+    names, n = matching_form(wanted, data.corpus_ids or data.retrieved_ids)
+    if names:
+        flags = [bool((ids or set()) - known) for ids in data.expected]
+        yield from data.flagged("ids_differ_in_form", "warning", flags, found=n, forms=", ".join(names), names=list(names))
     if not data.corpus_ids:
         return
     absent = wanted - data.corpus_ids
@@ -249,6 +254,31 @@ def score_order(data: CheckInputs) -> Iterator[Notice]:
         rising += bool(pairs) and all(later >= earlier for earlier, later in pairs) and flags[-1]
     check = "scores_ascending" if rising == sum(flags) else "scores_not_descending"
     yield from data.flagged(check, "warning", flags)
+
+
+def over_reach_cases(corpus: Corpus, n: int = 20) -> list[dict[str, Any]]:
+    """Cases that ask, as one tenant, for a document of another: the right answer declines, and nothing of it may be retrieved.
+
+    In the layered case format, spread over the pairs of tenants; none when the corpus has fewer than two. The question names
+    the document's title, or its first words: read them before use.
+    """
+    owned: dict[str, list[Any]] = {}
+    for row in corpus.frame.itertuples():
+        if (tenant := none_if_missing(row.tenant)) is not None:
+            owned.setdefault(str(tenant), []).append(row)
+    pairs = [(owner, asker) for owner in sorted(owned) for asker in sorted(owned) if owner != asker]
+    longest = max(map(len, owned.values()), default=0)
+    turns = itertools.product(range(longest), pairs)
+    asked = ((*pair, owned[pair[0]][turn]) for turn, pair in turns if turn < len(owned[pair[0]]))
+    found = []
+    for number, (owner, asker, row) in enumerate(itertools.islice(asked, n), start=1):
+        title = none_if_missing(row.title) or " ".join(row.text.split())[:60]
+        found.append({
+            "id": f"over-reach-{number:03}", "type": "permission", "tenant": asker, "expected_doc_ids": [],
+            "question": text("logs.golden.over_reach", owner=owner, title=title), "must_include": [], "must_not_include": [],
+            "expect_refusal": True, "refusal_phrases": [], "must_not_retrieve": [str(row.Index)],
+        })  # fmt: skip
+    return found
 
 
 def tenants(data: CheckInputs) -> Iterator[Notice]:
@@ -347,7 +377,11 @@ def missing_kinds(data: CheckInputs) -> Iterator[Notice]:
         for value in data.column("case_type")
     )
     if not has_permission:
-        yield Notice("no_permission_cases", "note", n=0)
+        proposed = [] if data.corpus is None else over_reach_cases(data.corpus)
+        if proposed:
+            yield Notice("no_over_reach_cases", "warning", n=len(proposed), values={"example": proposed[0]["question"]})
+        else:
+            yield Notice("no_permission_cases", "note", n=0)
 
 
 def unbalanced_types(data: CheckInputs) -> Iterator[Notice]:

@@ -635,8 +635,8 @@ def near_miss(column: str, taken: Iterable[str] = ()) -> str | None:
 
 
 def is_score(column: str) -> bool:
-    """Whether a column is named like a metric of another tool; ``"rouge_score(mode=fmeasure)"`` is."""
-    return fold(_BRACKETS.sub("", column)) in aliases("scores")["names"]
+    """Whether a column is named like a metric of another tool; ``"rouge_score(mode=fmeasure)"`` and ``"mrr@10"`` are."""
+    return re.search(r"\w@(\d+|k)$", column) is not None or fold(_BRACKETS.sub("", column)) in aliases("scores")["names"]
 
 
 def first_of(item: Mapping[str, Any], names: Iterable[str]) -> tuple[str | None, Any]:

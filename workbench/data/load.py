@@ -8,7 +8,7 @@ question or id, or repeats an id; any other field that is there and cannot be re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -356,6 +356,7 @@ def load_samples(
     corpus: Corpus | Any = None,
     turns: str = "last",
     separator: str | None = None,
+    normalize_ids: bool | Sequence[str] = False,
     strict: bool = False,
     name: str | None = None,
     format: str | None = None,
@@ -383,6 +384,8 @@ def load_samples(
         column ``history``.
     separator
         What parts several contexts that stand in one text (``"|"``, ``"\\n\\n"``). Never guessed: a warning asks.
+    normalize_ids
+        Match ids that differ only in form: True, or some of ``unicode case percent path suffix chunk`` (``check`` says which).
     strict
         Raise instead of rejecting rows or leaving out values.
     name
@@ -419,14 +422,14 @@ def load_samples(
     if cases is not None:
         others, _, _ = _read(unpack(read_source(cases)), None, None, "the cases", needs_question=True)
         fill_from_cases(fields, others, by_question=not has_ids)
-    from workbench.data.corpus import expected_by_content, load_corpus, match_contexts
+    from workbench.data.corpus import expected_by_content, load_corpus, match_contexts, normalise_ids
 
     samples = expected_by_content(_assembled(fields, rejected, records, name or records.name))
     if strict:
         _raise_all(samples, where)
-    if corpus is None:
-        return samples
-    return match_contexts(samples, load_corpus(corpus))
+    base = None if corpus is None else load_corpus(corpus)
+    samples = samples if base is None else match_contexts(samples, base)
+    return normalise_ids(samples, normalize_ids, base) if normalize_ids else samples
 
 
 def _asked(mapping: Mapping[str, str] | None) -> str | None:
@@ -469,9 +472,8 @@ def _parted(records: Records, column: str, separator: str | None) -> Records:
     if separator is not None:
         def cut(row: Mapping[str, Any]) -> Mapping[str, Any]:
             whole = row.get(column)
-            if not isinstance(whole, str) or looks_structured(whole):
-                return row
-            return {**row, column: [part for part in whole.split(separator) if part.strip()]}
+            joined = isinstance(whole, str) and not looks_structured(whole)
+            return {**row, column: [part for part in str(whole).split(separator) if part.strip()]} if joined else row
 
         return replace(records, rows=[cut(row) for row in records.rows])
     for mark in _SEPARATORS:

@@ -282,7 +282,8 @@ def default_rules(statistics: Iterable[Statistic]) -> list[Rule]:
 
 @dataclass(frozen=True)
 class Level:
-    """A statistic of the baseline: its value with a 95 % interval, from ``n`` finite values in ``[least, most]``."""
+    """A statistic of the baseline: its value with a 95 % interval, from ``n`` finite values in ``[least, most]``; ``given``:
+    a number that somebody said."""
 
     value: float
     low: float
@@ -292,6 +293,7 @@ class Level:
     n_non_finite: int = 0
     least: float = 0.0
     most: float = 1.0
+    given: bool = False
 
 
 def level_of(statistic: Statistic, values: NDArray[np.float64]) -> Level:
@@ -437,7 +439,7 @@ class RuleState:
         self._detector = None if self.problem else Detector(self._null_mean(), rule.false_alarm_every)
 
     def _problem(self) -> str:
-        if self.level.n < self.rule.min_n:
+        if self.level.n < self.rule.min_n and not self.level.given:
             return "baseline"
         if self.rule.kind == "relative" and self.level.value == 0:
             return "zero"
@@ -460,12 +462,16 @@ class RuleState:
         share = np.clip((values - least) / (most - least), 0, 1)
         return share if self.worse == "up" else 1 - share
 
-    def step(self, value: float, n: int, n_non_finite: int, fresh: NDArray[np.float64], row: int, at: float,
+    def step(self, window: NDArray[np.float64], fresh: NDArray[np.float64], row: int, at: float,
              start: float) -> Alert | None:  # fmt: skip
-        """Look at one window (its statistic and counts) and at the finite values that are new in it."""
+        """Look at one window, all of its values and those that are new in it."""
         if self._detector is None:
             return None
-        evidence = self._detector.update(self._turned(fresh))
+        evidence = self._detector.update(self._turned(fresh[np.isfinite(fresh)]))
+        if self.firing is None and evidence < 1:
+            return None
+        held = counted(window)
+        n, n_non_finite, value = len(held.values), held.n_non_finite, self.statistic.value(held.values)
         if n < self.rule.min_n:
             return None
         clears = self.firing is not None and self._sign * value <= self._sign * self.clear_level
@@ -510,9 +516,7 @@ class Watch:
         found = []
         for item in self.rule_states:
             column = item.statistic.column
-            held, new = counted(window[column]), counted(fresh[column])
-            value = item.statistic.value(held.values)
-            alert = item.step(value, len(held.values), held.n_non_finite, new.values, row, at, start)
+            alert = item.step(window[column], fresh[column], row, at, start)
             if alert is not None:
                 found.append(alert)
         return found

@@ -12,7 +12,7 @@ from workbench.evidence.frames import Evidence
 from workbench.scoring.facts import Claims
 from workbench.scoring.groups.joint import expectation
 from workbench.scoring.groups.refusal import outcome
-from workbench.scoring.metrics import HEADLINE, definitions, every_metric, score
+from workbench.scoring.metrics import HEADLINE, definition, definitions, every_metric, score
 from workbench.scoring.scored import Floats, Mask, count
 from workbench.scoring.view import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE, View, severity
 
@@ -31,7 +31,17 @@ class Failing(NamedTuple):
 
 
 def failing(view: View) -> Failing:
-    """Apply the definition of failure to every sample: a set without answers is judged by recall@k alone."""
+    """Apply the definition of failure to every sample. One that nothing of its own tests is tested by recorded scores."""
+    failed, tested = _failing(view)
+    recorded = recorded_scores(view)
+    if not recorded.names:
+        return Failing(failed, tested)
+    scored = np.isfinite(recorded.values).any(axis=0) & ~tested
+    return Failing(failed | (recorded.low.any(axis=0) & scored), tested | scored)
+
+
+def _failing(view: View) -> Failing:
+    """A set without answers is judged by recall@k alone."""
     leaks, banned = score(view, "leaks"), score(view, "must_not_retrieve_hits")
     foreign = (leaks.values > 0) | (banned.values > 0)
     if not view.facts.set_has_outcomes:
@@ -49,6 +59,40 @@ def failing(view: View) -> Failing:
     # With question and answer alone no content could be tested: its texts may show a fault, never that it is right.
     expected = view.facts.recorded | view.once(expectation)
     return Failing(failed, failed | (expected & (scored | claimed)))
+
+
+class RecordedScores(NamedTuple):
+    """What another tool scored: ``values`` (metrics, n) with NaN, ``low`` of the same shape, the ``names`` and ``cuts``."""
+
+    values: Floats
+    low: Mask
+    names: tuple[str, ...]
+    cuts: tuple[float, ...]
+
+
+def recorded_scores(view: View) -> RecordedScores:
+    """The recorded scores in [0, 1] with a good direction, against the low scores in force; unknown ones are good high."""
+    found: list[tuple[str, Floats, float, bool]] = []
+    for column in view.facts.evidence.samples.columns:
+        name = str(column).removeprefix("recorded:")
+        known = definition(name)
+        values = view.facts.evidence.number(column) if name != column else np.empty(0)
+        finite = values[np.isfinite(values)]
+        if not len(finite) or finite.min() < 0 or finite.max() > 1 or (known and known.higher_is_better is None):
+            continue
+        found.append((name, values, view.t.low_cut(name), known is None or bool(known.higher_is_better)))
+    values = np.array([own for _, own, _, _ in found]).reshape(len(found), view.n)
+    low = [own < cut if high else own > cut for _, own, cut, high in found]
+    return RecordedScores(values, np.array(low, dtype=bool).reshape(len(found), view.n), tuple(name for name, *_ in found),
+                          tuple(cut for _, _, cut, _ in found))  # fmt: skip
+
+
+#: What a low recorded score says where nothing else is known, by the metric; any other of retrieval is a miss.
+_RECORDED_CAUSES = {
+    "faithfulness": "hallucination", "hallucination_rate": "hallucination", "contradiction_rate": "contradiction",
+    "answer_relevancy": "off_topic", "over_refusal": "wrong_refusal", "refusal_correct": "missing_refusal",
+    "completeness": "omission", "key_point_coverage": "omission",
+}  # fmt: skip
 
 
 def low_failing(view: View) -> list[str]:
@@ -115,6 +159,28 @@ class CauseInputs:
     def failing(self) -> Failing:
         """Failed and tested samples."""
         return failing(self.view)
+
+    @cached_property
+    def by_recorded(self) -> Mask:
+        """Samples that nothing but recorded scores tests, such as those of a query log."""
+        if not self.recorded.names:
+            return np.zeros(self.n, dtype=bool)
+        return ~_failing(self.view).tested & self.failing.tested
+
+    @cached_property
+    def recorded(self) -> RecordedScores:
+        """What another tool scored."""
+        return recorded_scores(self.view)
+
+    def recorded_cause(self, cause: str) -> Mask:
+        """Samples tested by recorded scores alone of which one that is low points to ``cause``."""
+        found = np.zeros(self.n, dtype=bool)
+        for name, low in zip(self.recorded.names, self.recorded.low, strict=True):
+            known = definition(name)
+            usual = "retrieval_miss" if known and known.layer == "retrieval" else "wrong_answer" if known else ""
+            if _RECORDED_CAUSES.get(name.partition("@")[0], usual) == cause:
+                found |= low
+        return found & self.by_recorded
 
     @cached_property
     def refused(self) -> Mask:

@@ -485,6 +485,8 @@ class Causes:
 
     def evidence(self, rule: Rule, code: int) -> str:
         """The sentence that says why a cause holds for the sample ``code``, in the language in force."""
+        if self.inputs.by_recorded[code]:
+            return _say_recorded(self.inputs, code)
         found = dict(rule.explain(self.explainer, code))
         variant = found.pop("variant", "evidence")
         if rule.evidence or not has_text(f"causes.{rule.name}.{variant}"):
@@ -499,17 +501,29 @@ class Causes:
     def sub_cause(self, code: int) -> str | None:
         """The sub-cause of the primary cause of a failing sample: of a missed document, or the sign of a broken format."""
         find = self.rules[self.primary[code]].sub_cause
-        return None if find is None else find(self.explainer, code)
+        return None if find is None or self.inputs.by_recorded[code] else find(self.explainer, code)
+
+
+def _say_recorded(inputs: CauseInputs, code: int) -> str:
+    """Which recorded scores of a sample are low."""
+    found = inputs.recorded
+    parts = [
+        text("logs.recorded.one", metric=metric_title(name), value=numbers.score(own[code]), cut=numbers.score(cut))
+        for name, own, low, cut in zip(found.names, found.values, found.low, found.cuts, strict=True)
+        if low[code]
+    ]
+    return text("logs.recorded.evidence", scores=listed(parts))
 
 
 def attribute(view: View) -> Causes:
     """Walk the chain for every sample at once."""
     inputs, chain = CauseInputs(view), rules()
     failed, tested = inputs.failing
-    holds = np.zeros((view.n, len(chain)), dtype=bool)
+    holds, by_recorded = np.zeros((view.n, len(chain)), dtype=bool), inputs.by_recorded
     for place, rule in enumerate(chain[:-1]):
         free = ~holds[:, :place].any(axis=1) if rule.last_resort else True
-        holds[:, place] = np.asarray(rule.holds(inputs), dtype=bool) & failed & free
+        own = np.asarray(rule.holds(inputs), dtype=bool) & ~by_recorded
+        holds[:, place] = (own | inputs.recorded_cause(rule.name)) & failed & free
     holds[:, -1] = failed & ~holds.any(axis=1)
     primary = np.where(failed, holds.argmax(axis=1), np.where(tested, -1, -2))
     confidence = np.where(primary >= 0, 1.0, np.nan)
@@ -517,6 +531,7 @@ def attribute(view: View) -> Causes:
         mine = primary == place
         if rule.confidence is not None and mine.any():
             confidence[mine] = np.clip(np.nan_to_num(np.asarray(rule.confidence(inputs))[mine], nan=1.0), 0, 1)
+    confidence[by_recorded] = np.nan  # what another tool's score is worth is not known here
     return Causes(primary, holds, confidence, inputs, chain)
 
 

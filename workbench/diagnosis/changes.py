@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.data.text.normalise import normalise
 from workbench.data.text.quantities import contains_quantity, quantities
 from workbench.diagnosis.statistics import exact_mean
 from workbench.evidence.frames import Evidence
@@ -98,6 +100,46 @@ def pair(before: Evidence, after: Evidence) -> Pairing:
     others = after.ids.delete(position[left])
     return Pairing(before, after, before.ids[left], left, position[left],
                    before.ids[position < 0].astype("str").tolist(), others.astype("str").tolist())  # fmt: skip
+
+
+#: Likeness of two questions from which one is an edit of the other, as ``difflib`` measures it.
+EDITED = 0.6
+
+
+def same_questions(kept: Evidence, other: Evidence) -> dict[str, str]:
+    """Names of samples of ``other`` under which they pair with those of ``kept`` that ask the same: old id → new id.
+
+    An id with the same question pairs; then, in runs without ids of their own, what is left by question, repeated ones
+    in order; then an id whose question was edited. An id that was reused for another question gets another
+    name, so that it pairs with nothing. Empty when the ids do.
+    """
+    asked = [
+        dict(zip(evidence.ids.astype(str), (normalise(str(text)) for text in evidence.plain("question")), strict=True))
+        for evidence in (kept, other)
+    ]
+    first, second = asked
+    paired = {name for name, question in second.items() if first.get(name) == question}
+    free: dict[str, list[str]] = {}
+    # Row numbers, and ids of which the runs share none (of traces, say), name no case.
+    nameless = not first.keys() & second.keys() or all(map(str.isdigit, (*first, *second)))
+    for name, question in first.items() if nameless else ():
+        if name not in paired:
+            free.setdefault(question, []).append(name)
+    names = {
+        name: free[question].pop(0) for name, question in second.items() if name not in paired and free.get(question)
+    }
+    gone = {*paired, *names.values()}
+    taken = {*first, *second}
+    for name, question in second.items():
+        reused = name in first and name not in paired and name not in names
+        if reused and (name in gone or not _alike(first[name], question)):
+            names[name] = next(new for n in itertools.count(2) if (new := f"{name} ({n})") not in taken)
+            taken.add(names[name])
+    return {old: new for old, new in names.items() if old != new}
+
+
+def _alike(one: str, other: str) -> bool:
+    return one == other or SequenceMatcher(None, one, other, autojunk=False).ratio() >= EDITED
 
 
 def _fingerprints(evidence: Evidence) -> NDArray[np.uint64]:

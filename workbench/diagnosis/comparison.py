@@ -13,7 +13,7 @@ from workbench.data.run_config import change_words, config_changes
 from workbench.diagnosis import changes, statistics
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.causes import LAYERS, NOT_CHECKED, PASS, cause_names, layer, rules
-from workbench.diagnosis.changes import Mask, Pairing, pair
+from workbench.diagnosis.changes import Mask, Pairing, pair, same_questions
 from workbench.diagnosis.statistics import mean_interval
 from workbench.errors import InputError
 from workbench.language import sentences
@@ -94,6 +94,11 @@ def _notes(comparison: Comparison) -> list[str]:
     pairing = comparison.pairing
     lines = [_t("compare.note.matched", n=f"{len(pairing):,}", before=f"{len(pairing.only_before):,}",
                 after=f"{len(pairing.only_after):,}")]  # fmt: skip
+    shared = set(pairing.ids)
+    if by_question := sum(new in shared for new in comparison.renamed.values()):
+        lines.append(_t("compare.note.by_question", n=f"{by_question:,}"))
+    if reused := len(comparison.renamed) - by_question:
+        lines.append(_t("compare.note.reused", n=f"{reused:,}"))
     hashes = [run.manifest.get("data_hash") for run in (comparison.before, comparison.after)]
     if hashes[0] != hashes[1]:
         lines.append(_t("compare.note.data", before=str(hashes[0] or "–")[:8], after=str(hashes[1] or "–")[:8],
@@ -283,6 +288,14 @@ class Counts(NamedTuple):
     noise: int
 
 
+def compared(before: Any, after: Any, *, correction: str = "holm", pairing: Pairing | None = None) -> Comparison:
+    """The comparison of two evaluations; what has no shared ids is paired by question, see :func:`same_questions`."""
+    names = same_questions(after.evidence, before.evidence)
+    found = Comparison(before.renamed(names) if names else before, after, correction=correction, pairing=pairing)
+    found.renamed = names
+    return found
+
+
 class Comparison:
     """Two evaluations side by side, samples matched by id. Everything is computed when it is first asked for.
 
@@ -302,9 +315,10 @@ class Comparison:
     def __init__(
         self, before: Any, after: Any, *, correction: str = "holm", pairing: Pairing | None = None
     ) -> None:  # fmt: skip
+        self.renamed: dict[str, str] = {}
         self.before, self.after = before, after
         self.correction = correction
-        self.pairing = pair(before.evidence, after.evidence) if pairing is None else pairing
+        self.pairing = pair(self.before.evidence, self.after.evidence) if pairing is None else pairing
         self._tests: dict[tuple[str, ...] | None, pd.DataFrame] = {}
 
     def __len__(self) -> int:

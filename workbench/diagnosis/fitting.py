@@ -146,7 +146,7 @@ class FittedJudge:
 
     def words(self) -> list[str]:
         """What was fitted, how much better it agrees, and what is unsure: a line for each part, in the language in force."""
-        lines = [_t("fitting.head", name=self.name, labels=self.labels, judge=self.judge.partition("/")[0],
+        lines = [_t("fitting.head", name=self.name, labels=self.labels, judge=_spec(self.judge),
                     rate=numbers.percent(self.error_rate))]  # fmt: skip
         for name, part in self.parts.items():
             said: dict[str, Any] = {"n": part.n, "before": numbers.percent(part.before), "after": numbers.percent(part.after)}
@@ -292,6 +292,10 @@ def load_judge(path: str | Path) -> FittedJudge:
     ------
     InputError
         When it cannot be read or is none.
+
+    Examples
+    --------
+    >>> wb.load_evaluation("evaluations/baseline").with_judge(wb.load_judge("judge.toml"))  # doctest: +SKIP
     """
     import tomllib
 
@@ -434,8 +438,8 @@ def fit(
     Examples
     --------
     >>> fitted = wb.fit(wb.load_evaluation("evaluations/baseline"), "verdicts.csv", error_rate=0.2)
-    >>> fitted.summary().loc["verdict", "n"]
-    36
+    >>> fitted.parts["verdict"].n, fitted.refused["refusal"]
+    (36, 'few 22')
     """
     if not 0 < error_rate < 1:
         raise InputError(f"fit: error_rate is {error_rate!r}; use a share between 0 and 1, such as 0.1")
@@ -465,8 +469,9 @@ def fit(
 
 def _spec(judge: str) -> str:
     """The name that ``wb.evaluate`` takes, from the one in a manifest."""
-    kind = judge.partition("/")[0]
-    return "offline" if kind.startswith("offline-") or kind == "offline" else kind
+    if "llm:" in judge:
+        return judge.partition(" at=")[0]
+    return "offline" if judge.startswith("offline") else judge.partition("#")[0]
 
 
 def _lacking(group: Labelled) -> str:
@@ -635,8 +640,9 @@ def suggest(evaluation: Any, labels: Any = (), n: int = 10, fitted: FittedJudge 
     """The next samples whose verdict would teach most.
 
     The samples lie in three groups: the judge is sure that the answer is wrong, is sure that it is right, or it is close.
-    Every second one is close; the others come from the group where one more verdict narrows the rate of right answers most
-    (Neyman allocation), so that what the judge is wrongly sure of shows. Within a group the order is
+    Every second one is close. The others come from where the kind of verdict is that is still scarce (a fit takes both),
+    afterwards from the group where one more narrows the rate of right answers most (Neyman allocation), so that what the
+    judge is wrongly sure of shows. Within a group the order is
     random and fixed, so that the verdicts stand for their group: :func:`right_rate` weighs the groups by their size.
 
     Parameters
@@ -658,7 +664,7 @@ def suggest(evaluation: Any, labels: Any = (), n: int = 10, fitted: FittedJudge 
     Examples
     --------
     >>> wb.suggest(wb.load_evaluation("evaluations/baseline"), n=3)["group"].tolist()
-    ['close', 'close', 'right']
+    ['close', 'right', 'close']
     """
     group, p = groups_of(evaluation)
     if fitted is not None and "verdict" in fitted.parts:
@@ -670,18 +676,24 @@ def suggest(evaluation: Any, labels: Any = (), n: int = 10, fitted: FittedJudge 
     order = np.random.default_rng(SEED).permutation(len(ids))
     waiting = [[i for i in order if group[i] == g and not seen[i]] for g in range(len(GROUPS))]
     size, done = np.zeros(len(GROUPS)), np.zeros(len(GROUPS))
-    spread = np.zeros(len(GROUPS))
+    rates = np.zeros(len(GROUPS))
     for g in range(len(GROUPS)):
         own = group == g
         size[g], done[g] = own.sum(), (own & seen).sum()
         # The share of right ones, by the labels as far as there are any.
-        rate = ((own & right).sum() + 2 * (p[own].mean() if own.any() else 0.5)) / (done[g] + 2)
-        spread[g] = rate * (1 - rate)
+        rates[g] = ((own & right).sum() + 2 * (p[own].mean() if own.any() else 0.5)) / (done[g] + 2)
     chosen: list[int] = []
     close = GROUPS.index("close")
+    kinds = np.array([(rates * done).sum(), ((1 - rates) * done).sum()])  # right ones and wrong ones so far, as expected
     while len(chosen) < n and any(waiting):
-        worth = np.where([bool(rows) for rows in waiting], size**2 * spread / ((done + 1) * (done + 2)), -1.0)
-        best = close if waiting[close] and done[close] <= done.sum() / 2 else int(np.argmax(worth))
+        there = np.array([bool(rows) for rows in waiting])
+        worth = size**2 * rates * (1 - rates) / ((done + 1) * (done + 2))
+        if kinds.min() < 2 * EACH:
+            worth = 1 - rates if kinds[1] < kinds[0] else rates
+        if there[close] and done[close] <= done.sum() / 2:
+            worth = np.eye(len(GROUPS))[close]
+        best = int(np.argmax(np.where(there, worth, -1.0)))
+        kinds += [rates[best], 1 - rates[best]]
         chosen.append(int(waiting[best].pop(0)))
         done[best] += 1
     named = [GROUPS[group[i]] for i in chosen]
@@ -703,6 +715,11 @@ def right_rate(evaluation: Any, labels: Any, fitted: FittedJudge | None = None) 
         (95 %). ``corrected`` is NaN with fewer than two labels; groups with fewer are taken together.
 
     Source: Fisch, Maynez, Hofer, Dhingra, Globerson and Cohen, Stratified prediction-powered inference (2024).
+
+    Examples
+    --------
+    >>> wb.right_rate(wb.load_evaluation("evaluations/baseline"), "verdicts.csv")["n"].tolist()
+    [80, 36, 80]
     """
     group, p = groups_of(evaluation)
     if fitted is not None and "verdict" in fitted.parts:
@@ -722,7 +739,9 @@ def right_rate(evaluation: Any, labels: Any, fitted: FittedJudge | None = None) 
         own, share = group == g, (group == g).sum() / max((group >= 0).sum(), 1)
         found = judge_corrected_mean(right[own & known], p[own & known], p[own & ~known], low=-1.0, high=2.0)
         mean += share * found.mean
-        variance += (share * (found.high - found.low) / (2 * Z)) ** 2
+        # Few labels that all agree show no spread of their own: at least what the probabilities expect.
+        expected = float((p[own] * (1 - p[own])).mean()) / max(found.n, 1)
+        variance += share**2 * max(((found.high - found.low) / (2 * Z)) ** 2, expected)
     half = Z * math.sqrt(variance) if variance == variance else math.nan
     ends = [float(np.clip(value, 0, 1)) for value in (mean, mean - half, mean + half)] if there else [math.nan] * 3
     rows["corrected"] = [*ends, int((group >= 0).sum())]

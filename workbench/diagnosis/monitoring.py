@@ -50,6 +50,7 @@ from workbench.diagnosis.query_log import (
     Statistic,
     Window,
     counted,
+    early,
     failed,
     flag,
     load_log,
@@ -127,6 +128,8 @@ class Monitoring:
         The rules in force.
     own_baseline
         Whether the baseline is the beginning of the same log.
+    given
+        Statistic → level that stands for the baseline, where numbers were given instead of one.
     """
 
     log: QueryLog
@@ -135,6 +138,7 @@ class Monitoring:
     step: int | str | None
     rules: tuple[Rule, ...]
     own_baseline: bool = False
+    given: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @cached_property
     def statistics(self) -> list[Statistic]:
@@ -145,7 +149,8 @@ class Monitoring:
     def levels(self) -> dict[str, Level]:
         """Statistic → its level in the baseline; n = 0 and NaN where the baseline has no such column."""
         empty = np.empty(0)
-        return {item.name: level_of(item, self.baseline.columns.get(item.column, empty)) for item in self.statistics}
+        found = {item.name: level_of(item, self.baseline.columns.get(item.column, empty)) for item in self.statistics}
+        return found | {name: Level(value, value, value, 0, given=True) for name, value in self.given.items()}
 
     @cached_property
     def spans(self) -> list[Window]:
@@ -158,6 +163,8 @@ class Monitoring:
         found = [counted(values[span.first : span.last]) for span in self.spans]
         return {
             "value": [statistic.value(item.values) for item in found], "n": [len(item.values) for item in found],
+            "mean": [float(item.values.mean()) if len(item.values) else math.nan for item in found],
+            "sd": [float(item.values.std(ddof=1)) if len(item.values) > 1 else math.nan for item in found],
             "n_missing": [item.n_missing for item in found], "n_non_finite": [item.n_non_finite for item in found],
         }  # fmt: skip
 
@@ -173,7 +180,7 @@ class Monitoring:
         watch = Watch(self.rules, self.statistics, self.levels)
         events: list[Alert] = []
         columns, rows = self.log.columns, self.log.rows
-        for span in self.spans:
+        for span in (*early(self.log, self.window, self.step), *self.spans):
             window = {name: values[span.first : span.last] for name, values in columns.items()}
             fresh = {name: values[span.fresh : span.last] for name, values in columns.items()}
             row = int(rows[span.last - 1]) if span.last else 0
@@ -201,8 +208,9 @@ class Monitoring:
         return sum(event.state == FIRED for event in self.events)
 
     def windows(self, statistics: Iterable[str] | None = None) -> pd.DataFrame:
-        """One row a window and statistic: ``statistic, start, end, first_row, last_row, n_requests, value, n,
-        n_missing, n_non_finite``. ``n`` counts finite values; with none there is no value (NaN). Times: UTC or NaT."""
+        """One row a window and statistic: ``statistic, start, end, first_row, last_row, n_requests, value, n, mean, sd,
+        n_missing, n_non_finite``. ``n`` counts finite values; with none there is no value (NaN). ``mean, sd``: of the values
+        that the statistic is of. Times: UTC or NaT."""
         names = list(statistics) if statistics is not None else [item.name for item in self.statistics]
         rows, spans = self.log.rows, self.spans
         held = {
@@ -276,10 +284,11 @@ def _plain(value: float) -> float | None:
 
 
 def watch_log(
-    log: QueryLog, baseline: QueryLog | None = None, *, window: int | str = 200, step: int | str | None = None,
-    rules: Sequence[Rule] | None = None, until: float | str | None = None,
+    log: QueryLog, baseline: QueryLog | float | Mapping[str, float] | None = None, *, window: int | str = 200,
+    step: int | str | None = None, rules: Sequence[Rule] | None = None, until: float | str | None = None,
 ) -> Monitoring:  # fmt: skip
-    """Watch a log. Without a ``baseline`` its beginning is one, see :func:`split_log`.
+    """Watch a log. Without a ``baseline`` its beginning is one, see :func:`split_log`; a number is the level of every score,
+    a mapping those of the statistics that it names, and only these are then watched.
 
     Raises
     ------
@@ -288,17 +297,51 @@ def watch_log(
     """
     if baseline is not None and until is not None:
         raise InputError("baseline: give either another log or the point up to which this one is its own baseline")
-    watched, reference = log, baseline
+    known = statistics_of(log.columns)
+    given = _levels_given(baseline, known)
+    watched = log
+    reference = log.part(0, 0, _t("logs.given")) if given else baseline if isinstance(baseline, QueryLog) else None
     if reference is None:
         reference, watched = split_log(log, until)
         # The part watched says what was rejected and noted when the whole was read.
         watched = dataclasses.replace(watched, n_read=log.n_read, n_rejected=log.n_rejected, rejections=log.rejections,
                                       notes=log.notes)  # fmt: skip
-    known = statistics_of(watched.columns)
-    found = Monitoring(watched, reference, window, step, tuple(default_rules(known) if rules is None else rules),
-                       own_baseline=baseline is None)  # fmt: skip
+    if rules is None:
+        rules = [rule for rule in default_rules(known) if not given or rule.statistic in given]
+    found = Monitoring(watched, reference, window, step, tuple(rules), own_baseline=baseline is None, given=given)
     _ = found.spans, Watch(found.rules, known, found.levels)
     return found
+
+
+def _levels_given(baseline: Any, known: Sequence[Statistic]) -> dict[str, float]:
+    """The levels that a number or a mapping of numbers gives; none for anything else.
+
+    A depth may be called k: ``precision@k`` is the one precision that the log has.
+    """
+    names = [item.name for item in known]
+    if isinstance(baseline, (int, float)) and not isinstance(baseline, bool):
+        found = {item.name: float(baseline) for item in known if item.kind == "mean"}
+        if not found:
+            raise InputError(f"baseline {baseline!r}: the log has no score; give levels by name, e.g. {{'{names[0]}': …}}")
+        return found
+    if not isinstance(baseline, Mapping):
+        return {}
+    found = {}
+    for name, value in baseline.items():
+        full = statistic_name(str(name), names)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise InputError(f"baseline {name!r}: {value!r} is no number; give a level for each statistic")
+        found[full] = float(value)
+    return found
+
+
+def statistic_name(name: str, known: Sequence[str]) -> str:
+    """``name`` among ``known``, where a depth may be called k or left out. Raises ``InputError`` for an unknown one."""
+    base = name.removesuffix("@k")
+    found = [own for own in known if own == name] or [own for own in known if own.partition("@")[0] == base]
+    if len(found) != 1:
+        raise InputError(f"{name}: no such statistic here; there are {', '.join(known)}")
+    return found[0]
 
 
 def columns_of(records: Sequence[Mapping[str, float]], names: Iterable[str] = ()) -> dict[str, NDArray[np.float64]]:
@@ -475,11 +518,12 @@ class Collector:
                 _log.warning("requests cannot be written to the log: %s", error.strerror or type(error).__name__)
 
     def _take(self, numbers: dict[str, float]) -> list[Alert]:
-        """Keep one request and, each ``step`` requests once the window is full, look at the window."""
+        """Keep one request and look at the window each ``step`` requests, also before it is full."""
         self._records.append(numbers)
         self.n_recorded += 1
         self._since += 1
-        due = self.n_recorded >= self._size and (self.n_recorded - self._size) % self._step == 0
+        not_full = self.n_recorded < self._size and self.n_recorded % self._step == 0
+        due = not_full or (self.n_recorded >= self._size and (self.n_recorded - self._size) % self._step == 0)
         if self._watch is None or not due:
             return []
         records = list(self._records)
@@ -592,13 +636,16 @@ def window_text(window: int | str) -> str:
 def watched_words(found: Monitoring) -> str:
     """What was watched, in how many windows, against what."""
     baseline = _t("monitoring.words.own") if found.own_baseline else found.baseline.name
+    if found.given:
+        return _t("logs.watched_given", name=found.log.name, n=f"{len(found.log):,}", windows=f"{len(found.spans):,}",
+                  window=window_text(found.window))  # fmt: skip
     return _t("monitoring.words.watched", name=found.log.name, n=f"{len(found.log):,}", windows=f"{len(found.spans):,}",
               window=window_text(found.window), baseline=baseline, n_baseline=f"{len(found.baseline):,}")  # fmt: skip
 
 
 def verdict_words(found: Monitoring) -> str:
     """How many alerts, and which still fire."""
-    if not found.spans:
+    if not found.spans and not found.events:
         return _t("monitoring.words.no_windows", n=f"{len(found.log):,}", window=window_text(found.window))
     if not found.n_fired:
         return _t("monitoring.words.quiet")
@@ -648,6 +695,9 @@ def rule_title(item: RuleState) -> str:
 def limit_words(item: RuleState) -> str:
     """Baseline, limit and clear level."""
     name = item.rule.statistic
+    if item.level.given:
+        return _t("logs.limits_given", baseline=value_text(name, item.level.value), limit=value_text(name, item.limit),
+                  clear=value_text(name, item.clear_level))  # fmt: skip
     return _t("monitoring.command.limits", baseline=value_text(name, item.level.value), n=f"{item.level.n:,}",
               limit=value_text(name, item.limit), clear=value_text(name, item.clear_level))  # fmt: skip
 

@@ -1,7 +1,8 @@
-"""Reading the log of a live service: JSONL or CSV, also gzipped, line by line; texts are not kept.
+"""Reading the log of a live service: JSONL or CSV, also gzipped; of texts only the values of groups are kept.
 
 A log has one row for each request. Only numbers are held (8 bytes a field and row), so a log may be large. Known
-fields are found under many names; every other column of numbers within [0, 1] is taken as a score.
+fields are found under many names; every other column of numbers within [0, 1] is taken as a score. Files are read column
+by column, each value that occurs once; one that is not regular (a torn line, types that change), row by row.
 """
 
 from __future__ import annotations
@@ -152,6 +153,8 @@ class QueryLog:
         Columns of numbers that are no scores (outside [0, 1]) unless they are asked for with ``metrics=``.
     notes
         What a reader should know about how it was read.
+    groups
+        Column → (codes, names) of texts that were asked for: the code of each request's value, shape (n,), −1 = missing.
     """
 
     name: str
@@ -163,6 +166,7 @@ class QueryLog:
     rejections: tuple[tuple[int, str, str, str], ...] = ()
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    groups: Mapping[str, tuple[NDArray[np.int64], tuple[str, ...]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -199,13 +203,22 @@ class QueryLog:
         """The requests ``[start, end)`` as a log of its own."""
         times = None if self.times is None else self.times[start:end]
         columns = {key: values[start:end] for key, values in self.columns.items()}
-        size = len(self.rows[start:end])
-        return QueryLog(name or self.name, times, self.rows[start:end], columns, n_read=size, ignored=self.ignored)
+        groups = {key: (codes[start:end], names) for key, (codes, names) in self.groups.items()}
+        return QueryLog(name or self.name, times, self.rows[start:end], columns, n_read=len(self.rows[start:end]),
+                        ignored=self.ignored, groups=groups)  # fmt: skip
+
+    def where(self, keep: NDArray[np.bool_], name: str = "") -> QueryLog:
+        """The requests for which ``keep``, shape (n,), holds, as a log of its own."""
+        columns = {key: values[keep] for key, values in self.columns.items()}
+        groups = {key: (codes[keep], names) for key, (codes, names) in self.groups.items()}
+        times = None if self.times is None else self.times[keep]
+        return QueryLog(name or self.name, times, self.rows[keep], columns, n_read=int(keep.sum()), ignored=self.ignored,
+                        groups=groups)  # fmt: skip
 
 
 def load_log(
     source: str | Path | Iterable[Mapping[str, Any]] | pd.DataFrame, *, mapping: Mapping[str, str] | None = None,
-    metrics: Iterable[str] | None = None, name: str | None = None,
+    metrics: Iterable[str] | None = None, name: str | None = None, groups: Iterable[str] = (),
 ) -> QueryLog:  # fmt: skip
     """Read a query log.
 
@@ -219,6 +232,8 @@ def load_log(
     metrics
         The columns to take as scores; by default every column of numbers in [0, 1]. A value of a column that was asked
         for and is no number rejects its row.
+    groups
+        Columns of texts to keep as groups, such as a release or the arm of an experiment.
 
     Raises
     ------
@@ -230,12 +245,55 @@ def load_log(
     >>> len(wb.load_log("query_log.jsonl"))
     5000
     """
-    reader = _LogReader(mapping or {}, None if metrics is None else tuple(metrics))
+    reader = _LogReader(mapping or {}, None if metrics is None else tuple(metrics), tuple(groups))
     label = name or (Path(source).name.split(".")[0] if isinstance(source, (str, Path)) else "log")
     where = str(source) if isinstance(source, (str, Path)) else label
-    for number, record in _records(source):
-        reader.take(number, record)
+    table = _regular(source)
+    if table is None or not reader.take_all(table):
+        for number, record in _records(source):
+            reader.take(number, record)
     return reader.finish(label, where)
+
+
+#: Larger files are read row by row, in bounded memory.
+_AT_ONCE = 1 << 30
+
+
+def _regular(source: Any) -> dict[str, Any] | None:
+    """A file's columns as Arrow arrays, when every line of it is a regular record; else None."""
+    if not isinstance(source, (str, Path)):
+        return None
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.json
+
+    path = Path(source).expanduser()
+    name = path.name.lower()
+    try:
+        if path.stat().st_size > _AT_ONCE:
+            return None
+        content = (gzip.open if name.endswith(".gz") else open)(path, "rb").read()
+        kind = Path(name.removesuffix(".gz")).suffix
+        buffer = pa.BufferReader(content)
+        if kind in (".jsonl", ".ndjson", ".log"):
+            options = pa.json.ReadOptions(block_size=1 << 24)
+            table = pa.json.read_json(buffer, read_options=options)
+        elif kind in (".csv", ".tsv"):
+            names = content[:1_000_000].split(b"\n", 1)[0].decode("utf-8-sig").strip("\r")
+            columns = next(csv.reader([names], delimiter="\t" if kind == ".tsv" else ","))
+            convert = pa.csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=True,
+                                            null_values=[""])  # fmt: skip
+            parse = pa.csv.ParseOptions(delimiter="\t" if kind == ".tsv" else ",", newlines_in_values=True)
+            table = pa.csv.read_csv(buffer, parse_options=parse, convert_options=convert)
+        else:
+            return None
+    except (OSError, EOFError, ValueError, StopIteration, pa.ArrowException):
+        return None
+    # A line that is blank or holds several records would shift the numbers of the rows.
+    header = int(kind in (".csv", ".tsv"))
+    lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    regular = table.num_rows == lines - header and len(set(table.column_names)) == len(table.column_names)
+    return dict(zip(table.column_names, table.columns, strict=True)) if regular and table.num_rows else None
 
 
 def _records(source: Any) -> Iterator[tuple[int, Any]]:
@@ -310,6 +368,7 @@ class _LogReader:
 
     mapping: Mapping[str, str]
     metrics: tuple[str, ...] | None
+    groups: tuple[str, ...] = ()
     numbers: array[int] = field(default_factory=lambda: array("q"))
     columns: dict[str, array[float]] = field(default_factory=dict)
     known: dict[str, str | None] = field(default_factory=dict)
@@ -318,11 +377,13 @@ class _LogReader:
     rejections: list[tuple[int, str, str, str]] = field(default_factory=list)
     n_read: int = 0
     n_rejected: int = 0
+    grouped: dict[str, tuple[array[int], dict[str, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.mapping if name not in _READERS]
         if unknown:
             raise InputError(f"mapping: field {unknown[0]!r} is not known; use {', '.join(_READERS)}")
+        self.grouped = {name: (array("q"), {}) for name in self.groups}
         self.names = {name: known for known, names in words_of("log_fields", "names").items() for name in names}
 
     def take(self, number: int, record: Any) -> None:
@@ -341,6 +402,90 @@ class _LogReader:
                 self.reject(number, name, str(error), value)
                 return
         self._append(number, values)
+        for name, (codes, known) in self.grouped.items():
+            value = none_if_missing(record.get(name))
+            codes.append(-1 if value is None else known.setdefault(str(value), len(known)))
+
+    def take_all(self, table: Mapping[str, Any]) -> bool:
+        """Read the columns of a regular file, each distinct value once; False when a column is not regular."""
+        import pyarrow as pa
+
+        n = len(next(iter(table.values())))
+        keep = np.ones(n, dtype=bool)
+        columns: dict[str, NDArray[np.float64]] = {}
+        rejected: list[tuple[NDArray[np.int64], str, Any, Any]] = []
+        for column, values in table.items():
+            if pa.types.is_nested(values.type):
+                if self._field(column) is not None or (self.metrics and column in self.metrics):
+                    return False
+                continue
+            found = self._column(column, values)
+            if found is None:
+                continue
+            target, numbers, bad, reasons, given = found
+            if bad.any():
+                places = np.flatnonzero(bad & keep)
+                rejected.append((places, column, reasons, given))
+                keep &= ~bad
+            before = columns.get(target)
+            if before is not None:
+                stay = np.isnan(numbers) | ((before == 1) if target == ERROR else np.zeros(n, dtype=bool))
+                numbers = np.where(stay, before, numbers)
+            columns[target] = numbers
+        self.n_read = n
+        for places, column, reasons, given in rejected:
+            self.n_rejected += len(places) - KEPT_REJECTIONS if len(places) > KEPT_REJECTIONS else 0
+            for at in places[:KEPT_REJECTIONS]:
+                self.reject(int(at) + 1, column, reasons[at], given[int(at)].as_py())
+        self.numbers = array("q", (np.flatnonzero(keep) + 1).tolist())
+        for name, numbers in columns.items():
+            if np.isfinite(numbers[keep]).any() or np.isinf(numbers[keep]).any() or name in _READERS:
+                self.columns[name] = array("d", np.ascontiguousarray(numbers[keep]).tobytes())
+        self.bad = {name: np.flatnonzero(np.isin(np.flatnonzero(keep), places)).tolist() for name, places in self.bad.items()
+                    if name in self.columns}  # fmt: skip
+        for name, (codes, known) in self.grouped.items():
+            if name in table:
+                encoded = table[name].combine_chunks().cast(pa.string()).dictionary_encode()
+                known.update({text: at for at, text in enumerate(encoded.dictionary.to_pylist())})
+                own = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+                codes.extend(own[keep].astype(np.int64).tolist())
+        return True
+
+    def _column(self, column: str, values: Any) -> tuple[str, Any, Any, Any, Any] | None:
+        """Target, numbers, rows to reject with their reasons, and the values; None for a column that says nothing."""
+        known = self._field(column)
+        if known is not None:
+            target, reader = _READERS[known]
+        elif (column in self.metrics) if self.metrics is not None else not _NEVER.search(column):
+            target, reader = column, number
+        else:
+            return None
+        undeclared = known is None and self.metrics is None
+        encoded = values.combine_chunks().dictionary_encode()
+        distinct = encoded.dictionary.to_pylist()
+        if undeclared and (any(isinstance(item, bool) for item in distinct[:1]) or _mostly_text(distinct)):
+            return None
+        read = np.full(len(distinct) + 1, math.nan)
+        reasons = np.full(len(distinct) + 1, None, dtype=object)
+        for at, item in enumerate([*distinct, None]):
+            try:
+                read[at] = reader(item)
+            except ValueError as error:
+                reasons[at] = str(error)
+        codes = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+        bad = np.array([reason is not None for reason in reasons])[codes]
+        if undeclared and bad.any():
+            self.bad[column] = np.flatnonzero(bad).tolist()
+            bad = np.zeros(len(codes), dtype=bool)
+        return target, read[codes], bad, reasons[codes] if bad.any() else reasons, values
+
+    def _field(self, name: str) -> str | None:
+        """The known field that a column holds, None for another one."""
+        if name not in self.known:
+            field_name = self.names.get(re.sub(r"[\s_-]", "", name.lower()))
+            given = {column: known for known, column in self.mapping.items()}
+            self.known[name] = given.get(name, field_name if field_name not in self.mapping else None)
+        return self.known[name]
 
     def reject(self, number: int, name: str, reason: str, value: Any = "") -> None:
         """Count a row left out; the first thousand with their reason."""
@@ -349,12 +494,7 @@ class _LogReader:
             self.rejections.append((number, _printable(name), reason, _printable(str(value)[:80])))
 
     def _read(self, name: str, value: Any, values: dict[str, float]) -> None:
-        if name not in self.known:
-            folded = re.sub(r"[\s_-]", "", name.lower())
-            field_name = self.names.get(folded)
-            given = {column: known for known, column in self.mapping.items()}
-            self.known[name] = given.get(name, field_name if field_name not in self.mapping else None)
-        known = self.known[name]
+        known = self._field(name)
         if known is not None:
             target, reader = _READERS[known]
             found, before = reader(value), values.get(target, math.nan)
@@ -387,7 +527,8 @@ class _LogReader:
 
     def finish(self, name: str, where: str) -> QueryLog:
         """The log: columns that are no scores left out, rows without a time rejected, in the order of time."""
-        missing = [column for column in (*self.mapping.values(), *(self.metrics or ())) if column not in self.known]
+        wanted = (*self.mapping.values(), *(self.metrics or ()), *self.groups)
+        missing = [column for column in wanted if column not in self.known]
         if missing and self.n_read:
             raise InputError(f"{where}: no column {missing[0]!r}; there are {', '.join(list(self.known)[:12])}")
         columns = {key: np.frombuffer(values, dtype=np.float64).copy() for key, values in self.columns.items()}
@@ -436,8 +577,22 @@ class _LogReader:
         arranged = {key: columns[key][order] for key in (*first, *(key for key in columns if key not in first))}
         rejections = tuple(sorted(self.rejections, key=lambda item: item[0]))
         rows = np.frombuffer(self.numbers, dtype=np.int64)[order].copy()
+        groups = {key: (np.frombuffer(codes, dtype=np.int64)[order], tuple(known)) for key, (codes, known) in
+                  self.grouped.items()}  # fmt: skip
         return QueryLog(name, None if times is None else times[order], rows, arranged, self.n_read, self.n_rejected,
-                        rejections, tuple(ignored), tuple(notes))  # fmt: skip
+                        rejections, tuple(ignored), tuple(notes), groups)  # fmt: skip
+
+
+def _mostly_text(distinct: list[Any]) -> bool:
+    """Whether most of the first values are no numbers: such a column is no score."""
+    shown = [item for item in distinct[:400] if item is not None]
+    unreadable = 0
+    for item in shown:
+        try:
+            number(item)
+        except UnreadableError:
+            unreadable += 1
+    return unreadable > len(shown) / 2
 
 
 # ------------------------------------------------------------------------------
@@ -577,6 +732,22 @@ def rolling(log: QueryLog, window: int | str, step: int | str | None = None) -> 
     if log.times is None:
         raise InputError(f"{log.name} has no times, so a window of {window} cannot be taken; use a number of requests")
     return _by_time(log.times, seconds, step_seconds)
+
+
+def early(log: QueryLog, window: int | str, step: int | str | None = None) -> list[Window]:
+    """The beginnings of the first window, a step longer each, so that a large fall need not wait until it is full."""
+    requests, seconds = window_size(window)
+    step_requests, step_seconds = window_size(step) if step is not None else (max(requests // 4, 1), seconds / 4)
+    if requests:
+        ends = list(range(step_requests, min(requests, len(log) + 1), step_requests))
+    elif log.times is not None:
+        moments = log.times[0] + step_seconds * np.arange(1, math.ceil(seconds / step_seconds))
+        ends = np.searchsorted(log.times, moments[moments <= log.times[-1]]).tolist()
+    else:
+        ends = []
+    times = np.full(len(log), np.nan) if log.times is None else log.times
+    pairs = zip([0, *ends], ends, strict=False)
+    return [Window(0, end, first, float(times[0]), float(times[end - 1])) for first, end in pairs if end > first]
 
 
 def _by_requests(log: QueryLog, size: int, step: int) -> list[Window]:

@@ -111,6 +111,16 @@ class Evidence:
             parts[name] = own
         return Evidence(self.samples.iloc[[code]], rejected=self.rejected.iloc[:0], manifest=self.manifest, **parts)
 
+    def renamed(self, names: Mapping[str, str]) -> Evidence:
+        """The same evidence with other sample ids (old → new, unique after)."""
+        parts = {}
+        for name in ("contexts", "claims", "support", "questions"):
+            frame = getattr(self, name)
+            ids = frame["sample_id"].astype(object).map(lambda one: names.get(one, one))
+            parts[name] = frame.assign(sample_id=ids.astype("category" if frame["sample_id"].dtype == "category" else "str"))
+        samples = self.samples.rename(index=names)
+        return Evidence(samples, rejected=self.rejected, manifest=self.manifest, **parts)
+
     def _sample_codes(self, name: str) -> np.ndarray:
         if ("codes", name) not in self._read:
             self._read["codes", name] = self.codes(getattr(self, name))

@@ -32,7 +32,9 @@ def prepared(
     missing = _missing(evaluation, passages_of(base), whole)
     simulator = Simulator(evaluation, index, base, missing=missing, outdated=outdated_twins(index), whole=whole,
                           synonyms=synonyms, cancel=cancel)  # fmt: skip
-    known = {str(p.doc_id): p for p in (*simulator.base.passages, *missing)}
+    # Without the corpus's own, the text of an expected document is the one that was recorded.
+    recorded = (context for came in simulator.recorded for context in came or ())
+    known = {str(p.doc_id): p for p in (*recorded, *simulator.base.passages, *missing) if p.doc_id is not None}
     return simulator, Reader(needs_of(evaluation, known), simulator.documents, evaluation.thresholds.match)
 
 

@@ -50,7 +50,7 @@ class Sweep:
 def sweep(
     result: Any, corpus: Any, *, k: Sequence[int] = (1, 2, 3, 5, 8, 12, 20), rankings: Sequence[str] | None = None,
     chunkings: Sequence[Chunking | None] = (None,), encoder: Any = None, documents: Any = None,
-    progress: bool | Progress = False, cancel: Any = None,
+    progress: bool | Progress = True, cancel: Any = None,
 ) -> Sweep:  # fmt: skip
     """Recall and prompt tokens for every combination of k, chunking and ranking.
 

@@ -21,7 +21,7 @@ from workbench.data.files import write_text
 from workbench.data.run_config import change_words, config_changes, config_words
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.causes import cause_names, lacking
-from workbench.diagnosis.comparison import Comparison
+from workbench.diagnosis.comparison import Comparison, compared
 from workbench.diagnosis.statistics import mean_interval
 from workbench.diagnosis.summary import summarise
 from workbench.errors import InputError
@@ -377,7 +377,7 @@ def check(
     if file.thresholds is not None:
         evaluation = evaluation.with_thresholds(file.thresholds)
         baseline = None if baseline is None else baseline.with_thresholds(file.thresholds)
-    comparison = None if baseline is None else Comparison(baseline, evaluation)
+    comparison = None if baseline is None else compared(baseline, evaluation)
     limits, regression = file.rules, file.rules.no_regression
     checks = [*_red_lines(evaluation, file.red_lines, frozenset(flaky)), *_targets(evaluation, limits)]
     parts: list[Limits | Slice] = [limits, *limits.slice]

@@ -27,7 +27,7 @@ from workbench.language import text as _t
 from workbench.reports.content import CARDS, Action, Breakdown, Changes, Example, Report, Stretch
 from workbench.views import wording
 from workbench.views.filtering import Filter
-from workbench.views.html import Mark, clean, h, join, marked, picture, safe
+from workbench.views.html import Mark, clean, h, join, marked, picture, restored, safe
 from workbench.views.plots import bars, figure_png
 from workbench.views.session import Finding
 from workbench.views.wording import cause_title, metric_title
@@ -294,7 +294,7 @@ def _repair_words() -> SimpleNamespace:
 
     return SimpleNamespace(cause_title=cause_title, prompt=plan.prompt, **{f.__name__: f for f in (
         words.headline, words.usual_words, words.shown_table, words.unreached_words, words.unreached_table,
-        words.levels_table, words.some_ids,
+        words.levels_table, words.behind,
     )})  # fmt: skip
 
 
@@ -405,7 +405,8 @@ def _environment() -> jinja2.Environment:
     )  # fmt: skip
     environment.globals.update(
         t=_t, w=wording, bar=bar, text=wrong_text, differing=differing, head=head_text, note=marked, picture=picture_of,
-        ids=ids, cell=cell, plain=plain, step=step, ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS, CARDS=CARDS, gate_file=gate_file,
+        restored=restored, ids=ids, cell=cell, plain=plain, step=step, ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS, CARDS=CARDS,
+        gate_file=gate_file,
         repair=_repair_words(),
         scale_of=wording.scale, phrases=SimpleNamespace(**{f.__name__: f for f in (
             nothing, coverage, own_table, failing_intro, filter_words, values,

@@ -20,7 +20,7 @@ from workbench.data.text.words import language
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.causes import LAYERS, advice, cause_names, rule_of, rules
 from workbench.diagnosis.causes import layer as layer_of
-from workbench.diagnosis.comparison import CHANGES, Comparison
+from workbench.diagnosis.comparison import CHANGES, Comparison, compared
 from workbench.diagnosis.fitting import fitted_in
 from workbench.diagnosis.hallucinations import clean_bound
 from workbench.diagnosis.queries import Dimensions, grouped, outcomes, value_title
@@ -111,7 +111,7 @@ def _today() -> datetime.date:
 
 
 def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) -> Material:
-    comparison = None if baseline is None else Comparison(baseline, evaluation)
+    comparison = None if baseline is None else compared(baseline, evaluation)
     failures = evaluation.failures()
     # What a service said when it failed may hold the key that it was called with.
     silent = [bool((rule := rule_of(cause)) and rule.quotes_service) for cause in failures["primary_cause"]]
@@ -644,8 +644,9 @@ def measured(material: Material) -> Measured:
 def _facts(material: Material) -> list[tuple[str, str]]:
     manifest = material.evaluation.manifest
     fitted = manifest.get("fitted") or {}
+    prompts = " · ".join([_short(manifest.get("prompt_hash")), *(manifest.get("own_prompts") or [])])
     known = {
-        "judge": manifest.get("judge"), "fitted": fitted.get("name"), "prompt_hash": _short(manifest.get("prompt_hash")),
+        "judge": manifest.get("judge"), "fitted": fitted.get("name"), "prompt_hash": prompts,
         "encoder": manifest.get("encoder"), "thresholds": thresholds_words(material.evaluation.thresholds),
         "targets": _targets(material.evaluation.thresholds), "data": _data(manifest), "corpus": _corpus(manifest),
         "config": config_words(manifest.get("config") or {}), "scored": manifest.get("started"),

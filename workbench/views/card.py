@@ -460,10 +460,11 @@ class Card(W.VBox):
     def _keyed(self, typed: str) -> None:
         """The first letter of a verdict, or its number, gives it and goes on to the next sample."""
         letters = {key: name for at, name in enumerate(VERDICTS) for key in (name[0], str(at + 1))}
-        for letter in typed.lower():
-            if letter in letters and self._session.selection is not None:
-                self._session.annotate(self._session.selection, verdict=letters[letter], note=self.note.value)
-                self._panel.stepper.next.click()
+        for verdict in filter(None, map(letters.get, typed.lower())):
+            with self._session.batch():  # one notification: what is shown is drawn once
+                if self._session.selection is not None:
+                    self._session.annotate(self._session.selection, verdict=verdict, note=self.note.value)
+                    self._panel.stepper.next.click()
         with self._panel.quietly():
             self.key.value = ""
 

@@ -992,7 +992,7 @@ def sweep_curve(found: Sweep, title: str = "", *, theme: str = "print") -> Figur
         lines = list(found.frame.groupby(["ranking", "chunking"], sort=False))
         for at, ((ranking, chunking), cells) in enumerate(lines):
             name = " · ".join(part for part in (_t(f"repair.ranking.{ranking}"), chunking) if part)
-            axes.plot(cells["tokens"], cells["recall"], "o-", ms=4, lw=1.5, color=colors[at % len(colors)],
+            axes.plot(cells["tokens"], cells["recall"], marker="o", ms=4, lw=1.5, color=colors[at % len(colors)],
                       ls=("-", "--", ":")[at // len(colors) % 3], label=drawable(name, 28))  # fmt: skip
         for cells in (cells for _, cells in lines[:1]):
             for k, x, y in cells[["k", "tokens", "recall"]].itertuples(index=False):

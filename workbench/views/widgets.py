@@ -27,6 +27,7 @@ from workbench.language import get_language
 from workbench.language import text as _t
 from workbench.views import html as ht
 from workbench.views import plots
+from workbench.views.accessible import ControlNames
 from workbench.views.error_box import error_line
 from workbench.views.interactive import PictureOverlay
 
@@ -230,7 +231,7 @@ class Panel(W.VBox):
         back = button(_t("panels.filters.reset"), self.guarded(start_over, "reset"), "wb-reset")
         display(note, bool(notes))
         display(back, restored in notes)
-        self.children = (markup(ht.style()), self.error, row(note, back), *children)
+        self.children = (markup(ht.style() + ht.prose()), self.error, row(note, back), *children, ControlNames())
 
     def guarded(self, action: Callable[..., Any], name: str = "") -> Callable[..., None]:
         """``action`` as a handler that shows what it raises as the red line, until it works again."""

@@ -333,10 +333,6 @@ def _from_text(text: str, where: str, format: str | None, log: bool) -> Records:
 
 
 def _refuse_binary(text: str, where: str) -> None:
-    if (at := text.find("\0")) >= 0 and text.count("\0") < 0.3 * len(text):
-        raise InputError(
-            f"{where}: line {text.count(chr(10), 0, at) + 1} holds a NUL byte; the file is damaged, export it again"
-        )
     head = text[:4096]
     strange = sum((c < " " and c not in "\t\r\n\f\x1b") or c == "\ufffd" for c in head)
     if strange > 0.3 * len(head):

@@ -89,7 +89,7 @@ def from_cells(header: list[str], cells: Iterator[list[Any]], kind: str, warning
 
 
 def _sniff(text: str) -> str | None:
-    """The delimiter that Excel's line ``sep=;`` names, or under which most columns have known names; None: no table."""
+    """The delimiter that Excel's line ``sep=;`` names, or that gives most columns names that we know; None for no table."""
     if stated := _SEPARATOR_LINE.match(text):
         return stated[1]
     ranks = {delimiter: _rank(text[:200_000], delimiter) for delimiter in _DELIMITERS}
@@ -224,7 +224,7 @@ def _best_sheet(sheets: dict[str, Iterator[list[Any]]], where: str, uncalculated
         warnings.append(Remark(WHOLE_FILE, "", f"read the sheet {chosen!r}; the others ({others}) were left out"))
     if uncalculated:
         shown = ", ".join(uncalculated[:5]) + (", …" if len(uncalculated) > 5 else "")
-        reason = f"{len(uncalculated)} formulas ({shown}) have no stored result: missing; open and save the workbook"
+        reason = f"{len(uncalculated)} formulas ({shown}) have no stored result and count as missing; save the workbook again"
         warnings.append(Remark(WHOLE_FILE, "", reason))
     # A workbook does not store empty cells at the end of a row.
     rows = (row + [None] * (len(heads[chosen]) - len(row)) for row in sheets[chosen])

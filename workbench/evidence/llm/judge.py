@@ -47,14 +47,17 @@ from workbench.evidence.llm.client import (
 )
 from workbench.evidence.llm.evidence import QuestionComparer, assemble, warm_up
 from workbench.evidence.llm.prompts import (
+    ORDERS,
     PROMPT_VERSION,
+    SHIPPED,
     Call,
+    Prompts,
     Task,
     family_warning,
     make_task,
     part_call,
-    prompt_hash,
     questions_call,
+    read_prompts,
     repair_call,
     verify_call,
 )
@@ -100,7 +103,7 @@ class ReplyCache:
         self._cache = cache
         self._judge = content_key(
             READER_VERSION, options.address, options.model, options.temperature, options.max_output_tokens,
-            dict(options.extra or {}), prompt_hash(),
+            dict(options.extra or {}), getattr(options, "prompts", SHIPPED).hash,
         )  # fmt: skip
 
     def key(self, call: Call) -> str:
@@ -346,6 +349,12 @@ class Settings(EndpointOptions):
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     prices: str | Path | None = None
+    prompts: Prompts = SHIPPED
+    order: str = "recorded"
+
+    def task(self, sample: Sample) -> Task:
+        """``sample`` made ready for asking."""
+        return make_task(sample, self.context_tokens, self.language, self.prompts, self.order)
 
     @classmethod
     def of(cls, model: str, options: Mapping[str, Any]) -> Settings:
@@ -364,6 +373,8 @@ class Settings(EndpointOptions):
         key = key.value or None if isinstance(key, Secret) else key
         merged["api_key"] = Secret(os.environ.get("OPENAI_API_KEY", "") if key is None else key)
         merged["base_url"] = merged.get("base_url") or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
+        if isinstance(merged.get("prompts", SHIPPED), (str, Path)):
+            merged["prompts"] = read_prompts(merged["prompts"])
         settings = cls(model, **merged)
         _check(settings)
         return settings
@@ -401,6 +412,8 @@ def _check(settings: Settings) -> None:
         raise InputError("llm judge: OPENAI_BASE_URL is no address; write http://HOST:PORT/v1 or https://…")
     if settings.language is not None and settings.language not in codes():
         raise InputError(f"llm judge: language is {settings.language!r}; use one of {', '.join(codes())}")
+    if settings.order not in ORDERS:
+        raise InputError(f"llm judge: order is {settings.order!r}; use one of {', '.join(ORDERS)}")
     for name, (lowest, fraction) in _RANGES.items():
         value = getattr(settings, name)
         kinds = (int, float) if fraction else (int,)
@@ -437,7 +450,7 @@ def make_plan(
     """The plan for ``samples``; calls whose replies are kept cost nothing."""
     rows: list[dict[str, Any]] = []
     for sample in samples:
-        task = make_task(sample, settings.context_tokens, settings.language)
+        task = settings.task(sample)
         cached, missing = _calls(task, settings, kept)
         rows.append({
             "sample_id": sample.sample_id, "calls": len(missing), "cached": cached, "parts": len(task.parts),
@@ -576,7 +589,7 @@ class Batch:
                     await task
 
     async def _one(self, sample: Sample, asker: Asker) -> SampleEvidence:
-        task = make_task(sample, self.settings.context_tokens, self.settings.language)
+        task = self.settings.task(sample)
         repairs = Repairs()
         first, parts = await self._verified(asker, task, repairs)
         questions, missing = await self._questions(asker, task, first, repairs)
@@ -683,6 +696,11 @@ class LLMJudge:
         The model that wrote the answers; one of the judge's own family gives a warning.
     requests_per_minute, tokens_per_minute
         The endpoint's allowances, when there are any.
+    prompts
+        A folder with prompts of your own in place of the package's, see ``wb.prompts``.
+    order
+        How contexts are shown: ``recorded``, ``reversed`` or ``shuffled`` (the same for the same texts); verdicts are always
+        on the context itself. See ``wb.order_bias``.
     prices
         A price table (see ``prices.toml``); default the package's own.
     options_file
@@ -760,6 +778,7 @@ class LLMJudge:
             f"language={s.language or 'auto'}", f"context_tokens={s.context_tokens}", f"questions={s.questions}",
             f"temperature={s.temperature}", f"max_output={s.max_output_tokens}",
             f"extra={sorted((s.extra or {}).items())}", f"encoder={encoder_identity(self.encoder)}",
+            *([] if s.order == "recorded" else [f"order={s.order}"]),
         ))  # fmt: skip
         return redacted(name, self.endpoint.secrets())
 
@@ -805,7 +824,12 @@ class LLMJudge:
     @property
     def prompt_hash(self) -> str:
         """Version and hash of all prompts."""
-        return f"{PROMPT_VERSION}.{prompt_hash()}"
+        return f"{PROMPT_VERSION}.{self.settings.prompts.hash}"
+
+    @property
+    def own_prompts(self) -> list[str]:
+        """Names of the prompts that are not the package's."""
+        return sorted(self.settings.prompts.own)
 
     def batch(self) -> Batch:
         """A run over this judge's endpoint, cache and budget; what other ways of judging are built on."""

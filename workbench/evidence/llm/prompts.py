@@ -10,20 +10,34 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import random
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from workbench.data.files import write_text
 from workbench.data.schema import Sample
 from workbench.data.text.sentences import sentences
 from workbench.data.text.words import fold_surrogates
 from workbench.data.text.words import language as written_in
+from workbench.errors import InputError
 from workbench.evidence.judge import MAX_CLAIMS
 from workbench.evidence.llm.budget import estimate_tokens, message_tokens
-from workbench.evidence.llm.replies import part_schema, questions_schema, rubric_schema, shape, verify_schema
+from workbench.evidence.llm.replies import (
+    part_schema,
+    prefer_schema,
+    questions_schema,
+    rubric_schema,
+    shape,
+    verify_schema,
+)
 from workbench.language import Language, language_of, languages, text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # ---------------------------------------------------------------- families of models: a judge rates its own kind too high
 
@@ -55,6 +69,8 @@ def _part(item: Language, name: str) -> dict[str, Any]:
 PROMPT_VERSION = "1"
 
 NAMES = ("part", "questions", "repair", "rubric", "verify")
+#: Prompts whose text is in no hash: their calls are kept under their own words alone.
+FURTHER = ("prefer",)
 
 Message = dict[str, str]
 
@@ -89,14 +105,111 @@ def _hash(known: tuple[Language, ...]) -> str:
     return digest.hexdigest()[:12]
 
 
-def render(name: str, language: str, flags: Collection[str], values: Mapping[str, str]) -> list[Message]:
+@dataclass(frozen=True)
+class Prompts:
+    """The prompts in force: those of the package, some of them replaced by ``own`` ones, by ``name.language``."""
+
+    own: Mapping[str, str] = field(default_factory=dict)
+
+    def template(self, name: str, language: str) -> str:
+        """The text of one prompt in ``language``; one of your own without a language is for all."""
+        code = language_of(language).code
+        return self.own.get(f"{name}.{code}") or self.own.get(name) or template(name, language)
+
+    @property
+    def hash(self) -> str:
+        """Twelve hex digits that change with any character of any prompt."""
+        if not self.own:
+            return prompt_hash()
+        told = json.dumps([prompt_hash(), sorted(self.own.items())], ensure_ascii=True)
+        return hashlib.sha256(told.encode()).hexdigest()[:12]
+
+
+#: The prompts of the package.
+SHIPPED = Prompts()
+
+
+def read_prompts(folder: str | Path) -> Prompts:
+    """The prompts with those in ``folder`` in place of the package's: ``NAME.txt`` for all languages, ``NAME.en.txt`` for one.
+
+    A file that says the same as the package's replaces nothing. See :func:`prompts` for the names and texts to begin with.
+
+    Raises
+    ------
+    InputError
+        When there is no such folder or nothing in it, for a file of another name, and for a text that lacks a slot that
+        the package's has or has one more.
+    """
+    path = Path(folder).expanduser()
+    files = sorted(path.glob("*.txt")) if path.is_dir() else []
+    if not files:
+        raise InputError(f"prompts {folder}: no folder with NAME.txt; wb.prompts(out=FOLDER) writes one to begin with")
+    own = {}
+    for file in files:
+        name, _, code = file.stem.partition(".")
+        if name not in (*NAMES, *FURTHER) or (code and language_of(code).code != code):
+            known = ", ".join((*NAMES, *FURTHER))
+            raise InputError(f"{file}: is no prompt; the names are {known}, each perhaps with a language ({name}.en.txt)")
+        try:
+            text = file.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{file}: cannot be read as UTF-8 ({error})") from error
+        shipped = template(name, code or languages()[0].code)
+        given, wanted = (set(_SLOT.findall(one)) for one in (text, shipped))
+        if given != wanted or "#user" not in text.splitlines():
+            wrong = [f"lacks {{{{{slot}}}}}" for slot in sorted(wanted - given)]
+            wrong += [f"has {{{{{slot}}}}}, which nothing fills" for slot in sorted(given - wanted)]
+            raise InputError(f"{file}: {'; '.join(wrong) or 'has no line #user'}")
+        if text != shipped or not code:
+            own[file.stem] = text
+    return Prompts(own)
+
+
+def prompts(folder: str | Path | None = None, *, out: str | Path | None = None) -> pd.DataFrame:
+    """The prompts that a language model is asked with, as they are in force.
+
+    Parameters
+    ----------
+    folder
+        Prompts of your own (see :func:`read_prompts`), as for ``wb.evaluate(…, prompts=folder)``.
+    out
+        A folder to write them to, to be edited; files that are there already are left alone.
+
+    Returns
+    -------
+    DataFrame
+        ``name, language, text, own`` (True: not the package's); ``attrs["hash"]`` is what a manifest names them by.
+
+    Examples
+    --------
+    >>> sorted(set(wb.prompts()["name"]))
+    ['part', 'prefer', 'questions', 'repair', 'rubric', 'verify']
+    """
+    import pandas as pd
+
+    known = SHIPPED if folder is None else read_prompts(folder)
+    rows = [(name, item.code, known.template(name, item.code), known.template(name, item.code) != template(name, item.code))
+            for name in (*NAMES, *FURTHER) for item in languages() if _template(name, item)]  # fmt: skip
+    if out is not None:
+        for name, code, text, _ in rows:
+            target = Path(out).expanduser() / f"{name}.{code}.txt"
+            if not target.exists():
+                write_text(target, text)
+    frame = pd.DataFrame(rows, columns=["name", "language", "text", "own"])
+    frame.attrs["hash"] = f"{PROMPT_VERSION}.{known.hash}"
+    return frame
+
+
+def render(
+    name: str, language: str, flags: Collection[str], values: Mapping[str, str], known: Prompts = SHIPPED
+) -> list[Message]:
     """The chat messages of prompt ``name``: conditions decided by ``flags``, slots filled from ``values``.
 
     Raises ``KeyError`` when the prompt has a slot that ``values`` lacks.
     """
     parts: dict[str, list[str]] = {}
     role = "user"
-    for line in template(name, language).splitlines():
+    for line in known.template(name, language).splitlines():
         match = _CONDITION.match(line)
         words = match[1].split() if match else ()
         if line in ("#system", "#user"):
@@ -178,6 +291,7 @@ class Task:
     parts: tuple[tuple[Piece, ...], ...]
     blank: frozenset[int] = frozenset()
     notes: tuple[str, ...] = field(default=())
+    prompts: Prompts = SHIPPED
 
     @property
     def flags(self) -> frozenset[str]:
@@ -191,15 +305,31 @@ class Task:
         return "reference" if self.reference else "question"
 
 
-def make_task(sample: Sample, context_tokens: int, language: str | None = None) -> Task:
-    """Prepare ``sample``: prompted contexts in order, in parts of at most ``context_tokens`` estimated tokens.
+#: In which order contexts are shown: as recorded, the other way round, or in one that only the sample's texts decide.
+ORDERS = ("recorded", "reversed", "shuffled")
+
+
+def shown_order(sample: Sample, order: str) -> list[int]:
+    """Places of the sample's contexts in the order in which a judge is shown them."""
+    places = list(range(len(sample.contexts or ())))
+    if order == "shuffled":
+        seed = hashlib.sha256(repr((sample.question, [c.text for c in sample.contexts or ()])).encode()).digest()
+        random.Random(seed).shuffle(places)
+    return places[::-1] if order == "reversed" else places
+
+
+def make_task(
+    sample: Sample, context_tokens: int, language: str | None = None, known: Prompts = SHIPPED, order: str = "recorded"
+) -> Task:
+    """Prepare ``sample``: prompted contexts in ``order``, in parts of at most ``context_tokens`` estimated tokens.
 
     Prompts are in ``language``; without one in that of the question where it has prompts, else in the first one.
     """
     clean = _cleaned(sample)
     pieces: list[Piece] = []
     blank = set()
-    for index, context in enumerate(clean.contexts or ()):
+    for index in shown_order(clean, order):
+        context = (clean.contexts or ())[index]
         if context.prompted and not context.text.strip():
             blank.add(index)
         elif context.prompted:
@@ -217,6 +347,7 @@ def make_task(sample: Sample, context_tokens: int, language: str | None = None) 
         parts=parts,
         blank=frozenset(blank),
         notes=(*(notes if len(parts) > 1 else ()), *_addressing(clean)),
+        prompts=known,
     )
 
 
@@ -288,6 +419,7 @@ class Call:
     messages: list[Message]
     schema: dict[str, Any]
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    prompts: Prompts = SHIPPED
 
     @cached_property
     def tokens(self) -> int:
@@ -321,6 +453,13 @@ def rubric_call(task: Task, name: str, criterion: str) -> Call:
     return _about(task, "rubric", rubric_schema(), {"reasoning": (1, MOST_CHARACTERS)}, name=name, criterion=criterion)
 
 
+def prefer_call(task: Task, answers: Sequence[str], name: str, criterion: str) -> Call:
+    """Which of two answers is better by one criterion, in the order given; of long contexts only the first part is shown."""
+    sizes = {"reasoning": (1, MOST_CHARACTERS)}
+    shown = numbered("answer", [text.strip() for text in answers])
+    return _about(task, "prefer", prefer_schema(), sizes, name=name, criterion=criterion, answers=shown)
+
+
 def _about(
     task: Task, prompt: str, schema: dict[str, Any], sizes: Mapping[str, tuple[int, int]], part: int = 0,
     flags: Collection[str] | None = None, **more: str,
@@ -330,7 +469,8 @@ def _about(
         "question": escaped(task.sample.question), "answer": escaped(task.answer), "reference": escaped(task.reference),
         "contexts": numbered("context", [piece.text for piece in task.parts[part]]), "shape": shape(schema), **more,
     }  # fmt: skip
-    return Call(prompt, render(prompt, task.language, task.flags if flags is None else flags, values), schema, sizes)
+    shown = render(prompt, task.language, task.flags if flags is None else flags, values, task.prompts)
+    return Call(prompt, shown, schema, sizes, task.prompts)
 
 
 def questions_call(task: Task, n: int) -> Call:
@@ -339,14 +479,14 @@ def questions_call(task: Task, n: int) -> Call:
     wanted = language_name(task.reply_language, task.language)
     values = {"answer": escaped(task.answer), "n": str(n), "language": wanted, "shape": shape(schema)}
     sizes = {"questions": (1, n), "items": (1, MOST_CHARACTERS // 2)}
-    return Call("questions", render("questions", task.language, (), values), schema, sizes)
+    return Call("questions", render("questions", task.language, (), values, task.prompts), schema, sizes, task.prompts)
 
 
 def repair_call(call: Call, language: str, reply: str, problems: str) -> Call:
     """``call`` once more, with the reply that could not be used and what was wrong with it."""
-    asked = render("repair", language, (), {"problems": problems, "shape": shape(call.schema)})
+    asked = render("repair", language, (), {"problems": problems, "shape": shape(call.schema)}, call.prompts)
     shown = [{"role": "assistant", "content": reply[:4000]}] if reply.strip() else []
-    return Call(call.name, [*call.messages, *shown, *asked], call.schema, call.sizes)
+    return dataclasses.replace(call, messages=[*call.messages, *shown, *asked])
 
 
 def _context_sizes(task: Task, part: int) -> dict[str, tuple[int, int]]:

@@ -373,6 +373,25 @@ class RubricReply(_Item):
     score: Annotated[float, BeforeValidator(read_score)]
 
 
+def read_better(value: Any) -> str:
+    """``first``, ``second`` or ``tie``; ``ValueError`` for anything else."""
+    word = token(value) if isinstance(value, str) else value
+    if word not in BETTER:
+        raise ValueError(f"neither of {', '.join(BETTER)}: {shown(value)}")
+    return str(word)
+
+
+#: Which of two answers is better.
+BETTER = ("first", "second", "tie")
+
+
+class PreferReply(_Item):
+    """Which of two answers is better and why."""
+
+    reasoning: str
+    better: Annotated[str, BeforeValidator(read_better)]
+
+
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "integer"}
 _FLAG = {"type": "boolean"}
@@ -434,6 +453,11 @@ def questions_schema() -> dict[str, Any]:
 def rubric_schema() -> dict[str, Any]:
     """Schema of a rating."""
     return _object({"reasoning": _TEXT, "score": {"type": "number"}})
+
+
+def prefer_schema() -> dict[str, Any]:
+    """Schema of a comparison of two answers."""
+    return _object({"reasoning": _TEXT, "better": {"type": "string", "enum": list(BETTER)}})
 
 
 def sized(schema: dict[str, Any], sizes: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
@@ -525,6 +549,7 @@ class Reply:
     by_number: dict[int, ReadClaim] = field(default_factory=dict)
     questions: list[str] = field(default_factory=list)
     rating: RubricReply | None = None
+    preferred: PreferReply | None = None
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -621,6 +646,14 @@ def read_rating(text: str, *, cut_off: bool = False) -> Reply:
     reader = _Reader(text, cut_off, rubric_schema())
     if reader.value is not None:
         reader.reply.rating = reader.item(RubricReply, reader.value, "rating", fatal=True)
+    return reader.reply
+
+
+def read_preference(text: str, *, cut_off: bool = False) -> Reply:
+    """Which of two answers is better."""
+    reader = _Reader(text, cut_off, prefer_schema())
+    if reader.value is not None:
+        reader.reply.preferred = reader.item(PreferReply, reader.value, "preference", fatal=True)
     return reader.reply
 
 

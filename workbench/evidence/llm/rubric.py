@@ -17,8 +17,8 @@ from workbench.data.text.sentences import sentences
 from workbench.errors import InputError
 from workbench.evidence.judge import MAX_CLAIMS
 from workbench.evidence.llm.judge import Asker, LLMJudge, Repairs
-from workbench.evidence.llm.prompts import make_task, part_call, rubric_call
-from workbench.evidence.llm.replies import Reply, read_part, read_rating
+from workbench.evidence.llm.prompts import part_call, prefer_call, rubric_call
+from workbench.evidence.llm.replies import Reply, read_part, read_preference, read_rating
 from workbench.language import codes, languages
 
 RATING_COLUMNS = ("sample_id", "criterion", "score", "reasoning", "state", "reason", "method")
@@ -110,7 +110,7 @@ def rate(
 
     async def ask(item: tuple[Sample, Criterion], asker: Asker) -> Any:
         sample, chosen = item
-        task = make_task(sample, model.settings.context_tokens, model.settings.language)
+        task = model.settings.task(sample)
         if not task.answer:
             return row(item, "no_answer", "undefined")
         call = rubric_call(task, chosen.name, chosen.text(task.language))
@@ -121,6 +121,45 @@ def rate(
     rows = dict(iterate(lambda put: model.batch().work(items, ask, put, row)))
     ordered = [rows[sample.sample_id, chosen.name] for sample, chosen in items]
     return pd.DataFrame(ordered, columns=list(RATING_COLUMNS))
+
+
+def preferences(
+    judge: LLMJudge | str, samples: Sequence[Sample], first: Sequence[str | None], second: Sequence[str | None],
+    by: str | Criterion | Mapping[str, str] = "completeness",
+) -> pd.DataFrame:  # fmt: skip
+    """Which of two answers to each sample is better, asked in both orders: two calls each, kept by content.
+
+    Returns
+    -------
+    DataFrame
+        ``sample_id, shown_first, shown_second`` (what was said with the first answer shown first, and second: ``a, b,
+        tie``)``, state, reason``. Equal answers are a tie without a call; without one of the answers the state is
+        ``undefined``.
+    """
+    model = LLMJudge.from_spec(judge) if isinstance(judge, str) else judge
+    wanted = criterion(by)
+    items = [(s, a or "", b or "") for s, a, b in zip(samples, first, second, strict=True)]
+
+    def row(item: Any, reason: str, state: str = "judge_error", *said: str | None) -> Any:
+        return item[0].sample_id, (item[0].sample_id, *(said or (None, None)), state, reason)
+
+    async def ask(item: Any, asker: Asker) -> Any:
+        sample, a, b = item
+        if not a.strip() or not b.strip():
+            return row(item, "no_answer", "undefined")
+        if a.strip() == b.strip():
+            return row(item, "the same answer", "ok", "tie", "tie")
+        task, repairs, said = model.settings.task(sample), Repairs(), []
+        for answers, names in (((a, b), {"first": "a", "second": "b"}), ((b, a), {"first": "b", "second": "a"})):
+            call = prefer_call(task, answers, wanted.name, wanted.text(task.language))
+            reply = await asker.ask(call, lambda text, cut: read_preference(text, cut_off=cut), repairs, task.language, 120)
+            assert reply.preferred is not None
+            said.append(names.get(reply.preferred.better, "tie"))
+        return row(item, "; ".join(task.notes), "ok", *said)
+
+    rows = dict(iterate(lambda put: model.batch().work(items, ask, put, row)))
+    columns = ["sample_id", "shown_first", "shown_second", "state", "reason"]
+    return pd.DataFrame([rows[sample.sample_id] for sample, *_ in items], columns=columns)
 
 
 def sampled_consistency(judge: LLMJudge, samples: Sequence[Sample]) -> pd.DataFrame:
@@ -166,7 +205,7 @@ def sampled_consistency(judge: LLMJudge, samples: Sequence[Sample]) -> pd.DataFr
 async def _shares(judge: LLMJudge, asker: Asker, sample: Sample, claims: list[str], others: list[str]) -> list[float]:
     """Per sentence the share of other answers that do not support it."""
     material = Sample(sample.sample_id, sample.question, contexts=tuple(Context(text) for text in others))
-    task = make_task(material, judge.settings.context_tokens, judge.settings.language)
+    task = judge.settings.task(material)
     supported: list[set[int]] = [set() for _ in claims]
     repairs = Repairs()
     for number, pieces in enumerate(task.parts):

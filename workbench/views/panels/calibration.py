@@ -334,10 +334,11 @@ class CalibrationPanel(ListPanel):
                 self.labels.value = chosen
         if "thresholds" in names:
             self._refresh()
-        elif "annotations" in names:
+        elif names & {"selection", "annotations"}:
+            self.draw_card()  # first: who labels waits for the next sample, not for the figures
+        if "annotations" in names and "thresholds" not in names:
             self._measure()
-        if "thresholds" not in names and names & {"selection", "annotations"}:
-            self.draw_card()
+            self.draw_people()
 
     def _calibration(self) -> Calibration:
         """The calibration in force; what holds for all cuts is kept while nothing else changes."""
@@ -424,8 +425,12 @@ class CalibrationPanel(ListPanel):
         return _t(f"calibration.empty.{self.shown.value}")
 
     def draw_card(self) -> None:
-        """Show the selected sample, its place, and what people said of it."""
+        """Show the selected sample, its place, and what was said of it."""
         super().draw_card()
+        self.draw_people()
+
+    def draw_people(self) -> None:
+        """Say what people and the judge said of the selected sample."""
         shown = self.shown_id
         words = "" if shown is None else people_words(self.found, self.verdicts(), shown)
         show(self.people, h("p", words, cls="wb-note") if words else Markup())

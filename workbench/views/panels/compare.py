@@ -17,7 +17,7 @@ from workbench.api import open_evaluation
 from workbench.data.schema import none_if_missing
 from workbench.data.text.normalise import unspaced
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.comparison import TESTS, Comparison, change_title, layer_title, runs_table
+from workbench.diagnosis.comparison import TESTS, Comparison, change_title, compared, layer_title, runs_table
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation
 from workbench.language import numbers
@@ -593,8 +593,8 @@ class Compare(ListPanel):
             return
         before, after, old = self.run(name), self.session.evaluation, self._comparison
         same = old is not None and old.before.evidence is before.evidence and old.after.evidence is after.evidence
-        self._comparison = found = Comparison(before, after, pairing=old.pairing if same and old else None)
-        self._sides = Side(before), Side(after)
+        self._comparison = found = compared(before, after, pairing=old.pairing if same and old else None)
+        self._sides = Side(found.before), Side(after)
         with self.quietly():
             self.cut.value = self.session.thresholds.support
             options = [(f"{cause_title(cause)} ({n['before']} → {n['after']})", str(cause))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from workbench.errors import InputError
 from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.views.html import Markup, h, join, quiet, table
-from workbench.views.widgets import button, display, markup, row, show, text_box
+from workbench.views.widgets import LABEL, button, display, markup, row, show, text_box
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,9 @@ def fitted_part(fitted: FittedJudge) -> Markup:
         shown[name] = shown[name].map(numbers.percent)
     head, *lines = fitted.words()
     refused = [quiet(refusal_words(name, reason), tag="p") for name, reason in fitted.refused.items()]
-    body = [table(shown, headings="fitting.columns"), *(h("p", line) for line in lines[: len(shown)])] if len(shown) else []
+    # The table says it all of a part that is used and has a band.
+    told = [line for line, part in zip(lines, fitted.parts.values(), strict=False) if part.reason or math.isnan(part.doubt)]
+    body = [table(shown, headings="fitting.columns"), *(h("p", line) for line in told)] if len(shown) else []
     return join([h("p", head, cls="wb-note"), *body, *refused])
 
 
@@ -73,7 +76,7 @@ class FittingBox(W.VBox):
         self._session, self._labels, self._changed = panel.session, labels, changed
         self.fitted: FittedJudge | None = None
         self.rate = W.BoundedFloatText(value=0.1, min=0.01, max=0.5, step=0.01, description=_t("fitting.rate"),
-                                       layout=W.Layout(width="170px"))  # fmt: skip
+                                       style=LABEL, layout=W.Layout(width="180px"))  # fmt: skip
         default = (self._session.folder or Path()) / "judge.toml"
         self.file = text_box(_t("fitting.file"), str(default))
         self.button = button(_t("fitting.button"), panel.guarded(self._fit, "fit"), "wb-fit")

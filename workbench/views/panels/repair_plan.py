@@ -14,10 +14,11 @@ from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.repair import words
 from workbench.repair.plan import RepairPlan, prompt, repair_plan
+from workbench.repair.sweep import Sweep, sweep
 from workbench.views import plots
 from workbench.views.card import FilterNote, ListPanel, card_html
 from workbench.views.html import Fragment, Markup, empty, excerpt, fragment, h, join, marked, quiet, table
-from workbench.views.widgets import Background, PagedTable, button, display, dropdown, markup, row, show, still
+from workbench.views.widgets import Background, PagedTable, Panel, button, display, dropdown, markup, row, show, still
 from workbench.views.wording import cause_title, count
 
 if TYPE_CHECKING:
@@ -25,14 +26,13 @@ if TYPE_CHECKING:
 
     from workbench.repair.documents import Passage
     from workbench.repair.plan import Repair
-    from workbench.repair.sweep import Sweep
     from workbench.views.session import Session
 
 #: Sign and colour of a cell of the matrix.
 _SIGNS = {"rescued": ("✓", "success"), "broken": ("✗", "danger"), "better": ("↑", "info"), "worse": ("↓", "warning"),
           "same": ("·", ""), "untold": ("?", "")}  # fmt: skip
 #: Samples on one page of the matrix.
-COLUMNS = 14
+COLUMNS = 13
 #: Seconds to wait for the plan before the panel opens without it.
 PATIENCE = 1.0
 
@@ -60,7 +60,7 @@ class RepairPlanPanel(ListPanel):
         self._write, self._given = write, {"corpus": corpus, "encoder": encoder, "documents": documents, "price": price}
         self.plan: RepairPlan | None = None
         self._matrix, self._first = pd.DataFrame(), 0
-        self.headline, self.reading, self.before_after = markup(None, "wb-reading"), markup(), markup(None, "wb-sides")
+        self.headline, self.reading, self.before_after = markup(None, "wb-reading"), markup(), markup(None, "wb-contexts")
         self.list, self.unreached = PagedTable(self, 12), PagedTable(self)
         self.start_button = button(_t("repair.panel.start"), self.guarded(lambda: self.start_work(), "start"))
         self.work = Background(self, _progress_words, _t("repair.panel.cancel"),
@@ -124,7 +124,7 @@ class RepairPlanPanel(ListPanel):
         self.list.set(words.shown_table(plan), empty=_t("repair.nothing"))
         show(self.reading, _legend())
         self.unreached.set(words.unreached_table(plan), empty=_t("repair.unreached_none"))
-        show(self.prompts, prompts_html(plan))
+        show(self.prompts, join([prompts_html(plan), basis_html(plan)]))
         self._first = 0
         self._draw_grid()
         self.keep_selection()
@@ -145,8 +145,10 @@ class RepairPlanPanel(ListPanel):
         assert self.plan is not None
         affected = self._affected()
         shown = affected[self._first : self._first + COLUMNS]
-        layout = W.Layout(width="46px", height="24px", margin="0", padding="0")
-        cells: list[W.Widget] = [markup(quiet(_t("repair.columns.fix"))), *(markup(quiet(s[-7:])) for s in shown)]
+        layout = W.Layout(width="52px", height="24px", margin="0", padding="0")
+        # A hyphen at which no line breaks.
+        heads = [s[-6:].replace("-", "\u2011") for s in shown]
+        cells: list[W.Widget] = [markup(quiet(head)) for head in (_t("repair.columns.fix"), *heads)]
         for repair in self.plan.repairs:
             cells.append(markup(h("span", excerpt(repair.fix.title, 60), cls="wb-good" if repair.taken else "")))
             for sample_id in shown:
@@ -156,7 +158,7 @@ class RepairPlanPanel(ListPanel):
                 cell = W.Button(description=sign, button_style=style, layout=layout, tooltip=words_of)
                 cell.on_click(self.guarded(lambda _, key=repair.fix.key, one=sample_id: self.look_at(key, one), "cell"))
                 cells.append(cell)
-        self.grid.layout.grid_template_columns = f"minmax(180px, 330px) repeat({len(shown)}, 46px)"
+        self.grid.layout.grid_template_columns = f"minmax(180px, 330px) repeat({len(shown)}, 52px)"
         self.grid.children = tuple(cells)
         show(self.columns, quiet(_t("repair.panel.columns", first=count(min(self._first + 1, len(affected))),
                                     last=count(self._first + len(shown)), n=count(len(affected)))))  # fmt: skip
@@ -219,10 +221,12 @@ class RepairPlanPanel(ListPanel):
     def html(self) -> Fragment:
         """The plan as a page, with the contexts of the sample looked at before and after."""
         self.join()
-        plan, shown = self._ready(), self.shown_id
+        plan, shown = self.plan, self.shown_id
+        if plan is None:
+            return fragment(empty(_t("repair.panel.none")))
         parts = [plan_html(plan, self.figure())]
         if shown is not None and self.fix.value:
-            parts += [h("h3", self.plan.repair(self.fix.value).fix.title if self.plan else ""),
+            parts += [h("h3", plan.repair(self.fix.value).fix.title),
                       before_after(plan, shown, self.fix.value), card_html(self.session, shown)]  # fmt: skip
         return fragment(*parts)
 
@@ -314,6 +318,15 @@ def prompts_html(plan: RepairPlan) -> Markup:
     return h("div", h("h3", _t("repair.prompts_title")), quiet(_t("repair.prompts_lead"), tag="p"), *parts)
 
 
+def basis_html(plan: RepairPlan) -> Markup:
+    """What the plan rests on, what it cannot tell, and the samples behind each fix."""
+    return h(
+        "div", h("h3", _t("repair.basis_title")), h("ul", *(h("li", note) for note in plan.notes)),
+        table(words.levels_table(plan), caption=_t("repair.levels_title")),
+        h("details", h("summary", _t("repair.samples_title")), h("ul", *(h("li", line) for line in words.behind(plan)))),
+    )  # fmt: skip
+
+
 def plan_html(plan: RepairPlan, figure: Figure | None) -> Markup:
     """The plan as one piece of a page."""
     unreached = words.unreached_table(plan)
@@ -321,19 +334,79 @@ def plan_html(plan: RepairPlan, figure: Figure | None) -> Markup:
         "div", h("h3", _t("repair.title")), h("p", _t("repair.lead")), h("p", h("strong", words.headline(plan))),
         quiet(words.usual_words(plan), tag="p"), None if figure is None else still(figure, _t("repair.panel.caption")),
         table(words.shown_table(plan)), h("h3", _t("repair.unreached_title")), h("p", words.unreached_words(plan)),
-        table(unreached) if len(unreached) else None, prompts_html(plan), h("h3", _t("repair.basis_title")),
-        h("ul", *(h("li", note) for note in plan.notes)), table(words.levels_table(plan), caption=_t("repair.levels_title")),
+        table(unreached) if len(unreached) else None, prompts_html(plan), basis_html(plan),
     )  # fmt: skip
 
 
-def sweep_html(found: Sweep) -> Fragment:
-    """A sweep as a static piece: the curve of recall against tokens, and the cells worth a look."""
+class SweepPanel(Panel):
+    """Recall against prompt tokens over a grid, worked out in a thread of its own with a bar and a button that cancels.
+
+    ``options`` as for ``wb.sweep``.
+    """
+
+    stem = "sweep"
+
+    def __init__(self, session: Session, corpus: Any, **options: Any) -> None:
+        super().__init__(session)
+
+        def make(progress: Any, cancelled: Any) -> Sweep:
+            """Texts encoded, then cells of the grid."""
+            return sweep(session.evaluation, corpus, progress=progress, cancel=cancelled, **options)
+
+        self._make = make
+        self.found: Sweep | None = None
+        self.work = Background(self, _progress_words, _t("repair.panel.cancel"))
+        self.start_button = button(_t("repair.panel.start"), self.guarded(lambda: self.start_work(), "start"))
+        self.shown = markup()
+        self.compose(row(self.work, self.start_button), self.shown)
+        self.start_work(PATIENCE)
+
+    def start_work(self, patience: float = 0.0) -> None:
+        """Work the grid out; waits ``patience`` seconds for the end, then leaves it to the thread."""
+        display(self.start_button, False)
+        self.work.start(self._make, self._end, words=_t("repair.panel.working"), patience=patience)
+
+    def _end(self, result: Any, error: BaseException | None) -> None:
+        if error is not None:
+            self.work.say_failure("repair.panel", error)
+            display(self.start_button, isinstance(error, CancelledError))
+            return
+        self.found = result
+        show(self.shown, sweep_html(result))
+
+    def _ready(self) -> Sweep:
+        self.work.join()
+        if self.found is None:
+            raise InputError("the sweep was not worked out; see the line beside the bar")
+        return self.found
+
+    def table(self) -> pd.DataFrame:
+        """The grid; see ``Sweep.frame``."""
+        return self._ready().frame
+
+    def figure(self) -> Figure:
+        """The curve, dark on white."""
+        return plots.sweep_curve(self._ready(), knee_words(self._ready()))
+
+    def html(self) -> Fragment:
+        """The curve and the cells worth a look."""
+        self.work.join()
+        return fragment(empty(_t("repair.panel.none")) if self.found is None else sweep_html(self.found))
+
+
+def knee_words(found: Sweep) -> str:
+    """Where the knee is."""
     knee = found.knee
-    said = _t("repair.panel.no_knee") if knee is None else _t(
+    return _t("repair.panel.no_knee") if knee is None else _t(
         "repair.panel.knee_words", ranking=_t(f"repair.ranking.{knee['ranking']}"), chunking=knee["chunking"] or "–",
         k=knee["k"], recall=numbers.percent(knee["recall"]), tokens=count(knee["tokens"]),
     )  # fmt: skip
-    shown = found.frame[found.frame["efficient"]].drop(columns=["efficient"]).sort_values("tokens")
+
+
+def sweep_html(found: Sweep) -> Markup:
+    """The curve of recall against tokens, and the efficient cells."""
+    said = knee_words(found)
+    listed = found.frame[found.frame["efficient"]].drop(columns=["efficient"]).sort_values("tokens")
     formats = {"ranking": lambda name: _t(f"repair.ranking.{name}"), "tokens": count, "chunking": lambda name: name or "–"}
-    listed = table(shown, headings="repair.columns", formats=formats)
-    return fragment(h("p", h("strong", said)), still(plots.sweep_curve(found, said), _t("repair.panel.sweep_caption")), listed)
+    curve = still(plots.sweep_curve(found, said), _t("repair.panel.sweep_caption"))
+    return h("div", h("p", h("strong", said)), curve, table(listed, headings="repair.columns", formats=formats))
