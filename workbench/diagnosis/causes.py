@@ -18,7 +18,7 @@ import numpy as np
 from workbench.diagnosis.cause_inputs import CauseInputs, conflicting, is_low, low_failing, no_answer, serious
 from workbench.diagnosis.explain import QUOTE, Explainer
 from workbench.errors import InputError
-from workbench.language import has_text, listed, numbers, text
+from workbench.language import get_language, has_text, listed, numbers, speaking, text
 from workbench.scoring.groups.refusal import answerable
 from workbench.scoring.metrics import HEADLINE, definitions
 from workbench.scoring.metrics import title as metric_title
@@ -576,23 +576,40 @@ def failure_rows(causes: Causes) -> pd.DataFrame:
     """The table of failures; see ``Evaluation.failures``."""
     import pandas as pd
 
-    inputs, primary, n = causes.inputs, causes.names(), causes.inputs.n
-    names = np.array([rule.name for rule in causes.rules], dtype=object)
-    failing = (causes.primary >= 0).tolist()
-    advices = {name: "" if name == PASS else advice(name) for name in set(primary.tolist())}
-    said = [causes.evidence(causes.rules[causes.primary[c]], c) if failing[c] else "" for c in range(n)]
+    from workbench.scoring.lazy_texts import LazyTexts, repeated
+
+    inputs, n, chain, language = causes.inputs, causes.inputs.n, causes.rules, get_language()
+    names = [*(rule.name for rule in chain), NOT_CHECKED, PASS]
+    failing = np.flatnonzero(causes.primary >= 0)
+    subs = np.full(n, None, dtype=object)
+    for code in failing[[chain[place].sub_cause is not None for place in causes.primary[failing]]].tolist():
+        subs[code] = causes.sub_cause(code)
+
+    def said(code: int) -> str:
+        with speaking(language):
+            return causes.evidence(chain[causes.primary[code]], code) if causes.primary[code] >= 0 else ""
+
     rows = {
         "passed": np.where(causes.primary == -2, None, causes.primary == -1),
-        "primary_cause": primary,
-        "sub_cause": [causes.sub_cause(code) if failing[code] else None for code in range(n)],
-        "causes": [names[row].tolist() for row in causes.holds],
+        "primary_cause": repeated(names, causes.primary % len(names)),
+        "sub_cause": subs,
+        "causes": _distinct(causes.holds, names),
         "confidence": causes.confidence,
-        "evidence": said,
-        "advice": [advices[name] for name in primary],
+        "evidence": LazyTexts.of(np.arange(n), said),
+        "advice": repeated(["" if name == PASS else advice(name) for name in names], causes.primary % len(names)),
         "refusal_outcome": inputs.outcome,
         "unchecked": unchecked(inputs),
     }
-    return pd.DataFrame(rows, index=inputs.evidence.ids).astype({"primary_cause": "str"})
+    return pd.DataFrame(rows, index=inputs.evidence.ids)
+
+
+def _distinct(flags: Mask, names: list[str]) -> np.ndarray:
+    """For each row of ``flags`` the names whose flag is set; rows with the same flags share one list."""
+    _, first, which = np.unique(flags @ (1 << np.arange(flags.shape[1])), return_index=True, return_inverse=True)
+    lists = np.empty(len(first), dtype=object)
+    for place, row in enumerate(first):
+        lists[place] = [names[at] for at in np.flatnonzero(flags[row])]
+    return lists[which]
 
 
 def unchecked(inputs: CauseInputs) -> list[list[str]]:
@@ -609,10 +626,7 @@ def unchecked(inputs: CauseInputs) -> list[list[str]]:
         "answers": np.full(inputs.n, not facts.set_has_outcomes),
         "expectation": np.isnan(inputs.view.once(answerable)),
     }
-    names = np.array(list(lacks), dtype=object)
-    patterns, which = np.unique(np.stack(list(lacks.values()), axis=1), axis=0, return_inverse=True)
-    lists = [names[pattern].tolist() for pattern in patterns]
-    return [lists[place] for place in which.ravel()]
+    return _distinct(np.stack(list(lacks.values()), axis=1), list(lacks)).tolist()
 
 
 def lacking(causes: Causes, cause: str) -> list[list[str]]:
