@@ -27,7 +27,7 @@ def run(name: str, wrong: int):
     """An evaluation of ``N`` samples of which one in ``wrong`` misses its point."""
     rows = [{
         "sample_id": f"s-{at:06d}", "question": f"How many seats does plan {at} hold?",
-        "answer": "See the plan." if at % wrong == 0 else f"Plan {at} holds 5 seats.",
+        "answer": None if at % (2 * wrong) == 0 else "See the plan." if at % wrong == 0 else f"Plan {at} holds 5 seats.",
         "contexts": [{"doc_id": f"plan-{at % 50}", "text": f"Plan {at} holds 5 seats."}],
         "expected_docs": [f"plan-{at % 50 if at % 7 else 99}"], "must_include": ["5 seats"], "tags": {"area": f"a{at % 9}"},
     } for at in range(N)]  # fmt: skip
@@ -55,8 +55,10 @@ def timed(page, action, part: str) -> float:
     page.evaluate(
         """part => { const own = document.querySelector(part);
             const said = () => own.outerHTML.length + own.innerText + (own.src || ''), before = said();
+            const until = performance.now() + 10000;  // what changes nothing is told as ten seconds
             window.changed = new Promise(done => { const look = () =>
-                said() === before ? setTimeout(look, 4) : done(performance.now()); look(); }); }""", part
+                said() === before && performance.now() < until ? setTimeout(look, 4) : done(performance.now());
+                look(); }); }""", part
     )  # fmt: skip
     start = page.evaluate("() => performance.now()")
     action()
