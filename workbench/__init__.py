@@ -10,7 +10,8 @@ Score
 Judges and other tools
     prompts, rate, prefer, recorded_judgements, with_ragas, with_silver_labels
 Diagnose
-    missed_documents, vocabulary_gaps, failing_terms, query_types, breakdown, worst_slices, hallucinated_claims
+    missed_documents, vocabulary_gaps, failing_terms, query_types, breakdown, worst_slices, hallucinated_claims,
+    under_definitions
 Repair
     repair_plan, sweep, replay
 Compare and watch
@@ -51,7 +52,7 @@ _GROUPS = (
     {
         "diagnosis.missed": "missed_documents", "diagnosis.vocabulary": "vocabulary_gaps failing_terms",
         "diagnosis.queries": "query_types breakdown", "diagnosis.slices": "worst_slices",
-        "diagnosis.hallucinations": "hallucinated_claims",
+        "diagnosis.hallucinations": "hallucinated_claims", "scoring.definitions": "under_definitions",
     },
     {"repair.plan": "repair_plan", "repair.sweep": "sweep", "repair.replay": "replay"},
     {

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.language import codes, set_language
+from workbench.language import text as words
 
 if TYPE_CHECKING:
     from workbench.data.schema import SampleSet
@@ -27,11 +28,16 @@ if TYPE_CHECKING:
 
 FINE, GATE_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
+#: The language that commands speak of their own work; set anew by each call.
+_language = "en"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    global _language
     options = _parser().parse_args(arguments)
+    _language = options.language or "en"
     if options.language:
         set_language(options.language)
     try:
@@ -86,6 +92,11 @@ def load(options: argparse.Namespace) -> tuple[Any, Any]:
     if mapping:
         remember_mapping(options.data, mapping)
     return samples, corpus
+
+
+def _w(key: str, **values: Any) -> str:
+    """What a command says of its own work, in the language asked for; English when none was, whatever the data's is."""
+    return words(f"commands.{key}", _language, **values)
 
 
 def say(text: str = "") -> None:
@@ -153,11 +164,11 @@ def run_check(options: argparse.Namespace) -> int:
     samples, corpus = load(options)
     others = [load_samples(path) for path in options.against]
     rejected = samples.rejected["row"].nunique()
-    say(f"{samples.name}: {samples.n_read:,} rows read, {len(samples):,} kept, {rejected:,} rejected")
+    say(_w("rows", name=samples.name, read=f"{samples.n_read:,}", kept=f"{len(samples):,}", rejected=f"{rejected:,}"))
     for row in samples.rejected.head(20).itertuples():
-        say(f"  row {row.row}, {row.field}: {row.reason}")
+        say(_w("rejected_row", row=row.row, field=row.field, reason=row.reason))
     for row in samples.warnings.head(20).itertuples():
-        say(f"  note: {f'row {row.row}, ' if row.row else ''}{row.field}: {row.reason}")
+        say(_w("note_row" if row.row else "note_file", row=row.row, field=row.field, reason=row.reason))
     findings = check(samples, corpus, others, k=options.k)
     for finding in findings.itertuples():
         say(f"{finding.level:8} {finding.message} {finding.remedy}")
@@ -592,7 +603,7 @@ def run_notebooks(options: argparse.Namespace) -> int:
     for book in chosen:
         problems = execute(book, out / book.name, parameters)
         failed += bool(problems)
-        say(f"{book.name}: {'failed' if problems else 'ok'}")
+        say(_w("failed" if problems else "ok", name=book.name))
         for problem in problems:
             note(f"  {' '.join(problem.split())[:400]}")
     return 1 if failed else 0
@@ -657,9 +668,9 @@ def run_fit(options: argparse.Namespace) -> int:
     fitted = fit(evaluation, options.labels, error_rate=options.error_rate, name=options.name, out=out)
     for line in fitted.words():
         say(line)
-    say(f"saved to {out}")
+    say(_w("saved", path=out))
     if options.save:
-        say(f"saved to {evaluation.with_judge(fitted).save(options.save)}")
+        say(_w("saved", path=evaluation.with_judge(fitted).save(options.save)))
     return 0
 
 
@@ -690,14 +701,14 @@ def run_plan(options: argparse.Namespace) -> int:
     )  # fmt: skip
     plan = getattr(judge, "plan", None)
     if plan is None:
-        say(f"{len(frame):,} samples; judge {options.judge} makes no calls and costs nothing")
+        say(_w("no_calls", n=f"{len(frame):,}", judge=options.judge))
         return 0
     tell_generator(judge, generator_of(samples))
     found = plan(list(iter_samples(frame)))
     say(str(found))
     if METRIC in (options.metrics or "").split(","):
         n = sum(bool(sample.answer and sample.sampled_answers) for sample in iter_samples(frame))
-        say(f"{METRIC}: about {n:,} more calls, one for each answer that has sampled_answers")
+        say(_w("more_calls", metric=METRIC, n=f"{n:,}"))
     for warning in found.warnings:
         note(f"warning: {warning}")
     return 0
@@ -735,9 +746,10 @@ def run_record(options: argparse.Namespace) -> int:
         config=_typed(_pairs(options.config, "--config")), concurrency=options.concurrency, timeout=options.timeout,
         retries=options.retries, retry_errors=options.retry_errors,
     )  # fmt: skip
-    say(f"{result.n_cases:,} cases: {result.n_recorded:,} asked now, {result.n_kept:,} recorded before")
-    say(f"{result.n_errors:,} rows hold an error; --retry-errors asks those again")
-    say(f"saved to {result.path}")
+    counts = {"cases": result.n_cases, "now": result.n_recorded, "before": result.n_kept}
+    say(_w("recorded", **{name: f"{n:,}" for name, n in counts.items()}))
+    say(_w("recorded_errors", n=f"{result.n_errors:,}"))
+    say(_w("saved", path=result.path))
     return 0
 
 
@@ -813,7 +825,7 @@ def run_report(options: argparse.Namespace) -> int:
         session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date,
         gate=rules and (lambda: check(session.evaluation, rules, baseline)), repair=plan,
     )  # fmt: skip
-    say(f"written to {path} ({path.stat().st_size:,} bytes)")
+    say(_w("written", path=path, size=f"{path.stat().st_size:,}"))
     return 0
 
 
@@ -851,7 +863,7 @@ def run_score(options: argparse.Namespace) -> int:
     samples, corpus = load(options)
     if options.limit is not None and options.limit < len(samples):
         samples = dataclasses.replace(samples, frame=stratified(samples.frame, options.limit))
-        note(f"{len(samples):,} samples chosen, spread over case types and languages")
+        note(_w("chosen", n=f"{len(samples):,}"))
     result = evaluate(
         samples, corpus=corpus, judge=options.judge, encoder=options.encoder, metrics=metrics, thresholds=thresholds,
         name=options.name, progress=not options.quiet and sys.stderr.isatty(), workers=options.workers,
@@ -875,17 +887,17 @@ def _config(given: list[str]) -> dict[str, Any]:
 def _say_scored(result: Evaluation, folder: str, samples: SampleSet) -> None:
     summary = result.summary(intervals=False)
     for name, row in summary[summary["n_ok"] > 0].iterrows():
-        say(f"{name:34} {row['mean']:8.3f}   n {row['n_ok']} of {row['n_total']}")
+        say(_w("metric", name=name, mean=row["mean"], n=row["n_ok"], total=row["n_total"]))
     failed = int((result.causes.primary >= 0).sum())
-    say(f"{failed:,} of {len(result):,} samples fail; {result.n_judge_errors:,} could not be judged")
+    say(_w("fail", failed=f"{failed:,}", n=f"{len(result):,}", errors=f"{result.n_judge_errors:,}"))
     _judge_errors(result)
     judged = result.manifest.get("judged", {})
-    say(f"{judged.get('asked', 0):,} samples judged now, {judged.get('from_cache', 0):,} known from before")
+    say(_w("judged", asked=f"{judged.get('asked', 0):,}", known=f"{judged.get('from_cache', 0):,}"))
     _spent(result.manifest)
     rejected = samples.rejected["row"].nunique()
     if rejected:
-        note(f"{rejected:,} rows of the recording were rejected; see rejected.parquet or run check")
-    say(f"saved to {folder}")
+        note(_w("rejected", n=f"{rejected:,}"))
+    say(_w("saved", path=folder))
 
 
 def _judge_errors(result: Evaluation) -> None:
@@ -895,24 +907,20 @@ def _judge_errors(result: Evaluation) -> None:
     causes = Counter(str(reason).partition(":")[0] for reason in reasons)
     if causes:
         said = ", ".join(f"{cause} {count:,}" for cause, count in causes.most_common())
-        say(f"judge errors: {said}; each with its reason in errors.csv; the next run tries those samples again")
+        say(_w("judge_errors", said=said))
 
 
 def _spent(manifest: Mapping[str, Any]) -> None:
     """What a language model took, and what asking it only in doubt saved."""
     spent, cascade = manifest.get("spending"), manifest.get("cascade")
     if spent:
-        cost = "unknown price" if spent["cost"] is None else f"${spent['cost']:.4f}"
-        say(
-            f"spent: {spent['calls']:,} calls ({spent['repairs']:,} repairs), {spent['sent']:,} tokens sent and "
-            f"{spent['received']:,} received, {cost}; {spent['cached']:,} replies known from before"
-        )
+        cost = _w("unknown_price") if spent["cost"] is None else f"${spent['cost']:.4f}"
+        names = ("calls", "repairs", "sent", "received", "cached")
+        say(_w("spent", cost=cost, **{name: f"{spent[name]:,}" for name in names}))
     if cascade:
-        say(
-            f"cascade: {cascade['n_asked']:,} of {cascade['n_samples']:,} samples asked about, {cascade['calls_saved']:,} of "
-            f"{cascade['calls_full']:,} calls saved; the judges disagreed on {cascade['n_disagreed']:,} of "
-            f"{cascade['n_compared']:,}"
-        )
+        keys = {"asked": "n_asked", "n": "n_samples", "saved": "calls_saved", "full": "calls_full",
+                "disagreed": "n_disagreed", "compared": "n_compared"}  # fmt: skip
+        say(_w("cascade", **{name: f"{cascade[key]:,}" for name, key in keys.items()}))
 
 
 #: Verb → (its help, its options, what it does).
@@ -925,7 +933,7 @@ VERBS = {
     "history": ("which change broke it; exit 1 on a regression beyond noise", history_arguments, run_history),
     "gate": ("check an evaluation against rules; exit 1 when one fails", gate_arguments, run_gate),
     "record": ("ask a live service all cases and keep what it says", record_arguments, run_record),
-    "report": ("write an evaluation as html, md, xlsx, csv, parquet or junit", report_arguments, run_report),
+    "report": ("write an evaluation as a report, a table, or what a tracing tool imports", report_arguments, run_report),
     "notebooks": ("run the notebooks headless over an evaluation", notebooks_arguments, run_notebooks),
     "app": ("serve the notebooks as pages on this machine, for people who write no code", app_arguments, run_app),
     "monitor": ("watch a query log for degradation against a baseline", monitor_arguments, run_monitor),

@@ -7,6 +7,7 @@ layer itself does not know. Each panel is imported when it is first asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,14 +65,14 @@ def query_types(session: Session, by: str | None = None, other: str | None = Non
     return _module("query_types").QueryTypes(session, by, other, min_n)
 
 
-def compare(session: Session, before: Any = None) -> Compare:
+def compare(session: Session, before: Any = None, mapping: Mapping[str, str] | None = None) -> Compare:
     """Panel 06: what got worse, and is it real? ``before``: the run to compare the session's with (an evaluation, the
-    folder of one, or a recording), or several."""
+    folder of one, or a recording, read with ``mapping``), or several."""
     from workbench.evidence.frames import is_evaluation
     from workbench.reports import gate
 
     if isinstance(before, (str, Path)) and not is_evaluation(before):
-        before = import_module("workbench.api").open_evaluation(before)
+        before = import_module("workbench.api").open_evaluation(before, mapping=mapping)
     return _module("compare").Compare(session, before, gate)
 
 
@@ -109,8 +110,22 @@ def sweep(session: Session, corpus: Any, **options: Any) -> SweepPanel:
     return _module("repair_plan").SweepPanel(session, corpus, **options)
 
 
-def export(session: Session, folder: str | Path = "findings") -> Export:
-    """Panel 10: what do I hand to my team?"""
+def export(
+    session: Session, folder: str | Path = "findings", before: Any = None, rules: str | Path | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> Export:  # fmt: skip
+    """Panel 10: what do I hand to my team? ``before``: the run that the report compares with (the folder of an evaluation, or
+    a recording, read with ``mapping``); ``rules``: a rules file, whose verdict stands on page one."""
+    return _module("export").Export(session, partial(_write_report, mapping), folder, before, rules)
+
+
+def _write_report(mapping: Mapping[str, str] | None, session: Session, path: Path, *, before: str | Path = "",
+                  rules: str | Path = "", **options: Any) -> Path:  # fmt: skip
+    """The report of a session, against a run and under rules where they are named."""
+    from workbench.reports.gate import check, load_rules
     from workbench.reports.tables import export_findings
 
-    return _module("export").Export(session, export_findings, folder)
+    baseline = import_module("workbench.api").open_evaluation(before, mapping=mapping) if before else None
+    file = load_rules(rules) if rules else None
+    gate = None if file is None else lambda: check(session.evaluation, file, baseline)
+    return export_findings(session, path, baseline=baseline, gate=gate, **options)

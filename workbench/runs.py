@@ -13,6 +13,7 @@ import os
 import re
 import sqlite3
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -150,7 +151,7 @@ def history(
     --------
     >>> found = wb.history("evaluations")
     >>> found.table[["run", "passed"]].round(2).values.tolist()
-    [['baseline', 0.42], ['improved', 0.6]]
+    [['baseline', 0.6], ['improved', 0.78]]
     """
     _known(measure)
     if not 0 < alpha < 1:
@@ -205,10 +206,13 @@ def _evaluations(folder: Path, depth: int) -> Iterator[Path]:
 
 def _table(rows: Sequence[Mapping[str, Any]], names: Sequence[str | None]) -> pd.DataFrame:
     titles: list[str] = []
-    for own, row in zip(names, rows, strict=True):
-        name = str(own or row["name"])
-        number = sum(title == name or title.startswith(f"{name} (") for title in titles)
-        titles.append(f"{name} ({number + 1})" if number else name)
+    called = [str(own or row["name"]) for own, row in zip(names, rows, strict=True)]
+    often, taken = Counter(called), Counter[str]()
+    for name, own, row in zip(called, names, rows, strict=True):
+        # Recordings that are all called the same are told apart by their folders.
+        title = name if often[name] == 1 or own or not row["path"] else Path(row["path"]).name
+        taken[title] += 1
+        titles.append(title if taken[title] == 1 else f"{title} ({taken[title]})")
     flat = [
         {"run": title, "path": row["path"], "date": row["date"], **row["numbers"], **row["metrics"],
          **{f"cause.{name}": n for name, n in row["causes"].items()},
@@ -272,14 +276,21 @@ def run_date(manifest: Mapping[str, Any]) -> str:
 
 def measured_config(manifest: Mapping[str, Any], thresholds: Thresholds) -> dict[str, Any]:
     """The configuration with what the run was measured by: judge, its prompt, encoder, thresholds, knowledge base."""
-    cuts = {key: value for key, value in thresholds.to_dict().items() if key != "targets"}
     own = {
         "judge": manifest.get("judge"), "judge_prompt": manifest.get("prompt_hash"), "encoder": manifest.get("encoder"),
-        "thresholds": content_key(json.dumps(cuts, sort_keys=True, default=str))[:8],
+        "thresholds": _cuts(thresholds),
         "corpus": ((manifest.get("corpus") or {}).get("hash") or "")[:8] or None,
     }  # fmt: skip
     config = plain_config(manifest.get("config"))
     return {**{key: value for key, value in own.items() if value is not None}, **config}
+
+
+def _cuts(thresholds: Thresholds) -> str:
+    """The cut-offs that are not the defaults, in words; targets and levels move no verdict."""
+    plain = [own.to_dict() for own in (thresholds, Thresholds())]
+    flat, usual = ({**one, **one["low_scores"]} for one in plain)
+    changed = {key: value for key, value in flat.items() if not isinstance(value, dict) and value != usual.get(key)}
+    return ", ".join(f"{key}={value}" for key, value in changed.items()) or "default"
 
 
 def _joined(packed: Sequence[Mapping[str, Any]], measure: str) -> tuple[Any, ...]:
@@ -312,11 +323,11 @@ def _joined(packed: Sequence[Mapping[str, Any]], measure: str) -> tuple[Any, ...
 def _rows(given: Sequence[Any], thresholds: Thresholds | None, progress: bool | Progress) -> list[dict[str, Any]]:
     """One description a run, from the index where it is still good."""
     rows: list[dict[str, Any] | None] = [None] * len(given)
-    folders: dict[Path, list[int]] = {}
+    folders: dict[Path, list[tuple[int, Path]]] = {}
     for at, run in enumerate(given):
         if isinstance(run, (str, Path)):
-            path = Path(run).expanduser().resolve()
-            folders.setdefault(path.parent, []).append(at)
+            path = Path(os.path.abspath(Path(run).expanduser()))
+            folders.setdefault(path.parent, []).append((at, path))
         elif isinstance(run, Evaluation):
             rows[at] = describe(run if thresholds is None else run.with_thresholds(thresholds))
         else:
@@ -327,8 +338,7 @@ def _rows(given: Sequence[Any], thresholds: Thresholds | None, progress: bool | 
         for parent, places in folders.items():
             with _Index.of(parent) as index:
                 kept = index.load(key)
-                for at in places:
-                    path = Path(given[at]).expanduser().resolve()
+                for at, path in places:
                     stamp = _stamp(path)
                     rows[at] = kept(path, stamp)
                     if rows[at] is None:
@@ -344,7 +354,7 @@ def _stamp(path: Path) -> str:
     parts = [workbench.__version__, str(LAYOUT), ",".join(cause_names())]
     for name in (*(f"{name}.parquet" for name in _FILES), "manifest.json", "thresholds.toml"):
         with contextlib.suppress(OSError):
-            found = os.stat(path / name)
+            found = os.stat(f"{path}/{name}")
             parts.append(f"{name} {found.st_mtime_ns} {found.st_size}")
     return content_key("\n".join(parts))[:32]
 

@@ -8,14 +8,20 @@ Prints one line a trial with the share that must hold; exit 1 when one does not.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from workbench.diagnosis.experiment import LEAST, anytime_p, fixed_size, mixture
+from workbench.diagnosis.experiment import LEAST, anytime_p, compare_arms, fixed_size, mixture
+from workbench.diagnosis.monitoring import watch_log
+from workbench.diagnosis.query_log import load_log
 from workbench.diagnosis.series import Series, config_frame
 
 RUNS, SAMPLES = 20, 400
@@ -176,6 +182,39 @@ ARMS: dict[str, tuple[Callable[[np.random.Generator], bool], float]] = {
 }
 
 
+def times() -> Iterator[tuple[str, float, float]]:
+    """Name, seconds, and the most that it may take."""
+    rng = np.random.default_rng(0)
+    runs, n = 50, 10_000
+    outcome = np.where(rng.random((runs, n)) < 0.03, rng.random((runs, n)) < 0.5, rng.random(n) < 0.8).astype(float)
+    outcome[30:, :800] = 0
+    cause = np.where(outcome > 0, -1, rng.integers(0, 15, (runs, n))).astype(np.int16)
+    configs = config_frame([{"k": 5 + (at >= 30), "model": at // 7} for at in range(runs)])
+    large = Series(tuple(f"run {at:02}" for at in range(runs)), pd.Index([f"s{at}" for at in range(n)]), outcome, configs,
+                   tuple(f"cause {at}" for at in range(15)), cause, rng.integers(1, 2**62, (runs, n)).astype(np.uint64),
+                   np.ones((runs, n), dtype=np.uint64))  # fmt: skip
+    started = time.perf_counter()
+    matrix, states = large.matrix(), large.samples().set_index("sample_id")["state"]
+    large.steps()
+    yield f"matrix, steps, samples: {runs} runs × {n:,} samples", time.perf_counter() - started, 3
+    started = time.perf_counter()
+    assert len(matrix[matrix.index.isin(states.index[states == "broken"])])
+    yield "one filter of the matrix", time.perf_counter() - started, 0.3
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.jsonl"
+        with path.open("w", encoding="utf-8") as file:
+            for at in range(1_000_000):
+                entry = {"time": 1_749_000_000 + at, "latency_ms": round(float(rng.lognormal(6, 0.5)), 1),
+                         "score": at % 97 / 97, "refused": at % 11 == 0, "question": f"how do I reset {at % 1000}",
+                         "release": f"r{at % 2}"}  # fmt: skip
+                file.write(json.dumps(entry) + "\n")
+        started = time.perf_counter()
+        log = load_log(path, groups=["release"])
+        assert watch_log(log).events is not None
+        compare_arms(log, "release")
+        yield "1,000,000 log rows read, watched, arms compared", time.perf_counter() - started, 20
+
+
 def shares(seeds: int, only: str = "") -> Iterator[tuple[str, float, float]]:
     """Name, share of seeds in which the right thing was said, and the share that must hold."""
     for name, (trial, least) in {**TRIALS, **ARMS}.items():
@@ -189,6 +228,9 @@ if __name__ == "__main__":
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     failed = False
+    for name, seconds, most in () if options.only else times():
+        failed |= seconds > most
+        print(f"{name:48} {seconds:6.2f} s  must be at most {most:g} s")
     for name, share, least in shares(options.seeds, options.only):
         failed |= share < least
         print(f"{name:48} {share:6.1%}  of {options.seeds} seeds, must be {least:.0%}")

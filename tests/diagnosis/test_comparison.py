@@ -211,12 +211,12 @@ def test_another_judge_encoder_corpus_or_case_is_said(pair):
 
 
 def test_nothing_in_common_and_nothing_tested():
-    assert "no sample id" in wb.compare(run([case("a")]), run([case("b")])).verdict
+    assert "no sample id" in wb.compare(run([case("a")]), run([case("b") | {"question": "Who wrote it?"}])).verdict
     bare = {"sample_id": "a", "question": "q", "answer": "x"}
     nothing = lambda sample: evidence(sample, relevancy=None)  # noqa: E731
     comparison = wb.compare(run([bare], judge=nothing), run([bare], judge=nothing))
     assert comparison.flips()["change"].tolist() == ["not_comparable"] and "none could be tested" in comparison.verdict
-    assert len(wb.compare(run([case("a")]), run([case("b")])).tests()) > 1
+    assert len(wb.compare(run([case("a")]), run([case("b") | {"question": "Who wrote it?"}])).tests()) > 1
 
 
 def test_the_verdict_names_size_noise_and_new_leaks():

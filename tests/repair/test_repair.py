@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ import workbench as wb
 from tests.evidence.test_nli import saved
 from workbench.errors import CancelledError, InputError
 from workbench.evidence.corpus_index import CorpusIndex
-from workbench.repair.documents import Chunking, Documents, Passage, load_documents, passages_of, rechunked
+from workbench.repair.documents import Chunking, Documents, Passage, load_documents, rechunked
 from workbench.repair.estimate import AnswerModel, level
 from workbench.repair.needs import COLUMNS, Need, Reader
 from workbench.repair.plan import PROMPTED, Fix, prompt, repair_plan
@@ -340,12 +339,12 @@ def test_sweep_marks_the_knee(run):
         sweep(run, DOCUMENTS, k=(0,), encoder="none")
 
 
-def test_the_command_line_adds_the_page(tmp_path):
+def test_the_command_line_adds_the_page(run, tmp_path):
     from workbench.cli import main
 
-    shutil.copytree(SAMPLE / "evaluations" / "baseline", tmp_path / "run")
-    command = ["report", str(tmp_path / "run"), "--format", "md", "--language", "en", "--out", str(tmp_path / "r.md"),
-               "--repair", str(SAMPLE / "corpus.jsonl"), "--encoder", "none"]  # fmt: skip
+    (tmp_path / "corpus.jsonl").write_text("\n".join(json.dumps(d) for d in DOCUMENTS), encoding="utf-8")
+    command = ["report", str(run.save(tmp_path / "run")), "--format", "md", "--language", "en",
+               "--out", str(tmp_path / "r.md"), "--repair", str(tmp_path / "corpus.jsonl"), "--encoder", "none"]  # fmt: skip
     assert main(command) == 0 and "## Repair plan" in (tmp_path / "r.md").read_text(encoding="utf-8")
 
 
@@ -389,17 +388,19 @@ def test_replay_refuses_a_service_that_retrieves_by_itself(plan, tmp_path):
 # ---------------------------------------------------------------- the panel
 
 
-def test_the_panel_shows_contexts_before_and_after(tmp_path):
-    session = wb.Session(wb.load_evaluation(SAMPLE / "evaluations" / "baseline"), tmp_path / "session")
-    panel = wb.panels.repair_plan(session, SAMPLE / "corpus.jsonl", "none")
+def test_the_panel_shows_contexts_before_and_after(run, tmp_path):
+    session = wb.Session(run, tmp_path / "session")
+    panel = wb.panels.repair_plan(session, DOCUMENTS, "none")
     panel.join(60)
-    assert len(panel.grid.children) == (len(panel.plan.repairs) + 1) * 14
-    panel.look_at("retired=20", "qa-003")
-    assert session.selection == "qa-003" and "★" in panel.before_after.value and "wb-gone" in panel.before_after.value
-    panel.fix.value = "k=10"
-    assert set(panel.ids()) >= set(panel.plan.repair("k=10").rescued)
+    touched = (~panel.plan.matrix().isin(["same", "untold"]).all()).sum()
+    assert len(panel.grid.children) == (len(panel.plan.repairs) + 1) * (touched + 1)
+    panel.look_at("retired=1", "twin")
+    assert session.selection == "twin" and "★" in panel.before_after.value and "wb-gone" in panel.before_after.value
+    panel.fix.value = "tenants"
+    assert panel.ids() == ["leak"]
     written = {path.name for path in panel.save(tmp_path / "out")}
     assert written == {"repair_plan.html", "repair_plan.csv", "repair_plan.png", "repair_plan.md"}
     panel.pin()
-    assert session.findings[-1].panel == "repair_plan" and json.dumps(panel._snippet())
-    assert passages_of(wb.load_corpus(SAMPLE / "corpus.jsonl"))[0].doc_id
+    assert session.findings[-1].panel == "repair_plan"
+    curve = wb.panels.sweep(session, DOCUMENTS, k=(1, 2, 3), encoder="none")
+    assert len(curve.table()) == 3 and "<img" in curve.html()

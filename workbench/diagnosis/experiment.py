@@ -78,7 +78,7 @@ def compare_arms(
     --------
     >>> log = wb.load_log("query_log.jsonl", groups=["release"])
     >>> wb.compare_arms(log, "release")["verdict"].tolist()[:2]
-    ['open', 'open']
+    ['worse', 'worse']
     """
     if by not in log.groups:
         raise InputError(f"{log.name}: no groups {by!r} were read; use load_log(…, groups=[{by!r}])")

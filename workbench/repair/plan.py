@@ -30,7 +30,7 @@ from workbench.repair.documents import Chunking, Passage
 from workbench.repair.estimate import UNKNOWN, AnswerModel, Gain
 from workbench.repair.needs import Reader
 from workbench.repair.prepare import bar, prepared
-from workbench.repair.retrieval import Progress, Retrieval, Simulator
+from workbench.repair.retrieval import ALIKE, Progress, Retrieval, Simulator
 
 #: Causes that a prompt can mend: each has a text ``repair.prompt.<cause>``.
 PROMPTED = tuple(rule.name for rule in RULES if has_text(f"repair.prompt.{rule.name}"))
@@ -42,8 +42,6 @@ EFFECTS = ("rescued", "broken", "better", "worse", "same", "untold")
 WORTH = 0.005
 #: Of the same fix in two strengths the cheaper one is taken unless the other gains this much more.
 POINT = 0.02
-#: Share of the recorded lists from which a ranking is taken to be the recorded one.
-ALIKE = 0.8
 
 
 @dataclass(frozen=True)
@@ -59,11 +57,14 @@ class Fix:
         Attributes of :class:`~workbench.repair.retrieval.Retrieval`.
     values
         What fills its texts.
+    documents
+        Ids of the documents that it is about, where it is about some.
     """
 
     name: str
     changes: Mapping[str, Any]
     values: Mapping[str, Any] = field(default_factory=dict)
+    documents: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -401,7 +402,7 @@ def repair_plan(
                                      progress=tell)  # fmt: skip
         names = [rerank] if isinstance(rerank, str) else list(rerank)
         chosen = list(fixes) if fixes is not None else default_fixes(simulator, reader, table, names)
-        return RepairPlan(simulator.evaluation, simulator, reader, chosen, price=_price(price), progress=tell)
+        return RepairPlan(simulator.evaluation, simulator, reader, chosen, price=as_price(price), progress=tell)
 
 
 def _synonyms(given: SynonymTable | str | Path | None) -> SynonymTable | None:
@@ -411,10 +412,11 @@ def _synonyms(given: SynonymTable | str | Path | None) -> SynonymTable | None:
     return table if table is not None and len(table) else None
 
 
-def _price(given: float | str | None) -> Price | None:
+def as_price(given: Price | float | str | None) -> Price | None:
+    """A price from dollars for a million prompt tokens, or from the name of a model; None where it is not known."""
     if isinstance(given, str):
         return price_of(given)
-    return None if given is None else Price(float(given), 0.0)
+    return given if given is None or isinstance(given, Price) else Price(float(given), 0.0)
 
 
 def default_fixes(
@@ -441,11 +443,12 @@ def default_fixes(
     if synonyms is not None:
         found.append(Fix("synonyms", {**lexical, "synonyms": True}, {"n": len(synonyms)}))
     if simulator.outdated:
-        found.append(Fix("retired", {"retired": True}, {"n": len(simulator.outdated)}))
+        found.append(Fix("retired", {"retired": True}, {"n": len(simulator.outdated)}, tuple(sorted(simulator.outdated))))
     if simulator.missing:
-        found.append(Fix("added", {"added": True}, {"n": len({p.source for p in simulator.missing})}))
-    if n := simulator.n_stale:
-        found.append(Fix("current", {"current": True}, {"n": n}))
+        names = tuple(dict.fromkeys(str(p.source or p.doc_id) for p in simulator.missing))
+        found.append(Fix("added", {"added": True}, {"n": len(names)}, names))
+    if stale := simulator.stale:
+        found.append(Fix("current", {"current": True}, {"n": len(stale)}, stale))
     found += [Fix("rerank", {"rerank": name}, {"model": Path(name).name}) for name in rerank]
     return found + _chunkings(simulator)
 
@@ -455,12 +458,12 @@ def _chunkings(simulator: Simulator) -> list[Fix]:
     documents = simulator.documents
     if len(documents.documents) >= len(simulator.base.passages) and not simulator.whole:
         return []
-    found = []
+    found: list[Fix] = []
+    if simulator.unencoded(ENCODED):
+        return found
     for by, size, overlap in (("size", 128, 32), ("sentence", 256, 0), ("heading", 256, 0), ("parent", 64, 0)):
         chunking = Chunking(by, size, overlap, max(4 * size, 256))
         changes: dict[str, Any] = {"chunking": chunking}
-        if simulator.needs_vectors and simulator.new_texts(chunking) > ENCODED:
-            continue
         if by == "heading" and not any("\n#" in d.text or d.text.startswith("#") for d in documents.documents.values()):
             continue
         found.append(Fix("chunking", changes, {"by": by, "size": size}))
@@ -481,6 +484,8 @@ def _notes(simulator: Simulator, reader: Reader) -> list[str]:
             lines.append(_t("repair.note.no_encoder"))
         if any(tenant is not None for tenant in simulator.base.index.tenants):
             lines.append(_t("repair.note.tenants"))
+        if new := simulator.unencoded(ENCODED):
+            lines.append(_t("repair.note.chunking", n=f"{new:,}"))
         if lost := sorted({doc_id for need in reader.needs for doc_id in need.expected if doc_id not in need.texts}):
             lines.append(_t("repair.note.missing", n=len(lost), docs=listed(lost[:5])))
     counts = {"untold": untold, "unrecorded": silent}

@@ -27,7 +27,7 @@ from workbench.evaluation import Evaluation
 from workbench.evidence.llm.budget import Budget, Price, estimate_tokens
 from workbench.language import text as _t
 from workbench.repair.documents import Passage
-from workbench.repair.plan import RepairPlan
+from workbench.repair.plan import RepairPlan, as_price
 from workbench.repair.retrieval import Retrieval
 
 #: What an experiment says of a failing sample.
@@ -114,7 +114,7 @@ def _passed(run: Evaluation) -> pd.Series:
 def replay(
     service: Callable[..., Any] | str, plan: RepairPlan, *, contexts: str | Sequence[str] = ("oracle", "none"),
     out: str | Path = "replays", samples: str | Sequence[str] = "all", prompt: str | None = None, ask: bool = True,
-    budget: Any = None, price: Price | None = None, judge: Any = "offline", encoder: Any = "auto",
+    budget: Any = None, price: Price | float | str | None = None, judge: Any = "offline", encoder: Any = "auto",
     progress: Callable[[str, int, int], None] | None = None, cancelled: Callable[[], bool] | None = None, **recording: Any,
 ) -> Replay | ReplayPlan:  # fmt: skip
     """Ask a generator the questions of a plan again, with contexts that it is given.
@@ -138,8 +138,8 @@ def replay(
     ask
         False returns the plan of calls and sends nothing.
     budget
-        As for a judge: dollars (with ``price``), or ``{"calls": …, "tokens": …, "cost": …}``; when the plan is beyond it
-        nothing is sent.
+        As for a judge: dollars (by ``price``, of the prompts alone; default the plan's), or ``{"calls": …, "tokens": …,
+        "cost": …}``; when the plan of calls is beyond it nothing is sent.
     judge, encoder
         Judge the answers; see ``wb.evaluate``.
     progress
@@ -157,17 +157,17 @@ def replay(
     Examples
     --------
     >>> plan = wb.repair_plan("evaluations/baseline", "corpus.jsonl", encoder="none")
-    >>> wb.replay(ask_my_model, plan, contexts=("oracle", "plan"), samples="failing", ask=False).calls
-    63
+    >>> wb.replay(print, plan, contexts=("oracle", "plan"), samples="failing", ask=False).calls
+    62
     """
     arms = [contexts] if isinstance(contexts, str) else list(contexts)
     ids = _chosen(plan, samples)
     cases = {arm: _cases(plan, arm, ids, prompt) for arm in arms}
-    folder = Path(out).expanduser()
-    planned = _planned(cases, folder, price)
+    folder, known = Path(out).expanduser(), as_price(price) or plan.price
+    planned = _planned(cases, folder, known)
     if not ask:
         return planned
-    if planned.calls and (over := _beyond(Budget.of(budget), planned, price)):
+    if planned.calls and (over := _beyond(Budget.of(budget), planned, known)):
         raise InputError(f"replay: {planned}; {over}; choose fewer samples or arms, or a larger budget")
     runs, recordings = {}, {}
     for arm, chosen in cases.items():

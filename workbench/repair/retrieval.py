@@ -26,6 +26,8 @@ from workbench.repair.needs import term_set
 
 #: Documents of a ranking that are kept, and that a fusion or a reranker looks at.
 DEPTH, RERANKED = 100, 50
+#: Share of the recorded lists from which a ranking is taken to be the recorded one.
+ALIKE = 0.8
 RANKINGS = ("recorded", "bm25", "dense", "rrf", "weighted")
 #: ``progress(done, total)``.
 Progress = Callable[[int, int], None]
@@ -285,26 +287,40 @@ class Simulator:
         return max(self.likeness, key=lambda name: self.likeness[name])
 
     @cached_property
-    def n_stale(self) -> int:
+    def stale(self) -> tuple[str, ...]:
         """Documents that were recorded with another text than the corpus has (a part of it is no other text)."""
-        found = set()
+        found: dict[str, None] = {}
         for context in (context for came in self.recorded for context in came or ()):
             place = self.base.by_id.get(context.doc_id or "")
             if place is not None and context.text != self.base.passages[place].text:
                 mine, theirs = normalise(context.text), normalise(self.base.passages[place].text)
                 if mine not in theirs and theirs not in mine:
-                    found.add(context.doc_id)
-        return len(found)
+                    found[str(context.doc_id)] = None
+        return tuple(found)
 
     @property
     def needs_vectors(self) -> bool:
         """Whether documents that are cut anew have to be encoded to be ranked as they are today."""
         return self.nearest != "bm25"
 
-    def new_texts(self, chunking: Chunking) -> int:
-        """How many texts another chunking would have to encode."""
-        known = set(self.base.index.texts)
-        return sum(piece.text not in known for piece in rechunked(self.documents, chunking)[0])
+    def unencoded(self, limit: int) -> int:
+        """How many new texts another chunking would have to encode, where that is more than ``limit``; else 0."""
+        if not self.needs_vectors or len(self.documents.documents) >= len(self.base.passages):
+            return 0
+        new = sum(len(p.text) for p in self.base.passages) // 500  # pieces of some 128 tokens
+        return new if new > limit else 0
+
+    @cached_property
+    def alike(self) -> list[bool]:
+        """Whether the recorded list of each sample is exactly what the nearest ranking gives, and by no chance: most are."""
+        if self.likeness[self.nearest] < ALIKE:
+            return [False] * len(self.recorded)
+        ranked = self.ranked(Retrieval(self.nearest))
+        return [
+            came is not None and (bool(came) or not len(places))
+            and [c.doc_id for c in came] == [self.base.index.ids[p] for p in places[: len(came)]]
+            for came, places in zip(self.recorded, ranked, strict=True)
+        ]
 
     # -- contexts ---------------------------------------------------------------------------------------------------
 
@@ -322,24 +338,35 @@ class Simulator:
             if retrieval.ranking == "recorded" and came is None:
                 found.append(None)
                 continue
-            room = retrieval.k or (self.n_prompted[code] if kept else self.usual)
+            room = self._room(code, retrieval)
             deep = max(room, RERANKED) if retrieval.rerank else room
             if kept:
-                items = self._continued(store, came or [], ranked[code], retrieval, self.tenants[code])
+                items = self._continued(store, code, ranked[code], retrieval)
             else:
                 items = [(store.passages[place], own[place]) for place in ranked[code]]
             chosen = _first(items, deep, retrieval.once)
             found.append(chosen if retrieval.rerank else chosen[:room])
         if not retrieval.rerank:
             return found
-        rooms = [retrieval.k or (n if kept else self.usual) for n in self.n_prompted]
+        rooms = [self._room(code, retrieval) for code in range(len(found))]
         return self._reranked(found, retrieval.rerank, rooms)
 
-    def _continued(
-        self, store: Store, came: list[Passage], ranked: Ints, r: Retrieval, tenant: str | None
-    ) -> list[tuple[Passage, Passage]]:
+    def _room(self, code: int, r: Retrieval) -> int:
+        """How many contexts a sample gets."""
+        if r.k or r.ranking != "recorded" or r.chunking is not None:
+            return r.k or self.usual
+        # A list that ended because the ranking had no more may grow with the index.
+        ended = r.added and self.alike[code] and len(self.ranked(Retrieval(self.nearest))[code]) <= self.n_prompted[code]
+        return max(self.usual, self.n_prompted[code]) if ended else self.n_prompted[code]
+
+    def _continued(self, store: Store, code: int, ranked: Ints, r: Retrieval) -> list[tuple[Passage, Passage]]:
         """The recorded list under the changes of a retriever, then what the ranking has beside it."""
-        items = []
+        came, tenant, items = self.recorded[code] or [], self.tenants[code], []
+        if (r.added or r.retired) and self.alike[code]:
+            # Another index has other frequencies of words: a list that the ranking gives exactly is ranked anew.
+            own = {} if r.current else {context.doc_id: context for context in came}
+            found = [store.passages[place] for place in ranked]
+            return [(item, item) for item in (own.get(passage.doc_id, passage) for passage in found)]
         for context in came:
             foreign = context.tenant is not None and tenant is not None and context.tenant != tenant
             if (r.retired and context.doc_id in self.outdated) or (r.tenants and foreign):

@@ -83,6 +83,17 @@ def some_ids(ids: object) -> str:
     return labelled(f"{len(names):,}", listed(names[:NAMED]) + more) if names else "0"
 
 
+def behind(plan: RepairPlan) -> list[str]:
+    """For each fix that does something: the samples that it mends and breaks, and the documents that it is about."""
+    lines = []
+    for repair in plan.repairs:
+        named = {"rescued": repair.rescued, "broken": repair.broken, "documents": repair.fix.documents}
+        parts = [labelled(_t(f"repair.{name}"), some_ids(ids)) for name, ids in named.items() if ids]
+        if repair.rescued or repair.broken:
+            lines.append(labelled(repair.fix.title, " · ".join(parts)))
+    return lines
+
+
 def plain(plan: RepairPlan) -> str:
     """The plan for a terminal."""
     lines = [_t("repair.title"), headline(plan), "", shown_table(plan).to_string(index=False), ""]

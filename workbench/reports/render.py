@@ -294,7 +294,7 @@ def _repair_words() -> SimpleNamespace:
 
     return SimpleNamespace(cause_title=cause_title, prompt=plan.prompt, **{f.__name__: f for f in (
         words.headline, words.usual_words, words.shown_table, words.unreached_words, words.unreached_table,
-        words.levels_table, words.some_ids,
+        words.levels_table, words.behind,
     )})  # fmt: skip
 
 
@@ -405,8 +405,8 @@ def _environment() -> jinja2.Environment:
     )  # fmt: skip
     environment.globals.update(
         t=_t, w=wording, bar=bar, text=wrong_text, differing=differing, head=head_text, note=marked, picture=picture_of,
-        restored=restored, ids=ids, cell=cell, plain=plain, step=step,
-        ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS, CARDS=CARDS, gate_file=gate_file,
+        restored=restored, ids=ids, cell=cell, plain=plain, step=step, ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS, CARDS=CARDS,
+        gate_file=gate_file,
         repair=_repair_words(),
         scale_of=wording.scale, phrases=SimpleNamespace(**{f.__name__: f for f in (
             nothing, coverage, own_table, failing_intro, filter_words, values,

@@ -18,7 +18,7 @@ from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
 from workbench.language import speaking
 from workbench.language import text as _t
-from workbench.reports import FORMATS, render
+from workbench.reports import FORMATS, exchange, render
 from workbench.reports.content import Changes, FailingSample, Measure, Report
 from workbench.reports.render import without_keys
 from workbench.reports.sections import build_report, expected, thresholds_words
@@ -451,6 +451,7 @@ _WRITERS: dict[str, Callable[[Report, Path], Path]] = {
     "csv": lambda report, target: _write_tables(report, target, partial(write_csv, index=False)),
     "parquet": lambda report, target: _write_tables(report, target, write_parquet),
     "junit": lambda report, target: write_samples(report, target),
+    **{name: partial(exchange.write_back, format=name) for name in exchange.WRITERS},
 }
 
 
@@ -476,7 +477,8 @@ def export_findings(
     Parameters
     ----------
     format
-        ``html``, ``md``, ``xlsx``, ``csv``, ``parquet`` or ``junit``.
+        ``html``, ``md``, ``xlsx``, ``csv``, ``parquet``, ``junit``, ``summary`` (short Markdown for a pull request), or
+        what ``langfuse``, ``langsmith``, ``phoenix`` and ``mlflow`` import (by trace id).
     language
         a code of :func:`workbench.language.codes`; default: the one in force.
     baseline

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
@@ -261,7 +262,18 @@ def series_figure(history: History, theme: str = "print") -> Figure:
         lower.set_xticks(x[::every], names[::every], rotation=40 if len(names) > 6 else 0,
                          ha="right" if len(names) > 6 else "center", fontsize=8)  # fmt: skip
         upper.set_title(drawable(_t("history.panel.figure_title", runs=len(series)), 110))
+        for at, run in enumerate(shown["run"].tolist()):
+            label = _run_label(history, first + at)
+            for axes in (upper, lower):
+                plots.stand_for(axes, ["run", run], label, box=(at - 0.5, math.nan, at + 0.5, math.nan))
     return figure
+
+
+def _run_label(history: History, at: int) -> str:
+    """What a pointer over a run says."""
+    row = history.table.iloc[at]
+    parts = [row["run"], str(row["date"])[:10], f"{_t('history.panel.passed')} {_rate(row, 'passed')}"]
+    return " · ".join(part for part in [*parts, history.series.changes_between(at - 1, at) if at else ""] if part)
 
 
 def _labels(axes: Axes, ends: Sequence[tuple[float, str, str]], at: int) -> None:
@@ -327,6 +339,10 @@ def matrix_figure(history: History, matrix: pd.DataFrame, theme: str = "print") 
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         axes.set_title(drawable(_t("history.panel.matrix_title", n=len(matrix)), 110), x=-0.18)
+        for (at, run), cause in np.ndenumerate(shown.to_numpy()):
+            label = f"{shown.index[at]} · {shown.columns[run]} · {cause_title(cause) if cause else '–'}"
+            box = (run - 0.5, at - 0.5, run + 0.5, at + 0.5)
+            plots.stand_for(axes, ["sample", str(shown.index[at])], label, box=box)
         there = [name for name in colors if (shown == name).to_numpy().any()]
         for at, name in enumerate(there):
             axes.annotate("■ " + drawable(cause_title(name), 24), (1.01, 1 - (at + 0.5) * 0.19 / height),

@@ -42,13 +42,14 @@ _TAGS = _words(
     "li mark meta ol p pre small span strong style sub summary sup table tbody td th thead title tr ul"
 )
 _ATTRIBUTES = _words(
-    "class title id href src alt lang dir open colspan rowspan scope style width height charset content name role "
+    "class title id href src alt lang target dir open colspan rowspan scope style width height charset content name role "
     "aria-label aria-hidden"
 )
 #: Everything below space but tab and newline, DEL, the C1 block, lone surrogates and non-characters.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\ufffe\uffff]")
 _DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_ADDRESS = re.compile(r"#|data:image/png;base64,")
+#: Places on the page, pictures in it, and the notebooks beside the one that shows it.
+_ADDRESS = re.compile(r"#|data:image/png;base64,|\d\d_\w+\.ipynb$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +284,25 @@ def picture(png: bytes, caption: str) -> Markup:
     return h("figure", h("img", src=address, alt=caption), h("figcaption", caption), cls="wb-picture")
 
 
+def notebook_link(name: str) -> Markup:
+    """A link to a notebook in the same folder, by its question."""
+    return h("a", f"{name} – {_t(f'panels.notebooks.{name}')}", href=f"{name}.ipynb", target="_blank")
+
+
 @cache
 def style() -> Markup:
     """The style sheet, as one element; it follows JupyterLab's variables and works without them, light and dark."""
     css = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
     return Markup("<style>") + Markup(css) + Markup("</style>")
+
+
+def prose(language: str | None = None) -> Markup:
+    """A style that shows the prose of a notebook in ``language`` (default: the one in force), where its cells have it in an
+    element of that language (``<div lang="zh" hidden>``); what is outside of such elements is English."""
+    cell, own = ".jp-RenderedMarkdown", f'[lang="{language_of(language).code}"]'
+    hidden = f"{cell} > [lang]:not({own}), {cell}:has(> {own}) > :not({own})"
+    rules = f"{hidden} {{ display: none; }} {cell} > {own} {{ display: block; }}"
+    return Markup("<style>") + Markup(rules) + Markup("</style>")
 
 
 class Fragment(Markup):

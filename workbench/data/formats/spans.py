@@ -38,7 +38,9 @@ _DOCUMENT_PREFIX = re.compile(r"^db\.query\.result\.")
 
 
 class Span(NamedTuple):
-    """One span: ``at`` the row it came from, ``own`` what it says under folded names, ``kind`` as in ``[span_kinds]``."""
+    """One span: ``at`` the row it came from, ``own`` what it says under folded names, ``fields`` that by
+    the names of ``[span]``, ``kind`` as in ``[span_kinds]``.
+    """
 
     at: int
     trace: str
@@ -46,10 +48,11 @@ class Span(NamedTuple):
     parent: str
     kind: str
     own: Row
+    fields: Row
 
     def get(self, name: str) -> Any:
         """The first thing that any tool's name for ``name`` holds."""
-        return _first(self.own, name)
+        return self.fields.get(name)
 
 
 def holds_spans(columns: set[str], records: Records) -> bool:
@@ -120,7 +123,8 @@ def _spans_of(row: Mapping[str, Any], at: int) -> Iterator[Mapping[str, Any]]:
     for name in _SCOPES:
         if isinstance(row.get(name), list):
             for scope in row[name]:
-                yield from (scope.get("spans") or ()) if isinstance(scope, Mapping) else ()
+                listed = scope.get("spans") if isinstance(scope, Mapping) else None
+                yield from (span for span in (listed if isinstance(listed, list) else ()) if isinstance(span, Mapping))
             return
     if isinstance(row.get("post"), list) and isinstance(row.get("patch"), list):
         yield from (run for part in ("post", "patch") for run in row[part] if isinstance(run, Mapping))
@@ -216,9 +220,31 @@ def _read(row: Mapping[str, Any], at: int) -> Span:
             _put(name.removeprefix("attributes."), value, own, numbered)
     for name, items in numbered.items():
         own.setdefault(fold(name), [items[index] for index in sorted(items)])
-    kind = _kind(own)
-    trace, span, parent = (str(_first(own, name) or "") for name in ("trace", "span", "parent"))
-    return Span(at, trace, span, "" if not parent.strip("0") else parent, kind, own)
+    fields = _fields(own)
+    trace, span, parent = (str(fields.get(name) or "") for name in ("trace", "span", "parent"))
+    return Span(at, trace, span, parent if parent.strip("0") else "", _kind(own, fields), own, fields)
+
+
+@lru_cache(maxsize=1)
+def _places() -> dict[str, list[tuple[str, int]]]:
+    """Folded name → the fields that it may be, each with its rank among the names of the field."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for field, names in aliases("span").items():
+        for rank, name in enumerate(names):
+            if not (field.endswith("_tokens") and name in ("input", "output", "total")):  # names inside a usage only
+                found.setdefault(name, []).append((field, rank))
+    return found
+
+
+def _fields(own: Row) -> Row:
+    places = _places()
+    best: dict[str, tuple[int, Any]] = {}
+    for name, value in own.items():
+        if value is not None and value != "":
+            for field, rank in places.get(name, ()):
+                if field not in best or rank < best[field][0]:
+                    best[field] = rank, value
+    return {field: value for field, (_, value) in best.items()}
 
 
 def _gather(
@@ -234,6 +260,9 @@ def _gather(
 
 def _put(name: str, value: Any, own: Row, numbered: dict[str, dict[int, Any]]) -> None:
     """One attribute; ``llm.input_messages.0.message.role`` goes into the list ``llm.input_messages``."""
+    if name.startswith("mlflow.") and isinstance(value, str) and value.startswith('"'):
+        listed = opened(f"[{value}]")  # MLflow writes every attribute as JSON, a text too
+        value = listed[0] if isinstance(listed, list) and listed else value
     match = _NUMBERED.fullmatch(name) if any(map(str.isdigit, name)) else None
     if match is None or int(match[2]) > 100_000:
         own.setdefault(fold(name), value)
@@ -276,14 +305,17 @@ def _first(own: Row, name: str) -> Any:
     return None
 
 
-def _kind(own: Row) -> str:
-    for alias in aliases("span")["kind"]:
+def _kind(own: Row, fields: Row) -> str:
+    for alias in _kind_names() if "kind" in fields else ():
         value = own.get(alias)
         if isinstance(value, str) and (kind := _kinds().get(fold(value.strip('"')))):
             return kind
-    if _first(own, "documents") is not None:
-        return "retriever"
-    return "llm" if _first(own, "messages") is not None else "step"
+    return "retriever" if "documents" in fields else "llm" if "messages" in fields else "step"
+
+
+@lru_cache(maxsize=1)
+def _kind_names() -> tuple[str, ...]:
+    return aliases("span")["kind"]
 
 
 @lru_cache(maxsize=1)
@@ -308,16 +340,14 @@ def _sample(root: Span, spans: list[Span], beside: Mapping[str, Any]) -> Row:
     steps = [root] + [span for span in spans if span.kind == "step" and span is not root]
     found = {kind: [span for span in spans if span.kind == kind] for kind in ("retriever", "reranker", "llm", "tool")}
     models = found["llm"]
-    asked = [opened(_trace_input(beside)), *(opened(span.get("input")) for span in steps)]
-    asked += [span.get("messages") for span in models if span is root] + [
-        opened(s.get("input")) for s in found["retriever"]
-    ]
-    asked += [part for span in models for part in (span.get("messages"), opened(span.get("input")))]
+    asked = [_trace_input(beside), *(span.get("input") for span in steps)]
+    asked += [span.get("messages") for span in models if span is root] + [s.get("input") for s in found["retriever"]]
+    asked += [part for span in models for part in (span.get("messages"), span.get("input"))]
     said = [_trace_output(beside), *(span.get("output") for span in (root, *steps[:0:-1], *models[::-1]))]
     talk = next((talk for value in (asked[0], *_talks(root), *(t for m in models[::-1] for t in _talks(m)))
-                 if (talk := messages(value)) is not None), None)  # fmt: skip
+                 if value is not None and (talk := messages(value)) is not None), None)  # fmt: skip
     row: Row = {"sample_id": root.trace or root.span or None, "question": _readable(question, asked)}
-    row["answer"] = _readable(answer, [opened(value) for value in said], keep=said)
+    row["answer"] = _readable(answer, said, keep=True)
     if talk is not None and sum(one.role == "user" for one in talk) > 1:
         row |= _earlier(talk, row["question"])
     documents = _documents(found["reranker"] or found["retriever"], found["retriever"])
@@ -346,19 +376,19 @@ def _of_info(beside: Mapping[str, Any], name: str) -> Any:
 
 
 def _talks(span: Span) -> tuple[Any, ...]:
-    return span.get("messages"), opened(span.get("input"))
+    return span.get("messages"), span.get("input")
 
 
-def _readable(reader: Callable[[Any], str | None], values: Sequence[Any], keep: Sequence[Any] | None = None) -> Any:
+def _readable(reader: Callable[[Any], str | None], values: Sequence[Any], keep: bool = False) -> Any:
     """The first of ``values`` that reads as a text, read; a text that only looks like an object is kept as written."""
-    for at, value in enumerate(values):
+    for value in values:
         if value is None or value == "":
             continue
         try:
-            found = reader(value)
+            found = reader(opened(value))
         except (Unreadable, RecursionError):
-            if keep is not None and isinstance(keep[at], str):
-                return keep[at]
+            if keep and isinstance(value, str):
+                return value
             continue
         if found and found.strip():
             return found
@@ -405,6 +435,8 @@ def _documents(chosen: list[Span], retrievers: list[Span]) -> Any:
 def _lifted(root: Span, beside: Mapping[str, Any], row: Row) -> Any:
     """Contexts (and whatever of our fields) that stand inside the trace's own inputs and outputs."""
     documents = None
+    if not any(map(_may_be_object, (_trace_output(beside), root.get("output"), _trace_input(beside), root.get("input")))):
+        return None
     for value in (
         opened(_trace_output(beside)),
         opened(root.get("output")),
@@ -429,8 +461,14 @@ def _lifted(root: Span, beside: Mapping[str, Any], row: Row) -> Any:
     return documents
 
 
+def _may_be_object(value: Any) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, str) and value.lstrip()[:1] == "{")
+
+
 def _tool_contexts(tools: list[Span], spans: list[Span], talk: list[Message] | None) -> list[Row]:
     """What tools answered, as contexts of kind ``tool``; a tool that only wraps a retriever adds nothing."""
+    if not tools and talk is None:
+        return []
     parents = {span.span: span.parent for span in spans}
     wrapping = set()
     for span in spans:
@@ -465,7 +503,7 @@ def _accounting(root: Span, spans: list[Span], models: list[Span], beside: Mappi
         for name in dict.fromkeys(k for one in counted for k in one)
     }
     model = next((found for span in models[::-1] if isinstance(found := span.get("model"), str)), None)
-    start, end = _milliseconds(root.get("start")), _milliseconds(_first(root.own, "end"))
+    start, end = _milliseconds(root.get("start")), _milliseconds(root.get("end"))
     latency = end - start if start is not None and end is not None and end > start else _stated(root, beside)
     errors = [error for span in (root, *spans) if (error := _error(span))]
     own_error = _error(root) or (errors[0] if errors and not said else None)
@@ -488,7 +526,7 @@ def _tokens(span: Span) -> dict[str, float]:
     for name in ("input_tokens", "output_tokens", "total_tokens"):
         value = _first(inner, name) if inner else None
         if value is None:
-            value = next((span.own[a] for a in aliases("span")[name][:-1] if span.own.get(a) is not None), None)
+            value = span.get(name)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             found[name] = value
         elif isinstance(value, str) and value.isdigit():

@@ -16,7 +16,7 @@ from workbench.language import text as _t
 from workbench.views.data_paths import remember
 from workbench.views.error_box import error_html
 from workbench.views.filtering import facets
-from workbench.views.html import Fragment, cell, fragment, h, join, quiet, safe, table
+from workbench.views.html import Fragment, cell, fragment, h, join, notebook_link, quiet, safe, table
 from workbench.views.mapper import Mapper
 from workbench.views.session import Session
 from workbench.views.widgets import PagedTable, Panel, button, display, markup, row, show, text_box
@@ -147,7 +147,7 @@ class Dataset(Panel):
         checks = self.checks()
         self.doctor.set(checks[list(_CHECKS)], headings="panels.columns", formats=_CHECKS)
         display(self.doctor, len(checks) > 0)
-        show(self.next, _where_next())
+        show(self.next, _where_next(linked=True))
         return True
 
     def _say(self, words: str) -> None:
@@ -217,6 +217,8 @@ def _remarks(remarks: pd.DataFrame, kind: str, shown: int = 20) -> Markup | None
     return h("details", summary, table(remarks.head(shown), headings="panels.columns", total=len(remarks)))
 
 
-def _where_next() -> Markup:
-    items = [h("li", h("strong", name), " – ", _t(f"panels.notebooks.{name}")) for name in NOTEBOOKS]
-    return join([h("h3", _t("panels.dataset.next")), h("ul", *items)])
+def _where_next(*, linked: bool = False) -> Markup:
+    """The questions, and the notebooks that answer them; links only where there is a page that they lead from."""
+    plain = [join([h("strong", name), " – ", _t(f"panels.notebooks.{name}")]) for name in NOTEBOOKS]
+    items = [notebook_link(name) for name in NOTEBOOKS] if linked else plain
+    return join([h("h3", _t("panels.dataset.next")), h("ul", *(h("li", item) for item in items))])

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from workbench.views.session import Session
 
-#: ``exporter(session, path, format=…, language=…)`` writes the pins and gives the file that it wrote.
+#: ``exporter(session, path, format=…, language=…)`` writes the pins and gives the file that it wrote; with a run to compare
+#: with it is called with ``before=…`` as well, with a rules file with ``rules=…``.
 Exporter = Callable[..., Path]
 FORMATS = ("html", "md", "xlsx", "csv", "parquet", "junit")
 #: Findings that can be edited on one page of the panel.
@@ -70,11 +71,14 @@ class Export(Panel):
         Writes them, see :data:`Exporter`; without one the pins are shown and edited only.
     folder
         Where files go when the name box holds a bare name.
+    before, rules
+        What the boxes hold at first: the run to compare with, and a rules file.
     """
 
     stem = "export"
 
-    def __init__(self, session: Session, exporter: Exporter | None = None, folder: str | Path = "findings") -> None:
+    def __init__(self, session: Session, exporter: Exporter | None = None, folder: str | Path = "findings",
+                 before: str | Path | None = None, rules: str | Path | None = None) -> None:  # fmt: skip
         super().__init__(session)
         self.session: Session = session
         self._exporter = exporter
@@ -84,12 +88,16 @@ class Export(Panel):
         spoken = [(str(one.facts["name"]), one.code) for one in languages()]
         self.language = dropdown(_t("panels.export.language"), spoken, get_language())
         self.name = text_box(_t("panels.export.file"), str(Path(folder) / session.evaluation.name), "380px")
+        self.before = text_box(_t("panels.export.before"), str(before or ""), "420px",
+                               placeholder=_t("panels.export.before_hint"))  # fmt: skip
+        self.rules = text_box(_t("panels.export.rules"), str(rules or ""), "380px", placeholder="gate.toml")
         self.write = button(_t("panels.export.write"), self.guarded(self._write, "write"), button_style="primary")
         self.reload = button(_t("panels.export.reload"), self.guarded(session.refresh, "reload"))
         self.undo = button(_t("panels.filters.undo"), self.guarded(session.undo, "undo"))
         self.message, self.preview = markup(), markup()
         self.write.disabled = exporter is None
-        self.compose(row(self.reload, self.undo), self.list, row(self.format, self.language, self.name, self.write),
+        self.compose(row(self.reload, self.undo), self.list, row(self.before, self.rules),
+                     row(self.format, self.language, self.name, self.write),
                      self.message, self.preview)  # fmt: skip
         session.observe(self.guarded(self._follow, "session"))
         self._fill()
@@ -144,7 +152,9 @@ class Export(Panel):
         target = Path(path).expanduser()
         if not target.suffix:
             target = target.with_name(f"{target.name}.{'xml' if format == 'junit' else format}")
-        return self._exporter(self.session, target, format=format, language=chosen)
+        boxes = {"before": self.before.value.strip(), "rules": self.rules.value.strip()}
+        given = {name: value for name, value in boxes.items() if value}
+        return self._exporter(self.session, target, format=format, language=chosen, **given)
 
     def table(self) -> pd.DataFrame:
         """The pins, see :func:`findings_table`."""

@@ -53,20 +53,27 @@ class SeriesTop(W.VBox):
     """
 
     def __init__(self, panel: Panel, runs: Mapping[str, Any], use_pair: Callable[[str, str], None]) -> None:
-        self._panel, self._runs, self._use_pair = panel, dict(runs), use_pair
+        self._panel, self._use_pair = panel, use_pair
+        # As it was saved: the session's sliders are no change of the system.
+        self._runs = {name: getattr(run, "path", None) or run for name, run in runs.items()}
         self.history: History | None = None
-        self._opened: dict[str, Evaluation] = {name: run for name, run in runs.items() if isinstance(run, Evaluation)}
+        self._opened: dict[str, Evaluation] = {name: run for name, run in self._runs.items() if isinstance(run, Evaluation)}
         self._matrix: pd.DataFrame | None = None
+        self._states: Any = None
         self._first: str | None = None
         self.words, self.tables, self.card = markup(), markup(), markup()
-        self.picture, self.cells = Picture("wb-series"), Picture("wb-matrix")
+        self.picture, self.cells = (Picture(name, guarded=panel.guarded) for name in ("wb-series", "wb-matrix"))
+        self.picture.clicked = lambda key: self.click_run(key[1])
+        self.cells.clicked = lambda key: self.choose(key[1])
+        self.chosen = markup()
         self.state = dropdown(_t("history.panel.state"), named("history.panel.", STATES), "all")
         self.find = text_box(_t("history.panel.find"), width="220px")
         self.sample = dropdown(_t("history.panel.sample"), [("–", None)], None, "220px")
         self.work = Background(panel, lambda told: _t("history.panel.working", done=told.done, total=told.total),
                                _t("history.panel.stop"))  # fmt: skip
-        self.body = W.VBox([self.picture, row(self.state, self.find, self.sample), self.cells, self.card, self.tables],
-                           layout=W.Layout(width="100%"))  # fmt: skip
+        self.body = W.VBox([
+            self.picture, self.chosen, row(self.state, self.find, self.sample), self.cells, self.card, self.tables,
+        ], layout=W.Layout(width="100%"))  # fmt: skip
         panel.on(self.state, lambda _: self._filter())
         panel.on(self.find, lambda _: self._filter())
         panel.on(self.sample, self._tell)
@@ -76,8 +83,7 @@ class SeriesTop(W.VBox):
     def begin(self) -> None:
         """Read the runs, those that the index does not know yet beside the notebook."""
         if len(self._runs) < 2:
-            show(self.words, empty(_t("history.panel.only_one")))
-            return
+            return  # the panel below says what is missing
 
         def read(progress: Callable[[int, int], None], cancelled: Callable[[], bool]) -> History:
             """The history, told run by run."""
@@ -102,9 +108,11 @@ class SeriesTop(W.VBox):
             show(self.words, empty(said))
             return
         self.history = found
+        self._states = found.series.samples().set_index("sample_id")["state"]
         lines = [h("p", line, cls="wb-verdict" if at == 0 else "") for at, line in enumerate(verdict_lines(found))]
         show(self.words, join([h("h3", _t("history.panel.title")), *lines]))
-        self.picture.draw(series_figure(found, "screen"), _t("history.panel.caption"))
+        self.picture.draw(lambda: series_figure(found, "screen"), _t("history.panel.caption"))
+        show(self.chosen, quiet(_t("history.panel.click"), tag="p"))
         older = quiet(_t("history.panel.older", n=len(found) - DRAWN), tag="p") if len(found) > DRAWN else None
         tables = [frame_markup(steps_frame(found.series), _t("history.panel.steps"))]
         if found.series.keys:
@@ -117,14 +125,20 @@ class SeriesTop(W.VBox):
         shown_if(self.body, True)
         self._filter()
 
+    def choose(self, sample_id: str) -> None:
+        """A cell of the matrix was clicked: show its sample through time."""
+        self.sample.value = sample_id
+
     def click_run(self, run: str) -> None:
         """A point was clicked: the first one waits for a second, the two are compared, the older one as the run before."""
         assert self.history is not None
         if self._first is None or self._first == run:
             self._first = run
+            show(self.chosen, quiet(_t("history.panel.first", run=run), tag="p"))
             return
         first, second = sorted((self._first, run), key=self.history.series.place)
         self._first = None
+        show(self.chosen, quiet(_t("history.panel.pair", before=first, after=second), tag="p"))
         self._use_pair(first, second)
 
     # The matrix and one sample.
@@ -144,11 +158,6 @@ class SeriesTop(W.VBox):
         wanted = self.find.value.strip().lower()
         return found[[wanted in str(name).lower() for name in found.index]] if wanted else found
 
-    @property
-    def _states(self) -> pd.Series:
-        assert self.history is not None
-        return self.history.series.samples().set_index("sample_id")["state"]
-
     def _filter(self) -> None:
         if self.history is None:
             return
@@ -164,7 +173,8 @@ class SeriesTop(W.VBox):
             return
         caption = _t("history.panel.matrix_caption", shown=min(len(found), ROWS), differing=f"{len(found):,}",
                      total=f"{len(self.history.series.ids):,}")  # fmt: skip
-        self.cells.draw(matrix_figure(self.history, found, "screen"), caption)
+        whole = self.history
+        self.cells.draw(lambda: matrix_figure(whole, found, "screen"), caption)
 
     def _tell(self, sample_id: str | None) -> None:
         """Show one sample through the runs in which something about it changed."""

@@ -76,7 +76,7 @@ class RepairPlanPanel(ListPanel):
         self.on(self.fix, lambda _: self._refresh())
         self.compose(
             row(self.work, self.start_button), self.headline, self.filters, self.picture, self.list, self.reading,
-            row(self.back, self.columns, self.forward), self.grid, row(self.fix, self.count, self.stepper), self.before_after,
+            row(self.back, self.columns, self.forward), self.grid, row(self.fix, self.count), self.bar, self.before_after,
             self.card, self.unreached, self.prompts,
         )  # fmt: skip
         self.begin(draw=False)
@@ -119,12 +119,12 @@ class RepairPlanPanel(ListPanel):
         if plan is None:
             return
         show(self.headline, join([h("p", h("strong", words.headline(plan))), quiet(words.usual_words(plan), tag="p")]))
-        self.picture.draw(self.figure("screen") or plots.differences([], [], [], [], better=[], sure=[]),
-                          _t("repair.panel.caption"))  # fmt: skip
+        none = plots.differences([], [], [], [], better=[], sure=[])
+        self.picture.draw(lambda: self.figure("screen") or none, _t("repair.panel.caption"))
         self.list.set(words.shown_table(plan), empty=_t("repair.nothing"))
         show(self.reading, _legend())
         self.unreached.set(words.unreached_table(plan), empty=_t("repair.unreached_none"))
-        show(self.prompts, prompts_html(plan))
+        show(self.prompts, join([prompts_html(plan), basis_html(plan)]))
         self._first = 0
         self._draw_grid()
         self.keep_selection()
@@ -221,10 +221,12 @@ class RepairPlanPanel(ListPanel):
     def html(self) -> Fragment:
         """The plan as a page, with the contexts of the sample looked at before and after."""
         self.join()
-        plan, shown = self._ready(), self.shown_id
+        plan, shown = self.plan, self.shown_id
+        if plan is None:
+            return fragment(empty(_t("repair.panel.none")))
         parts = [plan_html(plan, self.figure())]
         if shown is not None and self.fix.value:
-            parts += [h("h3", self.plan.repair(self.fix.value).fix.title if self.plan else ""),
+            parts += [h("h3", plan.repair(self.fix.value).fix.title),
                       before_after(plan, shown, self.fix.value), card_html(self.session, shown)]  # fmt: skip
         return fragment(*parts)
 
@@ -316,6 +318,15 @@ def prompts_html(plan: RepairPlan) -> Markup:
     return h("div", h("h3", _t("repair.prompts_title")), quiet(_t("repair.prompts_lead"), tag="p"), *parts)
 
 
+def basis_html(plan: RepairPlan) -> Markup:
+    """What the plan rests on, what it cannot tell, and the samples behind each fix."""
+    return h(
+        "div", h("h3", _t("repair.basis_title")), h("ul", *(h("li", note) for note in plan.notes)),
+        table(words.levels_table(plan), caption=_t("repair.levels_title")),
+        h("details", h("summary", _t("repair.samples_title")), h("ul", *(h("li", line) for line in words.behind(plan)))),
+    )  # fmt: skip
+
+
 def plan_html(plan: RepairPlan, figure: Figure | None) -> Markup:
     """The plan as one piece of a page."""
     unreached = words.unreached_table(plan)
@@ -323,8 +334,7 @@ def plan_html(plan: RepairPlan, figure: Figure | None) -> Markup:
         "div", h("h3", _t("repair.title")), h("p", _t("repair.lead")), h("p", h("strong", words.headline(plan))),
         quiet(words.usual_words(plan), tag="p"), None if figure is None else still(figure, _t("repair.panel.caption")),
         table(words.shown_table(plan)), h("h3", _t("repair.unreached_title")), h("p", words.unreached_words(plan)),
-        table(unreached) if len(unreached) else None, prompts_html(plan), h("h3", _t("repair.basis_title")),
-        h("ul", *(h("li", note) for note in plan.notes)), table(words.levels_table(plan), caption=_t("repair.levels_title")),
+        table(unreached) if len(unreached) else None, prompts_html(plan), basis_html(plan),
     )  # fmt: skip
 
 
@@ -380,7 +390,8 @@ class SweepPanel(Panel):
 
     def html(self) -> Fragment:
         """The curve and the cells worth a look."""
-        return fragment(sweep_html(self._ready()))
+        self.work.join()
+        return fragment(empty(_t("repair.panel.none")) if self.found is None else sweep_html(self.found))
 
 
 def knee_words(found: Sweep) -> str:

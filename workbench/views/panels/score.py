@@ -18,7 +18,8 @@ from workbench.evidence.resolve import generator_of, language_model, tell_genera
 from workbench.language import listed, numbers
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.html import Fragment, fragment, h, join, quiet, safe, table
+from workbench.views.data_paths import remember
+from workbench.views.html import Fragment, fragment, h, join, notebook_link, quiet, safe, table
 from workbench.views.widgets import (
     LABEL,
     Background,
@@ -34,7 +35,7 @@ from workbench.views.widgets import (
     still,
     text_box,
 )
-from workbench.views.wording import level_title, levels_words, metric_reading, metric_title
+from workbench.views.wording import by_layer, direction, level_title, levels_words, metric_reading, metric_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +55,8 @@ JUDGES = {
     "offline": "panels.score.judge_offline", "none": "panels.score.judge_none", "llm": "panels.score.judge_llm",
     "offline+llm": "judging.judge_cascade",
 }  # fmt: skip
+#: Notebooks that come next.
+NEXT = ("02_low_scores", "06_compare_runs")
 WITH_MODEL = ("llm", "offline+llm")
 BOUNDS = ("calls", "tokens", "cost")
 #: Sample ids that a row of the table of outcomes names.
@@ -232,10 +235,13 @@ def score_figure(summary: pd.DataFrame, *, theme: str = "print") -> Figure:
 
 
 def score_html(session: Session, summary: pd.DataFrame) -> Markup:
-    """The table as a reader wants it: mean, interval, target met or missed, all states, spread."""
-    shown = summary[summary["n_ok"] > 0]
+    """The table as a reader wants it, by layer: mean, interval, target met or missed, all states, spread."""
+    groups = by_layer(str(name) for name in summary.index[summary["n_ok"] > 0])
+    shown = summary.loc[[name for _, names in groups for name in names]]
     rows = {
-        "metric": [h("span", metric_title(str(name)), title=metric_reading(str(name))) for name in shown.index],
+        "layer": [title if at == 0 else "" for title, names in groups for at in range(len(names))],
+        "metric": [h("span", f"{metric_title(str(name))} ", quiet(direction(str(name))), title=metric_reading(str(name)))
+                   for name in shown.index],
         "mean": [join([h("strong", numbers.score(line.mean)), quiet(" ", level_title(line.level))])
                  for line in shown.itertuples()],
         "interval": [h("span", numbers.interval(a, b), cls="wb-light")
@@ -342,6 +348,9 @@ class Score(Panel):
         self.start = button(_t("panels.score.score"), self.guarded(self.score, "score"), button_style="primary")
         self.plan = button(_t("judging.plan"), self.guarded(self.show_plan, "plan"))
         self.retry = button("", self.guarded(self.score_again, "retry"))
+        self.use = button(_t("panels.score.use"), self.guarded(self._use, "use"))
+        self.next = markup()
+        display(self.use, False)
         self.work = Background(self, self._progress_words, _t("panels.score.cancel"), on_busy=self._busy,
                                on_cancel=self._cancelled)  # fmt: skip
         self.stop, self.message = self.work.cancel_button, self.work.message
@@ -351,7 +360,8 @@ class Score(Panel):
         self._follow_judge()
         display(self.retry, False)
         self.compose(row(self.data, self.judge, self.model, self.encoder, self.k, self.plan, self.start),
-                     self.choice, self.work, self.outcomes, self.retry, self.body, self.picture)  # fmt: skip
+                     self.choice, self.work, self.outcomes, self.retry, self.next, row(self.use), self.body,
+                     self.picture)  # fmt: skip
         session.observe(self.guarded(self._follow, "session"))
         self._draw()
 
@@ -453,6 +463,15 @@ class Score(Panel):
             self.session.use(result)
             words = _t("panels.score.finished", n=f"{len(self.session.samples):,}")
             self.work.say(f"{words} {_t('panels.score.saved', path=result.path) if result.path else ''}")
+            links = join([notebook_link(name) for name in NEXT], " · ")
+            show(self.next, h("p", _t("panels.score.next"), " ", links))
+            display(self.use, result.path is not None)
+
+    def _use(self) -> None:
+        """Let the notebooks in this folder open what was scored, where their ``DATA`` is None."""
+        remember(self.session.evaluation.path)
+        display(self.use, False)
+        self.work.say(_t("panels.dataset.chosen", path=self.session.evaluation.name))
 
     # What is shown.
 
