@@ -31,7 +31,7 @@ from workbench.views.filtering import CHOICES, Filter, explained, is_low, record
 from workbench.views.html import Fragment, Mark, empty, excerpt, h, join, marked, quiet
 from workbench.views.interactive import Column, RowList
 from workbench.views.plots import figure_png
-from workbench.views.session import VERDICTS
+from workbench.views.session import VERDICTS, Annotation
 from workbench.views.widgets import (
     LABEL,
     Panel,
@@ -440,6 +440,7 @@ class Card(W.VBox):
         self.key = W.Text(placeholder=_t("panels.card.key"), layout=W.Layout(width="110px"))
         self.key.tooltip = _t("panels.card.key_hint")
         self.key.add_class("wb-key")
+        self._typed = ""
         self.saved = markup(None, "wb-saved")
         self.save = button(_t("lists.save_sample"), panel.guarded(self.keep_sample, "save sample"), "wb-save")
         self.pin = button(_t("lists.save_view"), panel.guarded(panel.pin, "pin"), "wb-pin")
@@ -474,15 +475,19 @@ class Card(W.VBox):
             self._say_saved(self._session.annotate(self._session.selection, verdict=verdict, note=note).at)
 
     def _keyed(self, typed: str) -> None:
-        """The first letter of a verdict, or its number, gives it and goes on to the next sample."""
+        """The first letter of a verdict, or its number, gives it and goes on to the next sample.
+
+        The box is never emptied: a key that was typed while the kernel was busy must not be read twice.
+        """
         letters = {key: name for at, name in enumerate(VERDICTS) for key in (name[0], str(at + 1))}
-        for verdict in filter(None, map(letters.get, typed.lower())):
+        new = typed[len(self._typed) :] if typed.startswith(self._typed) else ""
+        self._typed = typed
+        for verdict in filter(None, map(letters.get, new.lower())):
             with self._session.batch():  # one notification: what is shown is drawn once
                 if self._session.selection is not None:
-                    self._session.annotate(self._session.selection, verdict=verdict, note=self.note.value)
+                    note = self._session.annotations.get(self._session.selection, Annotation()).note
+                    self._session.annotate(self._session.selection, verdict=verdict, note=note)
                     self._panel.stepper.next.click()
-        with self._panel.quietly():
-            self.key.value = ""
 
     def _say_saved(self, at: str) -> None:
         with suppress(ValueError):
