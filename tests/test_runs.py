@@ -90,6 +90,13 @@ def test_the_index_is_used_and_follows_what_changed(runs, monkeypatch):
         assert connection.execute("SELECT count(*) FROM runs").fetchone() == (4,)
 
 
+def test_other_thresholds_are_a_change_that_is_named(runs, tmp_path):
+    changed = wb.load_evaluation(runs / "run 2")
+    changed = changed.with_thresholds(changed.thresholds.replace(k=8, support=0.6))
+    found = wb.history({"a": runs / "run 1", "b": changed}, progress=False).series
+    assert found.changes_between(0, 1) == "thresholds default → k=8, support=0.6"
+
+
 def test_runs_that_cannot_be_read_say_so(tmp_path):
     with pytest.raises(InputError, match="is no folder"):
         wb.history(tmp_path / "absent")
@@ -132,3 +139,17 @@ def test_the_gate_leaves_flaky_samples_out_on_request(tmp_path, capsys):
     assert main(command) == 1
     assert main([*command, "--history", str(tmp_path / "runs")]) == 0
     assert "it flips without a change (1 flaky samples" in capsys.readouterr().out
+
+
+def test_names_that_hold_markup_stay_text(tmp_path):
+    for at, bad in enumerate((0, 20)):
+        rows = [case(f"<b>q{n}|", WRONG if n < bad else RIGHT) for n in range(30)]
+        config = {"date": f"{at}", "<img src=x>": f"<script>{at}</script>|"}
+        run(rows, f"[r](x){at}", config=config).save(tmp_path / "runs" / f"r{at}")
+    page = tmp_path / "h.html"
+    assert main(["history", str(tmp_path / "runs"), "--format", "html", "--out", str(page)]) == 1
+    text = page.read_text(encoding="utf-8")
+    assert "<script" not in text and "<img src=x" not in text and "<b>q" not in text
+    out = tmp_path / "h.md"
+    assert main(["history", str(tmp_path / "runs"), "--format", "md", "--out", str(out)]) == 1
+    assert "<script" not in out.read_text(encoding="utf-8") and "[r](x)" not in out.read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from workbench.errors import InputError
 from workbench.evidence.frames import Evidence, read_frames, restore, write_frames
 from workbench.scoring.facts import Facts
 from workbench.scoring.metrics import chosen, definition, definitions, score
-from workbench.scoring.scored import JUDGE_ERROR, Scored, names
+from workbench.scoring.scored import JUDGE_ERROR, Scored
 from workbench.scoring.tables import claim_rows, context_rows, error_rows, span_rows, support_rows
 from workbench.scoring.thresholds import Thresholds
 from workbench.scoring.view import View
@@ -157,9 +157,9 @@ class Evaluation:
         """The state of every score, same shape as :meth:`scores`."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {name: names(scored.states) for name, scored in self._scored.items()}, index=self.evidence.ids
-        )
+        from workbench.scoring.lazy_texts import state_names
+
+        return pd.DataFrame({name: state_names(s.states) for name, s in self._scored.items()}, index=self.evidence.ids)
 
     def summary(self, intervals: bool = True, spread: bool = False) -> pd.DataFrame:
         """Index ``metric``; ``mean, low, high, n_ok, n_not_applicable, n_undefined, n_error, n_skipped, n_total,

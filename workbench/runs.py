@@ -276,14 +276,21 @@ def run_date(manifest: Mapping[str, Any]) -> str:
 
 def measured_config(manifest: Mapping[str, Any], thresholds: Thresholds) -> dict[str, Any]:
     """The configuration with what the run was measured by: judge, its prompt, encoder, thresholds, knowledge base."""
-    cuts = {key: value for key, value in thresholds.to_dict().items() if key != "targets"}
     own = {
         "judge": manifest.get("judge"), "judge_prompt": manifest.get("prompt_hash"), "encoder": manifest.get("encoder"),
-        "thresholds": content_key(json.dumps(cuts, sort_keys=True, default=str))[:8],
+        "thresholds": _cuts(thresholds),
         "corpus": ((manifest.get("corpus") or {}).get("hash") or "")[:8] or None,
     }  # fmt: skip
     config = plain_config(manifest.get("config"))
     return {**{key: value for key, value in own.items() if value is not None}, **config}
+
+
+def _cuts(thresholds: Thresholds) -> str:
+    """The cut-offs that are not the defaults, in words; targets and levels move no verdict."""
+    plain = [own.to_dict() for own in (thresholds, Thresholds())]
+    flat, usual = ({**one, **one["low_scores"]} for one in plain)
+    changed = {key: value for key, value in flat.items() if not isinstance(value, dict) and value != usual.get(key)}
+    return ", ".join(f"{key}={value}" for key, value in changed.items()) or "default"
 
 
 def _joined(packed: Sequence[Mapping[str, Any]], measure: str) -> tuple[Any, ...]:

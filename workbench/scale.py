@@ -6,7 +6,7 @@ at least once: judgements go to the cache from inside the task, and a complete f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,9 @@ from workbench.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from workbench.evaluation import Evaluation
+    from workbench.scoring.thresholds import Thresholds
 
 _CONTENT = "content.txt"
 
@@ -40,6 +43,62 @@ class ClusterRun:
         from workbench.evaluation import summary_of_parts
 
         return summary_of_parts(self.parts)
+
+    def __iter__(self) -> Iterator[Evaluation]:
+        """The evaluation of each part, opened when it is its turn; let go of one before the next to stay in memory."""
+        from workbench.evaluation import load_evaluation
+
+        return (load_evaluation(part) for part in self.parts)
+
+    def failures(self, thresholds: Thresholds | None = None) -> pd.DataFrame:
+        """``failures()`` of all parts without the texts: index ``sample_id``; ``part, passed, primary_cause, sub_cause,
+        confidence, refusal_outcome``. Some 100 bytes a sample; one part at a time is in memory beside it.
+
+        Under the ``thresholds`` given, or those that each part was saved with.
+        """
+        import pandas as pd
+
+        columns = ["passed", "primary_cause", "sub_cause", "confidence", "refusal_outcome"]
+        found = []
+        for place, part in enumerate(self):
+            frame = (part if thresholds is None else part.with_thresholds(thresholds)).failures()[columns]
+            frame.insert(0, "part", place)
+            found.append(frame.astype({"primary_cause": "category", "sub_cause": "category", "refusal_outcome": "category"}))
+        return pd.concat(found).astype(dict.fromkeys(("primary_cause", "sub_cause", "refusal_outcome"), "category"))
+
+    def one(self, sample_id: str) -> Evaluation:
+        """The evaluation of one sample: only the part that holds it is opened.
+
+        Raises
+        ------
+        KeyError
+            When no part has this id.
+        """
+        import pyarrow.parquet as parquet
+
+        from workbench.evaluation import load_evaluation
+
+        for part in self.parts:
+            if sample_id in parquet.read_table(part / "samples.parquet", columns=["sample_id"])["sample_id"].to_pylist():
+                return load_evaluation(part).one(sample_id)
+        raise KeyError(sample_id)
+
+
+def open_cluster_run(out: str | Path) -> ClusterRun:
+    """The parts that :func:`score_on_cluster` left below ``out``, in their order; nothing is read yet.
+
+    Raises
+    ------
+    InputError
+        When there is none.
+    """
+    from workbench.evidence.frames import is_evaluation
+
+    folder = Path(out).expanduser()
+    parts = tuple(sorted(part for part in folder.glob("[0-9]*-*") if is_evaluation(part))) if folder.is_dir() else ()
+    if not parts:
+        raise InputError(f"{out}: no parts of a cluster run are there; give the folder that score_on_cluster wrote to")
+    return ClusterRun(parts)
 
 
 def score_on_cluster(paths: Sequence[str | Path], out: str | Path, client: Any, **evaluate_options: Any) -> ClusterRun:

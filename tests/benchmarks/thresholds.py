@@ -1,4 +1,4 @@
-"""How long a threshold change takes: new scores, states and causes over synthetic evidence of 10k and 100k samples.
+"""How long a step takes that moves every threshold and the depth k: new scores, states, causes and failures.
 
     python tests/benchmarks/thresholds.py [N ...]
 """
@@ -11,26 +11,32 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.benchmarks.comparison import tiled
 from tests.scripted import ScriptedJudge, random_rows, random_script, sample_set
 from workbench.evaluation import Evaluation
 from workbench.evidence.collect import collect
 
+#: Samples of synthetic evidence; larger sets repeat them under other ids.
+BASE = 5_000
+
 
 def measure(n: int) -> None:
-    """Print the best of five threshold changes over ``n`` samples."""
-    evidence = collect(sample_set(random_rows(n)), ScriptedJudge(random_script()))
-    first = Evaluation(evidence)
-    first.scores(), first.states(), first.causes.names()
+    """Print the best of five steps that move every threshold and the depth, over ``n`` samples, in CPU seconds."""
+    evidence = collect(sample_set(random_rows(min(n, BASE))), ScriptedJudge(random_script()))
+    first = Evaluation(tiled(evidence, n // len(evidence)))
+    first.scores(), first.states(), first.failures()
     times = []
-    for cut in (0.4, 0.45, 0.55, 0.6, 0.65):
-        began = time.perf_counter()
-        moved = first.with_thresholds(first.thresholds.replace(support=cut))
-        moved.scores(), moved.states(), moved.causes.names()
-        times.append(time.perf_counter() - began)
-    began = time.perf_counter()
-    moved.failures()
-    taken = time.perf_counter() - began
-    print(f"{n:>8,} samples: threshold change {min(times) * 1000:.0f} ms, table of failures {taken:.2f} s")
+    for step in range(1, 6):
+        cut = 0.4 + 0.02 * step
+        moved = first.thresholds.replace(support=cut, contradiction=cut, relevance=cut, refusal=cut, k=3 + step)
+        began = time.process_time()
+        under = first.with_thresholds(moved)
+        under.scores(), under.states()
+        scored = time.process_time()
+        under.failures()
+        times.append((time.process_time() - began, scored - began))
+    both, scores = min(times)
+    print(f"{len(first):>8,} samples: scores and states {scores:.3f} s, with causes and the table of failures {both:.3f} s")
 
 
 if __name__ == "__main__":

@@ -18,8 +18,9 @@ def notebook(workspace):
     for run in two_runs():
         run.save(workspace / "runs" / run.name)
     source = (workspace / "notebooks" / "06_compare_runs.ipynb").read_text(encoding="utf-8")
-    source = re.sub(r'\\"[^"]*evaluations/improved\\"', r'\\"../runs/after\\"', source)
-    source = re.sub(r'\\"[^"]*evaluations/baseline\\"', r'\\"../runs/before\\"', source)
+    for line, run in (("DATA", "after"), ("BASELINE", "before")):
+        source, n = re.subn(rf"\"{line} = None", rf'"{line} = \\"../runs/{run}\\"', source)
+        assert n == 1
     (workspace / "notebooks" / "06_small.ipynb").write_text(source, encoding="utf-8")
     return "06_small"
 
@@ -31,7 +32,10 @@ def test_panel_06_answers(lab, notebook, workspace):
     expect(card).to_contain_text("2 → not retrieved")
     picture, words = figure.get_attribute("src"), count.text_content()
 
+    # The second row of the list is the second sample; next goes there as well.
+    rows = page.locator(".wb-rows tbody tr")
     page.locator(".wb-next").first.click()
+    expect(rows.nth(1)).to_have_class("wb-current")
     expect(card).to_contain_text("The contexts are the same in both runs")
     handle = page.locator(".wb-threshold .noUi-handle").first
     handle.focus()
@@ -46,6 +50,6 @@ def test_panel_06_answers(lab, notebook, workspace):
     page.locator(".wb-gate").first.click()
     expect(page.locator(".wb-gate-result").first).to_contain_text(re.compile("passes|is blocked"))
     page.locator(".wb-pin").first.click()
-    expect(page.get_by_text("pinned; findings so far: 1")).to_be_visible()
+    expect(page.get_by_text("saved this view")).to_be_visible()
     assert (workspace / "notebooks" / "gate.toml").is_file()
     assert lab.complaints() == [] and lab.errors == [] and lab.outside == []

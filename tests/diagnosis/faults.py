@@ -291,11 +291,14 @@ def off_topic(row: Row, rng: random.Random) -> Row | None:
     """A sentence about something else that the expected document happens to hold too; what rests on another document would
     be distracted. The document that it is taken from goes."""
     wanted = expected_context(row)
+    expected = {i for e in row["expected_docs"] for i in (e if isinstance(e, list) else [e])}
     points = [p for p in (row.get("must_include") or [row["reference"]]) if isinstance(p, str)]
     lang = language(row["question"])
     found = []
     for context in row["contexts"]:
-        sentences = re.split(r"(?<=[。.])\s*(?=[A-Z\u4e00-\u9fff])", context["text"]) if context is not wanted else []
+        if context["doc_id"] in expected:
+            continue
+        sentences = re.split(r"(?<=[。.])\s*(?=[A-Z\u4e00-\u9fff])", context["text"])
         whole = [s.strip() for s in sentences if language(s) == lang and 25 < len(s.strip()) < 220 and s.strip()[-1] in "。."]
         found += [(s, context) for s in whole if not any(p in s for p in points)]
     if not found:

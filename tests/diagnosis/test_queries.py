@@ -29,6 +29,10 @@ COLLECTION = [
         ("However, the export is slow", set(), {"how"}),
         ("企业版支持多少并发会话？", {"how_many"}, {"other", "what"}),
         ("How many seats are there?", {"how_many"}, {"how"}),
+        ("How long are logs kept, and how many of them?", {"when", "how_many"}, {"how"}),
+        ("How long are logs kept?", {"when"}, {"how_many"}),
+        ("日志保留多久？", {"when"}, {"how_many"}),
+        ("几个工作日之内到账，每次最多几张？", {"when", "how_many"}, set()),
         ("How come it fails?", {"why"}, {"how"}),
         ("Is it refundable or non-refundable?", {"comparison"}, set()),
         ("Is it refundable or not?", {"yes_no"}, {"comparison"}),
@@ -86,7 +90,7 @@ def test_any_text_has_a_type_and_the_same_one_each_time(text):
 
 def test_the_words_that_cues_need_leave_no_cue_out():
     """``needs`` saves time only: wherever a cue is found, one of the words is there."""
-    for name, (cues, _, needs) in queries._cues(language_of("en"))._types.items():
+    for name, (cues, _, _, needs) in queries._cues(language_of("en"))._types.items():
         for item in COLLECTION:
             question = normalise(item["question"])
             assert not (cues.search(question) and needs) or any(word in question for word in needs), (name, question)

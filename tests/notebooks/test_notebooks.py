@@ -109,7 +109,9 @@ def test_a_static_result_and_how_to_read_it_stand_in_every_notebook(path):
     notebook = nbformat.read(path, as_version=4)
     headings = [source for source in sources(notebook, "markdown") if source.startswith("## ")]
     assert len(headings) >= 3 and headings[-1].startswith("## Export")
-    assert any(re.search(r"\.(html|table|figure)\(", source) for source in sources(notebook, "code"))
+    # A panel shows the widget and the page in one display: no cell shows the same again.
+    assert any(source.endswith("\npanel") for source in sources(notebook, "code"))
+    assert "panel.html()" not in sources(notebook, "code")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=ids)
@@ -118,6 +120,9 @@ def test_it_runs_and_no_panel_failed(path, evaluations, tmp_path, monkeypatch):
     notebook = run(path, tmp_path, {"DATA": str(data), "OUT": str(tmp_path / "findings")}, monkeypatch)
     assert complaints(notebook) == []
     assert widget_states(notebook), "the widgets' state is kept in the file"
+    shown = [output.data for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+    both = [data for data in shown if "application/vnd.jupyter.widget-view+json" in data]
+    assert both and all("wb" in data["text/html"] for data in both), "a page stands beside the widget"
     assert list((tmp_path / "findings").iterdir())
 
 

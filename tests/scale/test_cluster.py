@@ -12,7 +12,7 @@ import pytest
 import workbench as wb
 from tests.scripted import random_rows
 from workbench.evaluation import load_evaluation
-from workbench.scale import score_on_cluster
+from workbench.scale import open_cluster_run, score_on_cluster
 
 distributed = pytest.importorskip("distributed")
 
@@ -47,6 +47,23 @@ def test_the_summary_is_that_of_all_samples_together(client, files, tmp_path) ->
     rows = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     whole = wb.evaluate(rows, judge=None, progress=False).summary()
     pd.testing.assert_frame_equal(whole, run.summary())
+
+
+def test_a_result_is_opened_by_parts(client, files, tmp_path) -> None:
+    score_on_cluster(files, tmp_path / "out", client, judge=None)
+    run = open_cluster_run(tmp_path / "out")
+    rows = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    whole = wb.evaluate(rows, judge=None, progress=False).failures()
+    found = run.failures()
+    assert found["part"].tolist() == [0] * 20 + [1] * 20 + [2] * 20 and [len(part) for part in run] == [20, 20, 20]
+    assert found["primary_cause"].tolist() == whole["primary_cause"].tolist()
+    assert found["confidence"].tolist() == pytest.approx(whole["confidence"].tolist(), nan_ok=True)
+    last = str(whole.index[-1])
+    assert run.one(last).failures()["primary_cause"].tolist() == whole["primary_cause"].iloc[-1:].tolist()
+    with pytest.raises(KeyError):
+        run.one("nobody")
+    with pytest.raises(wb.InputError, match="no parts"):
+        open_cluster_run(tmp_path)
 
 
 def test_a_complete_part_is_not_computed_again(client, files, tmp_path) -> None:

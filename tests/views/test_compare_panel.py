@@ -139,7 +139,7 @@ def test_one_run_alone_says_what_it_lacks(tmp_path, language):
 
 def test_runs_without_a_common_sample(tmp_path):
     session = wb.Session(run([case("x")], "x"))
-    panel = wb.panels.compare(session, {"y": run([case("y")], "y")})
+    panel = wb.panels.compare(session, {"y": run([case("y", question="Who owns plan B?")], "y")})
     assert "no sample id is in both" in panel.head.value and panel.figure() is None
     assert "no sample id" in panel.html() and panel.error.value == ""
 

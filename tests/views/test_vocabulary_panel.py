@@ -158,7 +158,7 @@ def test_an_encoder_that_fails_leaves_candidates_by_form(session, corpus):
             raise EncoderError("no vectors here")
 
     panel = VocabularyPanel(session, corpus, Broken())
-    assert "no vectors here" in panel.message.value and panel.error.value == "" and "wb-word" in panel.pair.value
+    assert "no vectors here" in panel.message.value and panel.error.value == "" and "wb-part" in panel.pair.value
 
 
 def test_without_a_corpus_it_says_what_it_lacks(session, tmp_path):

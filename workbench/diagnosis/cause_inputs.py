@@ -52,6 +52,7 @@ def _failing(view: View) -> Failing:
     right, low = score(view, HEADLINE), low_failing(view)
     failed = np.logical_or.reduce([
         right.values == 0, foreign, no_answer(view), serious_claims(view), view.facts.format_signs,
+        count(view.answer.code, conflicting(view) > 0, view.n) > 0,
         *(is_low(view, name) for name in low),
     ])  # fmt: skip
     scored = np.logical_or.reduce([right.ok, leaks.ok, banned.ok, *(score(view, name).ok for name in low)])
@@ -115,6 +116,17 @@ def no_answer(view: View) -> Mask:
 def serious_claims(view: View) -> Mask:
     """A claim is contradicted by the contexts, or not mentioned there with severity medium or more."""
     return count(view.answer.code, serious(view), view.n) > 0
+
+
+#: A claim that contradicts another of its answer counts from this probability on.
+CONFLICT = 0.8
+
+
+def conflicting(view: View) -> Floats:
+    """Per answer claim: the probability that it contradicts another claim of the same answer, 0 below :data:`CONFLICT` and
+    where the contexts support it (then they contradict each other)."""
+    found = view.facts.evidence.claims["conflict"].to_numpy(dtype=float)[view.answer.row]
+    return np.where((found >= CONFLICT) & (view.answer_verdicts != SUPPORTED), found, 0.0)
 
 
 def serious(view: View) -> Mask:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.diagnosis.cause_inputs import CauseInputs, is_low, low_failing, no_answer, serious
+from workbench.diagnosis.cause_inputs import CauseInputs, conflicting, is_low, low_failing, no_answer, serious
 from workbench.diagnosis.explain import QUOTE, Explainer
 from workbench.errors import InputError
-from workbench.language import has_text, listed, numbers, text
+from workbench.language import get_language, has_text, listed, numbers, speaking, text
 from workbench.scoring.groups.refusal import answerable
 from workbench.scoring.metrics import HEADLINE, definitions
 from workbench.scoring.metrics import title as metric_title
@@ -181,18 +181,22 @@ def _say_distracted(e: Explainer, code: int) -> Found:
 
 
 def _contradiction(c: CauseInputs) -> Mask:
-    return c.any_of(c.view.answer, c.contradicting_claims)
+    return c.any_of(c.view.answer, c.contradicting_claims | (conflicting(c.view) > 0))
 
 
 def _contradiction_confidence(c: CauseInputs) -> Floats:
     answer = c.view.answer
     direct = c.highest(answer, answer.contradict, c.view.answer_verdicts == CONTRADICTED)
     through = c.highest(answer, answer.other_contradict, c.contradicting_claims)
-    return np.where(np.isnan(direct), through, direct)
+    itself = c.highest(answer, conflicting(c.view), conflicting(c.view) > 0)
+    return np.where(np.isnan(direct), np.where(np.isnan(through), itself, through), direct)
 
 
 def _say_contradiction(e: Explainer, code: int) -> Found:
     rows = e.rows(e.view.answer, code, e.masks["contradicting"])
+    if not len(rows):
+        rows = e.rows(e.view.answer, code, conflicting(e.view) > 0)
+        return {"variant": "itself", "claim": e.quote(e.view.answer, rows[0]), "other": e.quote(e.view.answer, rows[-1])}
     row = rows[np.argmax(e.view.answer.contradict[rows])]
     return {"claim": e.quote(e.view.answer, row), **e.where(row)}
 
@@ -214,6 +218,36 @@ def _say_hallucination(e: Explainer, code: int) -> Found:
         rows = e.rows(e.view.answer, code, e.masks["unsupported"])
     row = rows[np.argmin(e.view.answer.entail[rows])]
     return {"claim": e.quote(e.view.answer, row), "n": len(rows)}
+
+
+def _declining(c: CauseInputs) -> Floats:
+    """The probability that the answer declines."""
+    judged = c.evidence.number("judge_declines")
+    return np.where(np.isnan(judged), c.evidence.number("text_declines"), judged)
+
+
+def _split_confidence(c: CauseInputs) -> Floats:
+    stitched = c.highest(c.view.reference, c.view.reference.entail, c.split_claims)
+    return np.where(c.any_of(c.view.points, c.split_points), 1.0, stitched)
+
+
+def _omission_confidence(c: CauseInputs) -> Floats:
+    """1 for key points, which are compared as texts; else how sure it is that the contexts say it and the answer is wrong."""
+    points, reference = c.view.points, c.view.reference
+    there = c.highest(reference, reference.entail, c.unmade_claims & (c.view.reference_verdicts == SUPPORTED))
+    exact = c.any_of(points, c.unmade_points & (points.own_entail >= 0.5))
+    return np.where(exact, 1.0, there * (1 - np.nan_to_num(c.facts.right)))
+
+
+def _citation_confidence(c: CauseInputs) -> Floats:
+    """1 for a mark that resolves to nothing; else how sure it is that a cited document does not support its sentence."""
+    cited, pairs = c.facts.citations, c.facts.cited_claims
+    code = cited["code"].to_numpy(dtype=np.int64)
+    best = pairs.groupby("citation")["entail"].max().reindex(range(len(cited))).to_numpy(dtype=float)
+    doubt = np.where(cited["cited"].to_numpy(dtype=np.int64) < 0, 1.0, np.where(c.view.cited[0] == 0, 1 - best, np.nan))
+    found = np.full(c.n, np.nan)
+    np.fmax.at(found, code, doubt)
+    return found
 
 
 def _say_omission(e: Explainer, code: int) -> Found:
@@ -290,13 +324,16 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "split_evidence", "index", ("contexts", "must_include or reference", "position"),
         lambda c: c.any_of(c.view.points, c.split_points) | c.any_of(c.view.reference, c.split_claims), _say_split,
-        retriever_at_fault=True,
+        _split_confidence, retriever_at_fault=True,
     ),
     Rule(
         "missing_refusal", "generation", ("answer", "expect_refusal"), lambda c: c.outcome == "missing_refusal",
+        confidence=lambda c: 1 - _declining(c), marks="answer",
+    ),
+    Rule(
+        "wrong_refusal", "generation", ("answer",), lambda c: c.outcome == "wrong_refusal", confidence=_declining,
         marks="answer",
     ),
-    Rule("wrong_refusal", "generation", ("answer",), lambda c: c.outcome == "wrong_refusal", marks="answer"),
     Rule(
         "distracted", "generation", ("expected_docs", "contexts", "claims"), _distracted, _say_distracted,
         lambda c: c.highest(c.view.answer, c.rests[1], c.misled_claims),
@@ -311,7 +348,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "omission", "generation", ("contexts", "must_include or reference"), lambda c: c.left_out & ~c.is_off_topic,
-        _say_omission,
+        _say_omission, _omission_confidence,
     ),
     Rule(
         "faithful_but_wrong", "index", ("contexts", "reference or must_include", "claims"), _faithful_but_wrong,
@@ -326,7 +363,7 @@ RULES: tuple[Rule, ...] = (
         lambda c: 1 - c.score("answer_relevancy"), marks="answer",
     ),
     Rule("bad_citation", "generation", ("contexts", "citations"), lambda c: c.bad_citations, _say_citation,
-         marks="citations"),
+         _citation_confidence, marks="citations"),
     Rule(
         "format", "service", ("answer",), lambda c: c.facts.format_signs, _say_format,
         sub_cause=lambda e, code: e.inputs.evidence.plain("text_format")[code], marks="answer",
@@ -539,23 +576,40 @@ def failure_rows(causes: Causes) -> pd.DataFrame:
     """The table of failures; see ``Evaluation.failures``."""
     import pandas as pd
 
-    inputs, primary, n = causes.inputs, causes.names(), causes.inputs.n
-    names = np.array([rule.name for rule in causes.rules], dtype=object)
-    failing = (causes.primary >= 0).tolist()
-    advices = {name: "" if name == PASS else advice(name) for name in set(primary.tolist())}
-    said = [causes.evidence(causes.rules[causes.primary[c]], c) if failing[c] else "" for c in range(n)]
+    from workbench.scoring.lazy_texts import LazyTexts, repeated
+
+    inputs, n, chain, language = causes.inputs, causes.inputs.n, causes.rules, get_language()
+    names = [*(rule.name for rule in chain), NOT_CHECKED, PASS]
+    failing = np.flatnonzero(causes.primary >= 0)
+    subs = np.full(n, None, dtype=object)
+    for code in failing[[chain[place].sub_cause is not None for place in causes.primary[failing]]].tolist():
+        subs[code] = causes.sub_cause(code)
+
+    def said(code: int) -> str:
+        with speaking(language):
+            return causes.evidence(chain[causes.primary[code]], code) if causes.primary[code] >= 0 else ""
+
     rows = {
         "passed": np.where(causes.primary == -2, None, causes.primary == -1),
-        "primary_cause": primary,
-        "sub_cause": [causes.sub_cause(code) if failing[code] else None for code in range(n)],
-        "causes": [names[row].tolist() for row in causes.holds],
+        "primary_cause": repeated(names, causes.primary % len(names)),
+        "sub_cause": subs,
+        "causes": _distinct(causes.holds, names),
         "confidence": causes.confidence,
-        "evidence": said,
-        "advice": [advices[name] for name in primary],
+        "evidence": LazyTexts.of(np.arange(n), said),
+        "advice": repeated(["" if name == PASS else advice(name) for name in names], causes.primary % len(names)),
         "refusal_outcome": inputs.outcome,
         "unchecked": unchecked(inputs),
     }
-    return pd.DataFrame(rows, index=inputs.evidence.ids).astype({"primary_cause": "str"})
+    return pd.DataFrame(rows, index=inputs.evidence.ids)
+
+
+def _distinct(flags: Mask, names: list[str]) -> np.ndarray:
+    """For each row of ``flags`` the names whose flag is set; rows with the same flags share one list."""
+    _, first, which = np.unique(flags @ (1 << np.arange(flags.shape[1])), return_index=True, return_inverse=True)
+    lists = np.empty(len(first), dtype=object)
+    for place, row in enumerate(first):
+        lists[place] = [names[at] for at in np.flatnonzero(flags[row])]
+    return lists[which]
 
 
 def unchecked(inputs: CauseInputs) -> list[list[str]]:
@@ -572,10 +626,7 @@ def unchecked(inputs: CauseInputs) -> list[list[str]]:
         "answers": np.full(inputs.n, not facts.set_has_outcomes),
         "expectation": np.isnan(inputs.view.once(answerable)),
     }
-    names = np.array(list(lacks), dtype=object)
-    patterns, which = np.unique(np.stack(list(lacks.values()), axis=1), axis=0, return_inverse=True)
-    lists = [names[pattern].tolist() for pattern in patterns]
-    return [lists[place] for place in which.ravel()]
+    return _distinct(np.stack(list(lacks.values()), axis=1), list(lacks)).tolist()
 
 
 def lacking(causes: Causes, cause: str) -> list[list[str]]:

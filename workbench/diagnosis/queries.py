@@ -8,7 +8,7 @@ can have several types ("when and where").
 ==============  ====================================================================================
 who             asks for a person ("which team" is ``which``)
 what            asks for a thing with the word what
-when            asks for a time: a point, a duration, how often
+when            asks for a time: a point, a duration, how often (these are no ``how_many``)
 where           asks for a place
 why             asks for a reason
 how             asks for a manner; not "how many", not "how come"
@@ -71,7 +71,8 @@ class _Cues:
         self._parts = table.get("parts", {})
         self.ignored = self._joined(table.get("ignored"))
         self._types = {
-            name: (self._joined(rule.get("cues")), self._joined(rule.get("unless")), tuple(rule.get("needs", ())))
+            name: (self._joined(rule.get("cues")), self._joined(rule.get("unless")), self._joined(rule.get("ignored")),
+                   tuple(rule.get("needs", ())))
             for name, rule in table.items() if name in _BY_CUES
         }  # fmt: skip
         self.implied = [(name, other) for name in self._types for other in table[name].get("implies", ())]
@@ -86,9 +87,10 @@ class _Cues:
     def types(self, text: str) -> Iterator[str]:
         """The types that hold for a normalised question."""
         kept = self.ignored.sub(" ", text) if self.ignored else text
-        for name, (cues, unless, needs) in self._types.items():
-            there = not needs or any(word in kept for word in needs)
-            if there and cues and cues.search(kept) and not (unless and unless.search(kept)):
+        for name, (cues, unless, ignored, needs) in self._types.items():
+            own = ignored.sub(" ", kept) if ignored else kept
+            there = not needs or any(word in own for word in needs)
+            if there and cues and cues.search(own) and not (unless and unless.search(own)):
                 yield name
 
     def is_keywords(self, text: str) -> bool:

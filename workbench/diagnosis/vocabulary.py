@@ -210,13 +210,14 @@ def _abbreviates(short: str, long: str) -> bool:
 
 
 def _shared(term: str, option: str) -> float:
-    """Dice coefficient of character pairs, of single characters in an unspaced script."""
+    """Dice coefficient of character pairs, of single characters in an unspaced script: there one alone is chance."""
     if _unspaced(term) != _unspaced(option):
         return 0.0
     if any(character.isdigit() for character in term + option):
         return 0.0
     size = 1 if _unspaced(term) else 2
-    return dice(frozenset(char_ngrams(term, size)), frozenset(char_ngrams(option, size)))
+    mine, theirs = (frozenset(char_ngrams(word, size)) for word in (term, option))
+    return dice(mine, theirs) if size == 2 or len(mine & theirs) >= 2 else 0.0
 
 
 # ------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from workbench.evidence.frames import COLUMNS, Evidence, encode, frame_of
 from workbench.evidence.judge import Judge, SampleEvidence, failed
 from workbench.evidence.observe import ChunkIndex, Observation, observe, without_citations
 from workbench.evidence.offline.answers import AnswerRight, answer_right
+from workbench.evidence.offline.examination import ADDRESSING_ODDS
 from workbench.evidence.run import Examined, Progress, examine
 
 #: What a sample's evidence says when no judge was asked.
@@ -136,6 +137,8 @@ def _with_best_reference(
 
 def _add_right(sample: Sample, seen: Observation, judged: SampleEvidence, right: AnswerRight | None) -> None:
     """Whether the answer is right and what decided; verdicts of the offline judge that follow from it agree with it."""
+    if judged.method.startswith("offline") and not math.isnan(judged.relevancy):
+        judged.relevancy = _addressing(judged.relevancy, seen, right)
     if right is None or right.reason == "no answer":
         return
     if not math.isnan(judged.answer_right):
@@ -147,9 +150,6 @@ def _add_right(sample: Sample, seen: Observation, judged: SampleEvidence, right:
     if len(claims) == 1 and offline:
         claims[0].other_entail = right.probability
         claims[0].other_contradict = min(claims[0].other_contradict, 1 - right.probability)
-    if offline and not math.isnan(judged.relevancy):
-        # Who is right has addressed the question.
-        judged.relevancy = max(judged.relevancy, right.probability)
     declining = sample.expect_refusal or right.reason == "declines alike" or refuses(sample.reference or "")
     if right.probability >= 0.5 and not declining:
         # Who makes the point of the reference has not declined, however short the answer is.
@@ -157,6 +157,17 @@ def _add_right(sample: Sample, seen: Observation, judged: SampleEvidence, right:
             judged.declines = min(judged.declines, 1 - right.probability)
         if "text_declines" in seen.facts:
             seen.facts["text_declines"] = min(seen.facts["text_declines"], 1 - right.probability)
+
+
+def _addressing(relevancy: float, seen: Observation, right: AnswerRight | None) -> float:
+    """The probability that an answer addresses its question, knowing how likely it is right: who is right has addressed it,
+    and of wrong answers as many are about something else as not."""
+    points = [point for point in seen.points if point.side == "point"]
+    if right is None and not points:
+        return relevancy
+    likely = max(float(any(point.start >= 0 for point in points)), 0.0 if right is None else right.probability)
+    even = relevancy / (relevancy + ADDRESSING_ODDS * (1 - relevancy))
+    return float(likely + (1 - likely) * even)
 
 
 @dataclass(slots=True)

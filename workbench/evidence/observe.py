@@ -5,6 +5,7 @@ copied words of another tenant, signs of a broken format. Threshold-free and the
 from __future__ import annotations
 
 import fnmatch
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from workbench.data.text.refusals import refusal
 from workbench.data.text.sentences import CITATION_MARK, calls, json_body, prompt_lines, sentences
 from workbench.data.text.words import language, normalise, tokens
 from workbench.evidence.offline.words import Numbers
-from workbench.language import Language, languages
+from workbench.language import Language, languages, pattern
 
 # ---------------------------------------------------------------- near-verbatim copies
 #
@@ -359,10 +360,25 @@ def _disagreeing(text: str) -> dict[str, int]:
             before = sentence.text[max(q.start - NEAR, 0) : q.start]
             head = " ".join(t.text.casefold() for t in tokens(before)[-3:])
             slots.setdefault((head, q.unit), set()).add((q.low, q.high))
-    return {
-        "text_quantities": len(slots),
-        "text_quantities_disagreeing": sum(len(values) > 1 for (head, _), values in slots.items() if head),
-    }
+    wrong = sum(len(values) > 1 for (head, _), values in slots.items() if head) + _illogical(text)
+    return {"text_quantities": max(len(slots), wrong), "text_quantities_disagreeing": wrong}
+
+
+def _illogical(text: str) -> int:
+    """Sentences whose total is not the sum of the two or more parts of one unit that they name, or whose span of years
+    ends before it begins."""
+    found = 0
+    for sentence in sentences(text):
+        total = pattern("offline", "(?:«total»)").search(sentence.text.lower())
+        spans = pattern("offline", "(?:«from_to»)", re.IGNORECASE).finditer(sentence.text)
+        for first, last in (filter(None, match.groups()) for match in spans):
+            found += int(first) > int(last)
+        stated = [q for q in quantities(sentence.text) if q.value is not None and not q.cue] if total else []
+        after = [q for q in stated if total and q.start >= total.end()][:1]
+        parts = [q.value for q in stated if after and q.unit == after[0].unit and q.start < after[0].start]
+        if after and len(parts) >= 2 and after[0].kind not in ("date", "time", "percent"):
+            found += not math.isclose(sum(v for v in parts if v is not None), after[0].value or 0.0, rel_tol=0.02)
+    return found
 
 
 def _entity_facts(name: str, text: str, contexts: Sequence[Context]) -> dict[str, Any]:

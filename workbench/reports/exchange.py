@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,14 +55,15 @@ def told(report: Report) -> Iterator[Told]:
 
 
 def _langfuse(report: Report) -> str:
-    now = datetime.now(UTC).isoformat()
+    at = f"{report.date.isoformat()}T00:00:00Z"
 
     def event(one: Told) -> dict[str, Any]:
         # The same score of the same trace has the same id, so that importing twice replaces it.
         own = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{one.trace}/{one.name}"))
         kind = "NUMERIC" if isinstance(one.value, float) else "CATEGORICAL"
         body = {"id": own, "traceId": one.trace, "name": one.name, "value": one.value, "dataType": kind, "comment": one.why}
-        return {"id": str(uuid.uuid4()), "timestamp": now, "type": "score-create", "body": body}
+        change = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{one.trace}/{one.name}/{one.value}"))
+        return {"id": change, "timestamp": at, "type": "score-create", "body": body}
 
     return _json({"batch": [event(one) for one in told(report)]})
 

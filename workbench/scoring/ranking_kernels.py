@@ -291,11 +291,21 @@ def list_metrics(
     ``precision_returned`` also an empty list; the caller decides on the state. Raises :class:`InputError` for an
     unknown metric, a cut-off below 1 or arrays of different lengths.
     """
-    wanted = {name: parse_metric(name) for name in metrics}
     items = _checked(sample=sample, rank=rank, document=document, entry=entry)
     judged = items["entry"] >= 0 if judged is None else np.asarray(judged, dtype=bool)
     entries = _checked(entry_sample=entry_sample, entry_grade=entry_grade)
-    hits, has_entry = _hits(items, judged, entries, n_samples, gain)
+    return metrics_of(metrics, *_hits(items, judged, entries, n_samples, gain))
+
+
+def list_hits(n_samples: int, entry: np.ndarray, **arrays: np.ndarray) -> tuple[Hits, np.ndarray]:
+    """What :func:`list_metrics` works out of the lists whatever the metrics and depths, for :func:`metrics_of`."""
+    graded = {name: arrays.pop(name) for name in ("entry_sample", "entry_grade")}
+    return _hits(_checked(entry=entry, **arrays), np.asarray(entry) >= 0, _checked(**graded), n_samples, "linear")
+
+
+def metrics_of(metrics: Sequence[str], hits: Hits, has_entry: np.ndarray) -> dict[str, np.ndarray]:
+    """The metrics of :func:`list_metrics` from its hits."""
+    wanted = {name: parse_metric(name) for name in metrics}
     return {name: _masked(hits, has_entry, base, k) for name, (base, k) in wanted.items()}
 
 
@@ -319,8 +329,9 @@ def _hits(
     place, duplicate, leads = _places(sample, items["rank"][order], items["document"][order], n)
     entry_gain = gains(entries["entry_grade"], gain)
     rows = np.flatnonzero((entry >= 0) & ~duplicate)
-    _, first = np.unique(entry[rows], return_index=True)  # rows are in rank order: the first document of an entry
-    rows = rows[np.sort(first)]
+    first = np.full(len(entries["entry_grade"]), len(rows), dtype=np.int64)
+    np.minimum.at(first, entry[rows], np.arange(len(rows)))  # rows are in rank order: the first document of an entry
+    rows = rows[np.sort(first[first < len(rows)])]
     relevant = entries["entry_grade"] >= RELEVANT
     single = leads & ~duplicate
     seen = np.flatnonzero(_any_by_item(judged, leads)[np.cumsum(leads) - 1] & single) if len(sample) else rows

@@ -173,10 +173,9 @@ VARIANTS: dict[tuple[str, str], tuple[str, ...] | None] = {
     ("relevance_across", "relevance_reference_across"): ("similarity", "name_cover", "entail", "reference_names"),
     ("sentence", "sentence_question"): ("question_cover", "question_similarity", "length"),
     ("sentence", "sentence_reference"): None,
-    ("relevancy", "relevancy"): None,
 }
-#: Questions of XQuAD used for the models of relevance, in each language.
-ASKED = 300
+#: Questions of XQuAD used for the models of relevance, and for that of relevancy, in each language.
+ASKED, REPLIES = 300, 400
 
 
 def fit(values: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64], names: Sequence[str]) -> Logistic:
@@ -224,6 +223,8 @@ def word_overlap(example: Example) -> float:
     return len(mine & set(words(example.evidence))) / max(len(mine), 1)
 
 
+#: The line before the figures that are kept with the coefficients.
+MEASURED = "# Support on held-out folds of labelled sets; reports show it beside offline scores."
 #: Sets whose figures are kept with the coefficients.
 VALIDATED = ("wice", "begin", "xquad")
 
@@ -238,14 +239,20 @@ def train(
     *,
     cache: Path | None = None,
     without_apart: bool = False,
-    only_support: bool = False,
+    only: str = "",
 ) -> list[Report]:
     """Train all models for one encoder (``e5`` or ``none``), write their file, and return the report of support.
 
     ``cache``: a folder of kept encodings; ``without_apart``: leave the fifth of each set out that is kept apart;
-    ``only_support``: keep the models of relevance and of two scripts as they are.
+    ``only``: ``support`` keeps the models of relevance and of two scripts as they are, ``relevancy`` all but that one.
     """
     features = Features(None if encoder == "none" else resolve_encoder(encoder), cache)
+    kept = load_coefficients(None if encoder == "none" else E5_NAMES[0])
+    if only == "relevancy":
+        reports: list[Report] = []
+        pairs = {**kept.random_pairs, **_relevancy(folder, features, reports)}
+        _write(out, encoder, {**kept.models, **features.models}, pairs, reports)
+        return reports
     examples = [
         *rows.wice(folder),
         *rows.begin(folder),
@@ -268,14 +275,13 @@ def train(
     spans = span_table([*examples, *unseen], [*words, *other_words])
     features.models["span"] = fit_table(spans)
     reports += _reports(spans, cross_validated(spans), spans.values[:, 0].astype(np.float64), "words ")
-    if only_support:
-        kept = load_coefficients(None if encoder == "none" else E5_NAMES[0])
+    if only == "support":
         features.models = {**kept.models, **features.models}
         pairs = dict(kept.random_pairs)
     else:
         if encoder != "none":
             reports += _across(folder, features)
-        pairs = _relevance(folder, features, reports)
+        pairs = _relevance(folder, features, reports) | _relevancy(folder, features, reports)
     _write(out, encoder, features.models, pairs, reports)
     if plot is not None:
         sources = np.unique(table.sources)
@@ -319,7 +325,6 @@ def _relevance(folder: Path, features: Features, reports: list[Report]) -> dict[
         "relevance": joined([row.contexts(pairs) for row in tables_of]),
         "relevance_across": joined([row.contexts(between) for row in across]),
         "sentence": joined([row.sentences(pairs) for row in tables_of]),
-        "relevancy": joined([row.answers_table(pairs) for row in tables_of]),
     }
     for (name, variant), names in VARIANTS.items():
         table = tables[name]
@@ -327,6 +332,17 @@ def _relevance(folder: Path, features: Features, reports: list[Report]) -> dict[
         floor = table.values[:, table.names.index((names or table.names)[0])].astype(np.float64)
         reports += _reports(table, cross_validated(table, names), floor, f"{variant} ")
     return pairs | {f"{key}_across": values for key, values in between.items() if key == "question_passage"}
+
+
+def _relevancy(folder: Path, features: Features, reports: list[Report]) -> dict[str, NDArray[np.float64]]:
+    """Train the model of relevancy into ``features.models``; returns the cosines of unrelated pairs."""
+    sets = [rows.clapnq(folder)] + [rows.some(rows.xquad(folder, code), REPLIES) for code in codes()]
+    made = [reply for asked in sets for reply in rows.replies(asked)]
+    features.keep([text for r in made for text in (r.answer, *r.contexts)], [r.question for r in made])
+    table, pairs = rows.replies_table(features, made)
+    features.models["relevancy"] = fit_table(table)
+    reports += _reports(table, cross_validated(table), table.values[:, 0].astype(np.float64), "relevancy ")
+    return pairs
 
 
 def _write(
@@ -348,12 +364,15 @@ def _write(
     ]
     if pairs:
         head += ["# Quantiles (0 %, 5 %, ... 100 %) of the cosines of unrelated pairs.", "[random_pairs]", *cosines, ""]
-    out.write_text("\n".join(head) + "\n" + body + "\n" + validation(reports), encoding="utf-8")
+    measured = validation(reports)
+    if "[validation" not in measured and out.exists():
+        measured = "".join(out.read_text(encoding="utf-8").partition(MEASURED)[1:])
+    out.write_text("\n".join(head) + "\n" + body + "\n" + measured, encoding="utf-8")
 
 
 def validation(reports: Sequence[Report]) -> str:
     """The figures of support on held-out folds as TOML tables: what a report shows of how far to trust this judge."""
-    lines = ["# Support on held-out folds of labelled sets; reports show it beside offline scores.", ""]
+    lines = [MEASURED, ""]
     for one in reports:
         name, _, language = one.source.rpartition("-")
         if name in VALIDATED:
@@ -370,7 +389,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--encoders", nargs="+", default=["none", "e5"], choices=["none", "e5"])
     parser.add_argument("--cache", type=Path, help="folder where encodings are kept between runs")
     parser.add_argument("--without-apart", action="store_true", help="leave out the fifth that is kept apart")
-    parser.add_argument("--only-support", action="store_true", help="train support and its parts alone")
+    parser.add_argument("--only", default="", choices=["support", "relevancy"], help="train that alone, keep the rest")
     parser.add_argument("--plot", type=Path, help="folder for calibration plots (PNG)")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -384,7 +403,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             plot,
             cache=options.cache,
             without_apart=options.without_apart,
-            only_support=options.only_support,
+            only=options.only,
         )
         _log.info("%s\n%s", name, Report.HEADER)
         for one in reports:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from workbench.data.schema import Context, Sample
 from workbench.data.text.refusals import claims
+from workbench.data.text.sentences import sentences
 from workbench.errors import InputError
 from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.offline.examination import SPAN, Examination, span_features
@@ -23,7 +24,7 @@ from workbench.evidence.offline.features import untold
 from workbench.evidence.offline.judge import examination
 from workbench.evidence.offline.models import Coefficients, Logistic, excess
 from workbench.evidence.offline.vectors import TextVectors, VectorStore
-from workbench.evidence.offline.words import FUNCTION, NUMBER, analyse, claim_words
+from workbench.evidence.offline.words import FUNCTION, NUMBER, analyse
 from workbench.training.kept_vectors import KeptVectors
 from workbench.training.perturb import CHANGES, MORE_CHANGES, Statement, statements
 
@@ -254,6 +255,12 @@ class Features:
         """The models trained so far."""
         return Coefficients("training", self.store is not None, self.models, "0", {})
 
+    def keep(self, passages: Sequence[str], queries: Sequence[str]) -> None:
+        """Encode what the folder of kept encodings lacks; nothing without such a folder."""
+        if isinstance(self.store, KeptVectors):
+            self.store.add(passages, "passage")
+            self.store.add(queries, "query")
+
     def examinations(self, samples: Sequence[Sample], batch: int = 64) -> Iterator[Examination]:
         """Yield the :class:`Examination` of each sample."""
         for start in range(0, len(samples), batch):
@@ -367,7 +374,6 @@ class AskedRows:
         self.features, self.asked = features, asked
         self.chance = np.random.default_rng(seed)
         self.passages = list(dict.fromkeys(item.passage for item in asked))
-        self.answers = [item.answer for item in asked]
         self.seen = list(features.examinations([self._sample(item) for item in asked]))
 
     def _sample(self, item: Asked) -> Sample:
@@ -390,26 +396,14 @@ class AskedRows:
         sentences = np.concatenate(
             [seen.sentence_similarities()[seen.grid.offsets[2] : seen.grid.offsets[3]] for seen in self.seen]
         )
-        answers = np.array([self._cosine(at, (at + 1) % len(self.seen)) for at in range(len(self.seen))])
         rows = np.stack([seen.passages[seen.sample.answer or ""].text for seen in self.seen])
         references = np.einsum("ij,ij->i", rows, np.roll(rows, 7, axis=0))
         found = {
             "question_passage": passages,
             "question_sentence": sentences,
-            "question_answer": answers,
             "answer_reference": references,
         }
         return {key: np.nanquantile(values, levels) for key, values in found.items()}
-
-    def _cosine(self, question: int, answer: int) -> float:
-        """Cosine of one item's question and another's answer."""
-        mine, other = self.seen[question], self.seen[answer]
-        vectors = other.passages.get(other.sample.answer or "")
-        words = None if vectors is None else vectors.words
-        if words is None or not len(words):
-            return float("nan")
-        mean = words.sum(axis=0)
-        return float(mean @ mine.queries[mine.sample.question].text / max(float(np.linalg.norm(mean)), 1e-9))
 
     def contexts(self, pairs: dict[str, NDArray[np.float64]]) -> Table:
         """Rows of :data:`relevance.REFERENCE`; the own passage is relevant, the others are not."""
@@ -434,20 +428,91 @@ class AskedRows:
                 rows.append(_Row(values[at], chosen, item.source, item.passage, "sentence"))
         return _rows_table(examination.SENTENCE, rows)
 
-    def answers_table(self, pairs: dict[str, NDArray[np.float64]]) -> Table:
-        """Rows of :data:`relevance.RELEVANCY`: the own answer addresses the question, those of others do not."""
-        rows = []
-        n = len(self.seen)
-        for at, (item, seen) in enumerate(zip(self.asked, self.seen, strict=True)):
-            question = claim_words(seen.question, 0, len(item.question))
-            for other, change in ((at, "own"), (int(self.chance.integers(n)), "random"), ((at + 1) % n, "next")):
-                own = self.asked[other].question == item.question or self.answers[other] == item.answer
-                if change != "own" and own:
-                    continue
-                similarity = excess(np.array([self._cosine(at, other)], np.float32), pairs.get("question_answer"))
-                values = examination.relevancy_features(question, analyse(self.answers[other]), float(similarity[0]))
-                rows.append(_Row(values, own, item.source, item.passage, change, 3.0 if own else 0.5))
-        return _rows_table(examination.RELEVANCY, rows)
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer to a question over contexts, and whether it addresses the question; ``change``: how it was made."""
+
+    question: str
+    answer: str
+    contexts: tuple[str, ...]
+    addresses: bool
+    source: str
+    group: str
+    change: str
+
+
+def replies(asked: Sequence[Asked], seed: int = 0) -> list[Reply]:
+    """Answers that address their question (the span, the sentence that holds it, a person's answer, the sentence with another
+    value) and that do not: sentences of the same and of other passages, values of another kind.
+
+    A quarter has no contexts. Passages of which :func:`apart_passage` holds are left out.
+    """
+    chance = random.Random(seed)
+    told = {item.question: _told(item) for item in asked}
+    passages = list(dict.fromkeys(item.passage for item in asked))
+    beside: dict[str, list[Asked]] = {}
+    for item in asked:
+        beside.setdefault(item.passage, []).append(item)
+    found: list[Reply] = []
+    for item in asked:
+        if apart_passage(item.passage):
+            continue
+        statement, other = told[item.question], chance.choice(asked)
+        contexts = (item.passage, *chance.sample([p for p in passages if p != item.passage], 2)) * (chance.random() > 0.25)
+        same = [a for a in beside[item.passage] if item.answer not in told[a.question] and told[a.question] != statement]
+        silent = [s.text for s in sentences(item.passage) if item.sentences and not _chosen(s.text, item)]
+        made = [("own", item.answer, True)]
+        if statement != item.answer:
+            altered = statement.replace(item.answer, other.answer)
+            made += [("statement", statement, True), ("altered", altered, True)]
+        if other.passage != item.passage:
+            made.append(("other", told[other.question], False))
+            if examination.wanted(other.question) != examination.wanted(item.question):
+                made.append(("other span", other.answer, False))
+        elsewhere = [told[chance.choice(same).question]] if same else [chance.choice(silent)] if silent else []
+        made += [("same passage", text, False) for text in elsewhere]
+        for change, answer, addresses in dict.fromkeys(made):
+            found.append(Reply(item.question, answer, contexts, addresses, item.source, item.passage, change))
+    return found
+
+
+def apart_passage(passage: str) -> bool:
+    """Whether a passage is of the fifth that the model of relevancy is measured on."""
+    return apart(Example("", passage, True, "", passage, ""))
+
+
+def _told(item: Asked) -> str:
+    """The sentence of the passage that holds a short answer; the answer itself where none does."""
+    return next((s.text for s in sentences(item.passage) if item.answer in s.text), item.answer)
+
+
+def replies_table(features: Features, made: Sequence[Reply]) -> tuple[Table, dict[str, NDArray[np.float64]]]:
+    """Rows of :data:`relevance.RELEVANCY`, and quantiles of the cosines of question and unrelated sentence by script."""
+    samples = [Sample("", r.question, r.answer, tuple(map(Context, r.contexts))) for r in made]
+    rows, cosines = [], []
+    for seen in features.examinations(samples):
+        rows.append(examination.relevancy_features(seen, 0.0))
+        cosines.append((seen.question.han, seen.answer_cosine()))
+    han, cosine = np.array([h for h, _ in cosines], dtype=bool), np.array([c for _, c in cosines], dtype=np.float64)
+    pairs: dict[str, NDArray[np.float64]] = {}
+    values = np.stack(rows)
+    if features.store is not None:
+        base, unrelated = examination.RELEVANCY.index("similarity"), np.array([r.change == "other" for r in made])
+        for key, mine in (("question_answer", ~han), ("question_answer_han", han)):
+            pairs[key] = np.nanquantile(cosine[mine & unrelated], np.linspace(0.0, 1.0, 21))
+            similar = excess(cosine[mine], pairs[key])
+            for at in range(base, len(examination.RELEVANCY), len(examination.RELEVANCY) // 3):
+                applies = values[mine][:, at - base + examination.RELEVANCY.index("length")] > 0 if at > base else True
+                values[mine, at] = np.where(applies, similar, 0.0)
+    kinds = np.array([f"{r.source} {r.change}" for r in made])
+    labels = np.array([r.addresses for r in made])
+    weights = np.zeros(len(made))
+    for kind in np.unique(kinds):
+        weights[kinds == kind] = 1.0 / (kinds == kind).sum()
+    for way in (True, False):
+        weights[labels == way] *= len(made) / 2 / weights[labels == way].sum()
+    return _table(examination.RELEVANCY, list(values), list(labels), made, weights), pairs
 
 
 def _chosen(sentence: str, item: Asked) -> bool:

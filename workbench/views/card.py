@@ -31,7 +31,7 @@ from workbench.views.filtering import CHOICES, Filter, explained, is_low, record
 from workbench.views.html import Fragment, Mark, empty, excerpt, h, join, marked, quiet
 from workbench.views.interactive import Column, RowList
 from workbench.views.plots import figure_png
-from workbench.views.session import VERDICTS
+from workbench.views.session import VERDICTS, Annotation
 from workbench.views.widgets import (
     LABEL,
     Panel,
@@ -45,7 +45,15 @@ from workbench.views.widgets import (
     show,
     text_box,
 )
-from workbench.views.wording import cause_title, metric_title, state_title, verdict_title
+from workbench.views.wording import (
+    by_layer,
+    cause_title,
+    direction,
+    metric_reading,
+    metric_title,
+    state_title,
+    verdict_title,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +89,8 @@ def _header(session: Session, sample_id: str, sub_cause: str | None) -> Markup:
     """Question, cause with confidence, why, what to try, what else contributed and what could not be checked."""
     found = explained(session.slices, sample_id)
     if sub_cause and found["primary_cause"] == "retrieval_miss":
-        found["sub_cause"] = sub_cause
+        # What to try stands beside it.
+        found |= {"sub_cause": sub_cause, "advice": ""}
 
     def line(key: str, words: Any) -> Markup | None:
         return h("p", h("strong", _t(f"panels.card.{key}"), " "), words) if words else None
@@ -279,19 +288,25 @@ def _support_marks(support: pd.DataFrame, rank: int, thresholds: Any) -> list[Ma
 
 
 def _scores(session: Session, sample_id: str) -> Markup:
-    """All scores of the sample, those without a value with their state to unfold, and other tools' scores."""
+    """All scores of the sample by layer, to unfold; those without a value with their state, and other tools' scores."""
     small = session.slices.small(sample_id)
+    states, scores = small.states().loc[sample_id].to_dict(), small.scores().loc[sample_id].to_dict()
     chips, without = [], dict[str, list[str]]()
-    states = small.states().loc[sample_id].to_dict()
-    for name, value in small.scores().loc[sample_id].to_dict().items():
-        if states[name] != "ok":
-            without.setdefault(states[name], []).append(metric_title(name))
-            continue
-        # The highest precision@k depends on how many documents are expected: one of one is 0.20 at k = 5, and no fault.
-        known = definition(name)
-        low = not (known and known.bounded == "depth") and is_low(name, value, session.thresholds.low_cut(name))
-        number = h("strong", numbers.score(value), cls="wb-bad" if low else "")
-        chips.append(h("span", f"{metric_title(name)} ", number, " ✗" if low else "", cls="wb-chip"))
+    for name, state in states.items():
+        if state != "ok":
+            without.setdefault(state, []).append(metric_title(name))
+    for layer, names in by_layer(name for name in scores if states[name] == "ok"):
+        own, n_low = [], 0
+        for name in names:
+            # The highest precision@k depends on how many documents are expected: one of one is 0.20 at k = 5, no fault.
+            known, value = definition(name), scores[name]
+            low = not (known and known.bounded == "depth") and is_low(name, value, session.thresholds.low_cut(name))
+            n_low += low
+            number = h("strong", numbers.score(value), cls="wb-bad" if low else "")
+            own.append(h("span", f"{metric_title(name)} {direction(name)} ", number, " ✗" if low else "", cls="wb-chip",
+                         title=metric_reading(name) or None))  # fmt: skip
+        said = h("span", _t("lists.low", n=n_low), cls="wb-bad") if n_low else quiet(_t("lists.none_low"))
+        chips.append(h("details", h("summary", f"{layer} ({len(names)}) ", said), h("div", *own, cls="wb-body")))
     if without:
         lines = [h("p", f"{state_title(state)}: ", ", ".join(names)) for state, names in without.items()]
         n = sum(len(names) for names in without.values())
@@ -306,11 +321,13 @@ def _scores(session: Session, sample_id: str) -> Markup:
 
 
 def term_marks(text: str, terms: Iterable[str], kind: str = "word") -> list[Mark]:
-    """A mark for each place where a normalised term stands in ``text`` as a whole word, or as a stretch of characters
-    where words are not parted by spaces."""
+    """A mark for each place where a normalised term stands in ``text`` as a whole word, or as a stretch of at least two
+    characters where words are not parted by spaces: one alone stands in too many other words."""
     folded, offsets = normalise_with_map(text)
     run, marks = re.compile(f"[{unspaced()}]+"), []
     for term in dict.fromkeys(terms):
+        if len(term) < 2 and run.fullmatch(term):
+            continue
         pattern = re.escape(term) if run.fullmatch(term) else rf"(?<!\w){re.escape(term)}(?!\w)"
         for match in re.finditer(pattern, folded):
             start, end = offsets.span(match.start(), match.end())
@@ -330,9 +347,9 @@ class FilterBar(W.VBox):
     def __init__(self, panel: Panel) -> None:
         assert panel.session is not None
         self._panel, self._session = panel, panel.session
-        self.choices = {name: dropdown(_t(f"panels.filters.{name}"), self._offered(name), ANY, "172px")
+        self.choices = {name: dropdown(_t(f"panels.filters.{name}"), self._offered(name), ANY, "165px")
                         for name in CHOICES}  # fmt: skip
-        self.text = text_box(_t("panels.filters.search"), width="190px", continuous_update=False)
+        self.text = text_box(_t("panels.filters.search"), width="165px", continuous_update=False)
         self.undo = button(_t("panels.filters.undo"), panel.guarded(self._session.undo, "undo"))
         self.reset = button(_t("panels.filters.reset"), panel.guarded(self._session.reset, "reset"))
         for name, widget in self.choices.items():
@@ -417,12 +434,13 @@ class Card(W.VBox):
             value=None, description=_t("panels.card.my_verdict"), style={"button_width": "auto", **LABEL},
             layout=W.Layout(width="max-content", margin="2px"),
         )  # fmt: skip
-        self.note = text_box(_t("panels.card.note"), width="240px", continuous_update=False)
+        self.note = text_box(_t("panels.card.note"), width="190px", continuous_update=False)
         self.note.add_class("wb-own-note")
         #: A verdict by one key: JupyterLab leaves the keys of a text box alone.
         self.key = W.Text(placeholder=_t("panels.card.key"), layout=W.Layout(width="110px"))
         self.key.tooltip = _t("panels.card.key_hint")
         self.key.add_class("wb-key")
+        self._typed = ""
         self.saved = markup(None, "wb-saved")
         self.save = button(_t("lists.save_sample"), panel.guarded(self.keep_sample, "save sample"), "wb-save")
         self.pin = button(_t("lists.save_view"), panel.guarded(panel.pin, "pin"), "wb-pin")
@@ -432,9 +450,8 @@ class Card(W.VBox):
         for widget in (self.verdict, self.note):
             panel.on(widget, lambda _: self._annotate())
         panel.on(self.key, self._keyed)
-        self.bar = W.VBox([
-            row(panel.stepper, self.verdict, self.key, self.note), row(self.save, self.pin, self.copy, self.saved),
-        ])  # fmt: skip
+        buttons = row(panel.stepper, self.verdict, self.key, self.note, self.save, self.pin, self.copy)
+        self.bar = W.VBox([buttons, self.saved])
         super().__init__([self.body, self.id_box], layout=W.Layout(width="100%"))
 
     def draw(self, sample_id: str | None, words: str = "") -> None:
@@ -458,15 +475,19 @@ class Card(W.VBox):
             self._say_saved(self._session.annotate(self._session.selection, verdict=verdict, note=note).at)
 
     def _keyed(self, typed: str) -> None:
-        """The first letter of a verdict, or its number, gives it and goes on to the next sample."""
+        """The first letter of a verdict, or its number, gives it and goes on to the next sample.
+
+        The box is never emptied: a key that was typed while the kernel was busy must not be read twice.
+        """
         letters = {key: name for at, name in enumerate(VERDICTS) for key in (name[0], str(at + 1))}
-        for verdict in filter(None, map(letters.get, typed.lower())):
+        new = typed[len(self._typed) :] if typed.startswith(self._typed) else ""
+        self._typed = typed
+        for verdict in filter(None, map(letters.get, new.lower())):
             with self._session.batch():  # one notification: what is shown is drawn once
                 if self._session.selection is not None:
-                    self._session.annotate(self._session.selection, verdict=verdict, note=self.note.value)
+                    note = self._session.annotations.get(self._session.selection, Annotation()).note
+                    self._session.annotate(self._session.selection, verdict=verdict, note=note)
                     self._panel.stepper.next.click()
-        with self._panel.quietly():
-            self.key.value = ""
 
     def _say_saved(self, at: str) -> None:
         with suppress(ValueError):
@@ -569,6 +590,7 @@ class ListPanel(Panel):
         self.rows = RowList(columns, self.guarded, self.go, lambda: self._list(), self._key)
         box = W.Box([self.rows, W.VBox([*above, self.card, *below])])
         box.add_class("wb-split")
+        display(self.card.key, False)  # the list takes the keys itself
         return box
 
     def _list(self) -> None:

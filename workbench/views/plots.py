@@ -618,12 +618,16 @@ def flow(ledger: pd.DataFrame, *, names: tuple[str, str] = ("", ""), title: str 
     """
     sides = [_nodes(ledger, f"cause_{side}") for side in ("before", "after")]
     rows = max(len(side) for side in sides)
-    height = float(np.clip(0.7 + 0.16 * rows, 1.9, 3.2) if theme == "screen" else np.clip(1.3 + 0.25 * rows, 2.4, 6.6))
+    on_screen = theme == "screen"
+    height = float(np.clip(0.6 + 0.165 * rows, 1.7, 3.0) if on_screen else np.clip(1.3 + 0.25 * rows, 2.4, 6.6))
+    # Each end is as high as its label.
+    least = 0.125 / (height - 0.62)
+    sides = [_nodes(ledger, f"cause_{side}", least) for side in ("before", "after")]
     with drawing(height, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.02, right=0.98, top=1 - 0.62 / figure.get_figheight(), bottom=0.02)
+        figure.subplots_adjust(left=0.02, right=0.98, top=1 - 0.5 / figure.get_figheight(), bottom=0.02)
         axes.set_xlim(0, 1), axes.set_ylim(1, 0)
         axes.set_axis_off()
-        axes.set_title(drawable(title, 120), x=0.0, pad=22)
+        axes.set_title(drawable(title, 120), x=0.0, pad=16)
         _bands(axes, ledger, sides)
         for place, (side, name) in enumerate(zip(sides, names, strict=True)):
             _labels(axes, side, left=place == 0)
@@ -632,7 +636,7 @@ def flow(ledger: pd.DataFrame, *, names: tuple[str, str] = ("", ""), title: str 
     return figure
 
 
-def _nodes(ledger: pd.DataFrame, column: str) -> dict[str, tuple[float, float, int]]:
+def _nodes(ledger: pd.DataFrame, column: str, least: float = 0.0) -> dict[str, tuple[float, float, int]]:
     """Cause → (top, height, n) on an axis from 0 to 1, in the order of the chain, passing ones last."""
     from workbench.diagnosis.causes import NOT_FAILING, cause_names
 
@@ -640,9 +644,11 @@ def _nodes(ledger: pd.DataFrame, column: str) -> dict[str, tuple[float, float, i
     order = [name for name in (*cause_names(), *reversed(NOT_FAILING)) if name in counts.index]
     total = max(int(counts.sum()), 1)
     room = 1 - 0.03 - _GAP * max(len(order) - 1, 0)
-    least = min(_LEAST, room / max(len(order), 1))
+    least = min(max(least - _GAP, _LEAST), room / max(len(order), 1))
     heights = np.maximum(np.array([counts[name] / total for name in order]), least)
-    heights *= room / heights.sum() if len(heights) else 1
+    # What is more than the least shares the room that is left.
+    more = heights - least
+    heights = least + more * max(room - least * len(heights), 0.0) / (more.sum() or 1.0)
     tops = 0.03 + np.concatenate([[0.0], np.cumsum(heights + _GAP)[:-1]]) if len(order) else heights
     return {name: (float(t), float(h), int(counts[name])) for name, t, h in zip(order, tops, heights, strict=True)}
 
@@ -753,11 +759,12 @@ def course(
             axes.axvspan(*_moments(np.array([start, end]), data.timed), color=VERMILLION, alpha=0.1, lw=0)
         _levels(axes, data, scale)
         axes.plot(at, data.values * scale, color=BLUE, lw=1.5, marker="o", ms=3 if len(at) < 40 else 1)
-        width = float(np.median(np.diff(axes.convert_xunits(at)))) if len(at) > 1 else 1.0
-        for window, (place, value) in enumerate(zip(axes.convert_xunits(at), data.values * scale, strict=True)):
+        ends = np.asarray(axes.convert_xunits(at), dtype=float)
+        starts = np.concatenate([ends[:1] - (np.diff(ends[:2]) if len(ends) > 1 else 1.0), ends[:-1]])
+        for window, (start, place, value) in enumerate(zip(starts, ends, data.values * scale, strict=True)):
             if value == value:
                 words = _t("lists.window", at=window + 1, n=len(at), value=f"{value:,.4g}", unit=label)
-                stand_for(axes, window, words, box=(place - width, math.nan, place, math.nan))
+                stand_for(axes, window, words, box=(start, math.nan, place, math.nan))
         for moment, value, fired in data.marks:
             colour = VERMILLION if fired else GREEN
             place = _moments(np.array([moment]), data.timed)

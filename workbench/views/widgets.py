@@ -303,8 +303,12 @@ class Panel(W.VBox):
         if found:
             data = found[0] if isinstance(found, tuple) else found
             with suppress_unless_strict(f"the page of {self.stem}"):
-                data["text/html"] = str(self.html())
+                data["text/html"] = str(self.page())
         return found
+
+    def page(self) -> ht.Fragment:
+        """The static page beside the widget: :meth:`html`, but of what is there when work goes on for long."""
+        return self.html()
 
     def figure(self) -> Figure | None:
         """The picture that is shown, dark on white; None where there is none."""
@@ -555,8 +559,8 @@ class Stepper(W.HBox):
                                "wb-previous")  # fmt: skip
         self.next = button(f"{_t('panels.common.next')} ▶", panel.guarded(lambda: self._step(1), "next"), "wb-next")
         # As wide for "sample 1 of 9" as for "sample 1,000 of 99,999": the buttons stay where they are.
-        self.position = markup(width="165px")
-        self.slider = W.IntSlider(min=1, max=1, readout=False, continuous_update=False, layout=W.Layout(width="150px"))
+        self.position = markup(width="150px")
+        self.slider = W.IntSlider(min=1, max=1, readout=False, continuous_update=False, layout=W.Layout(width="80px"))
         panel.on(self.slider, lambda place: chosen(place - 1))
         super().__init__([self.previous, self.position, self.next, self.slider], layout=W.Layout(align_items="center"))
 

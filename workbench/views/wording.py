@@ -48,6 +48,27 @@ def metric_title(name: str) -> str:
     return metrics.title(name)
 
 
+#: Layers in the order in which a reader meets them; the whole first.
+LAYERS = ("", "access", "index", "retrieval", "generation", "service", "unknown")
+
+
+def by_layer(names: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """Metrics in groups: the title of their layer (end to end first), and those of it, in the order given."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        known = metrics.definition(name)
+        found.setdefault(known.layer if known else "", []).append(name)
+    order = sorted(found, key=lambda layer: LAYERS.index(layer) if layer in LAYERS else len(LAYERS))
+    return [(_t(f"compare.layer.{layer}.name") if layer else _t("lists.whole"), found[layer]) for layer in order]
+
+
+def direction(name: str) -> str:
+    """The arrow of the good direction of a metric; empty where neither is good in itself."""
+    known = metrics.definition(name)
+    better = True if known is None else known.higher_is_better
+    return "" if better is None else "↑" if better else "↓"
+
+
 def metric_reading(name: str) -> str:
     """One sentence on what the metric says and which way is better; empty for a user's own metric."""
     key = f"metrics.{name.partition('@')[0]}.reading"

@@ -123,7 +123,8 @@ def _spans_of(row: Mapping[str, Any], at: int) -> Iterator[Mapping[str, Any]]:
     for name in _SCOPES:
         if isinstance(row.get(name), list):
             for scope in row[name]:
-                yield from (scope.get("spans") or ()) if isinstance(scope, Mapping) else ()
+                listed = scope.get("spans") if isinstance(scope, Mapping) else None
+                yield from (span for span in (listed if isinstance(listed, list) else ()) if isinstance(span, Mapping))
             return
     if isinstance(row.get("post"), list) and isinstance(row.get("patch"), list):
         yield from (run for part in ("post", "patch") for run in row[part] if isinstance(run, Mapping))

@@ -365,11 +365,17 @@ def expanded(records: Records, parts: Callable[[Row], list[Row]], what: str) -> 
                    warnings=warnings)  # fmt: skip
 
 
+def _list(value: Any) -> list[Any]:
+    """A list, also one that was written as text; empty for anything else."""
+    found = opened(value)
+    return found if isinstance(found, list) else []
+
+
 def _squad(row: Row) -> list[Row]:
     """Questions of SQuAD's paragraphs, which are their contexts."""
     done = []
-    for number, part in enumerate(row.get("paragraphs") or (), 1):
-        for item in part.get("qas") or () if isinstance(part, Mapping) else ():
+    for number, part in enumerate(_list(row.get("paragraphs")), 1):
+        for item in _list(part.get("qas")) if isinstance(part, Mapping) else ():
             if isinstance(item, Mapping):
                 context = {
                     "text": part.get("context"),
@@ -385,7 +391,7 @@ def _hotpot(row: Row) -> Row:
     """HotpotQA's answer is the gold one; supporting facts name the relevant paragraphs by title."""
     facts, context = row.get("supporting_facts"), row.get("context")
     titles = (
-        facts.get("title") if isinstance(facts, Mapping) else [f[0] for f in facts or () if isinstance(f, list) and f]
+        facts.get("title") if isinstance(facts, Mapping) else [f[0] for f in _list(facts) if isinstance(f, list) and f]
     )
     if isinstance(context, Mapping) and {"title", "sentences"} <= context.keys():
         context = list(map(list, zip(context["title"], context["sentences"], strict=False)))
@@ -398,8 +404,8 @@ def _labelled(row: Row) -> Row:
     done = {**{name: value for name, value in row.items() if name != "data"}, **_mapping(row.get("data"))}
     annotations = row.pop("annotations", None) or row.pop("completions", None) or []
     done.pop("annotations", None)
-    for annotation in annotations[-1:]:
-        for item in annotation.get("result") or () if isinstance(annotation, Mapping) else ():
+    for annotation in _list(annotations)[-1:]:
+        for item in _list(annotation.get("result")) if isinstance(annotation, Mapping) else ():
             given = item.get("value") if isinstance(item, Mapping) else None
             if isinstance(given, Mapping):
                 value = next((given[key] for key in ("text", "choices", "rating", "number") if key in given), None)
@@ -419,14 +425,14 @@ def _one_level_down(row: Row) -> Row:
         row |= {name: meta[name] for name in ("retriever_resources", "usage") if name in meta and row.get(name) is None}
     if isinstance(opened(row.get("reference")), Mapping) and "chunks" in opened(row["reference"]):
         row["contexts"] = opened(row.pop("reference"))["chunks"]
-    for item in opened(row.get("responseData")) or ():
+    for item in _list(row.get("responseData")):
         if isinstance(item, Mapping) and isinstance(item.get("quoteList"), list):
             row.setdefault("contexts", []).extend(item["quoteList"])
     facts = row.get("expected_facts")
     if facts is not None and not any(row.get(name) for name in ("expected_response", "reference")):
         facts = opened(facts)
         row["reference"] = "\n".join(map(str, facts)) if isinstance(facts, list) else facts
-    for item in opened(row.get("assessments")) or ():
+    for item in _list(row.get("assessments")):
         if isinstance(item, Mapping) and isinstance(item.get("expectation"), Mapping):
             row.setdefault(str(item.get("name") or item.get("assessment_name")), item["expectation"].get("value"))
     return row

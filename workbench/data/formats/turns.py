@@ -59,7 +59,7 @@ def as_turns(records: Records, turns: str = "last", asked: str | None = None) ->
     numbers, unanswered, talks = [], 0, 0
     for number, row in zip(records.numbers, records.rows, strict=True):
         talk = messages(row.get(column))
-        if talk is None or not any(one.role == "user" for one in talk):
+        if talk is None or not any(one.role == "user" and one.text is not None for one in talk):
             rows.append(dict(row))
             numbers.append(number)
             continue

@@ -573,6 +573,8 @@ class _Reader(NumberReader):
             return None
         start = joint.end()
         if text[start : start + 1] in _CURRENCY_SIGNS:
+            if not currency and re.fullmatch(r"[12]\d{3}", text[begin:end]):
+                return None  # from 2022 to $1,512M
             start += 1
         negative = text[start : start + 1] == "-" and text[start + 1 : start + 2].isdigit()
         start += negative
@@ -683,9 +685,10 @@ class _Reader(NumberReader):
             word = next(w for w in g.before_words if before.endswith(w))
             rest = before[: -len(word)]
             if not (word[0].isascii() and word[0].isalpha() and rest[-1:].isascii() and rest[-1:].isalnum()):
-                denied = g.before[word] in ("<", ">") and g.negated.search(rest) is not None
-                cue = _OPPOSITE[g.before[word]] if denied else g.before[word]
-                return cue, origin + len(rest) if first is None else first, end
+                denied = g.negated.search(rest) if g.before[word] in ("<", ">") else None
+                if denied is not None:
+                    return _OPPOSITE[g.before[word]], origin + denied.start(), end
+                return g.before[word], origin + len(rest) if first is None else first, end
         return "", begin, end
 
 

@@ -29,6 +29,7 @@ from workbench.data.text.sentences import (
     _clauses,
     _is_heading,
     _stripped_claim,
+    denied,
     sentences,
     spoken,
 )
@@ -52,7 +53,7 @@ def claims(text: str) -> Claims:
             if not _is_heading(sentence.text):
                 clauses = _clauses(text, start + sentence.start, start + sentence.end)
                 stated = (claim for c in clauses if (claim := _stripped_claim(text, c)) is not None)
-                found += [claim for claim in stated if not refuses(claim.text)]
+                found += [claim for claim in stated if not refuses(claim.text) or denied(claim.text.lower())]
             if len(found) > MAX_CLAIMS:
                 return Claims(tuple(found[:MAX_CLAIMS]), True)
     return Claims(tuple(found), False)
@@ -550,11 +551,24 @@ def refusal_of(
         return _agreed(logistic(values, table["whole"]), cut, clauses, left)
     values = [*asked_values(question, [span.text for span, _ in cut], clauses, left), *more]
     probability = logistic(values, table["asked"])
+    if not may_decline(text):
+        probability = min(probability, strongest)
     if strongest < 0.5:
         # Answers outnumber refusals in use by far more than in the collections that the models were fitted on, and an
         # answer that fits its question badly is not yet a refusal.
         probability = 1 / (1 + math.exp(-log_odds(probability) - 0.5 * log_odds(strongest)))
     return _agreed(probability, cut, clauses, left)
+
+
+def may_decline(text: str) -> bool:
+    """Whether a text has one of the words without which no answer of a known language declines."""
+    return _cue(languages()).search(text.lower()) is not None
+
+
+@lru_cache(maxsize=8)
+def _cue(known: tuple[Language, ...]) -> re.Pattern[str]:
+    cues = (own.table("answers").get("refusing", {}).get("cues", "") for own in known)
+    return re.compile("|".join(re.escape(cue) for listed in cues for cue in listed.split("|") if cue) or "(?!)")
 
 
 def _left(cut: Cut, clauses: Sequence[Clause], models: Models) -> dict[int, float]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from workbench.data.text.normalise import Span, unspaced
-from workbench.data.text.words import word_list
+from workbench.data.text.words import stop_words, word_list
 from workbench.language import pattern
 
 # ------------------------------------------------------------------------------
@@ -227,7 +227,10 @@ def _is_abbreviation(before: str, following: str) -> bool:
     if name in word_list("abbreviation", "sure"):
         return name != "no" or head.isdigit()
     if len(name) == 1 and word[0].isupper():
-        return bool(head) and head.isupper() and name != "i"
+        # "vitamin A. They …": what begins with a function word is no surname.
+        following_word = re.match(r"[A-Za-z]+", _OPENING.sub("", following, count=1))
+        named = following_word is None or following_word[0].lower() not in stop_words()
+        return bool(head) and head.isupper() and name != "i" and named
     goes_on = bool(head) and (head.islower() or head.isdigit() or head in ",;(")
     return goes_on and name in word_list("abbreviation", "any")
 
@@ -238,7 +241,8 @@ def _is_abbreviation(before: str, following: str) -> bool:
 
 _CLAUSE_CUT = (
     r"[；;]|,\s+(?:«conjunction»)\s+(?=(?:(?:«subject»)\b\s+(?:[\w'-]+\s+)?[\w'-]+|[A-Z][\w-]+\s+[a-z]+))"
-    r"|[，,]\s*(?=«clause_start»)"
+    r"|[，,]\s*(?=«clause_start»)|(?P<own>[，,]\s*(?=«clause_subject»))"
+    r"|[，,]\s*(?=(?P<again>(?!«no_subject»)[UNSPACED]{2}))"
 )
 _MIN_CLAUSE = 4
 
@@ -246,7 +250,8 @@ _MIN_CLAUSE = 4
 def clauses(text: str) -> list[Span]:
     """The parts of one sentence that state a fact each; the sentence itself where no safe cut is found.
 
-    Cut at semicolons, at ", and / but / while …" before a new subject and verb, and at a comma before what begins a clause.
+    Cut at semicolons, at ", and / but / while …" before a new subject and verb, and at a comma before what begins a clause
+    or, after a predicate, before a new subject or one that is named again.
     """
     return list(_clauses(text, 0, len(text)))
 
@@ -254,9 +259,13 @@ def clauses(text: str) -> list[Span]:
 def _clauses(text: str, start: int, end: int) -> Iterator[Span]:
     at = start
     adverbial = pattern("sentences", "«adverbial»", re.IGNORECASE)
-    for match in pattern("sentences", _CLAUSE_CUT).finditer(text, start, end):
+    for match in pattern("sentences", _CLAUSE_CUT.replace("UNSPACED", unspaced())).finditer(text, start, end):
         long_enough = match.start() - at >= _MIN_CLAUSE and end - match.end() >= _MIN_CLAUSE
-        if long_enough and not adverbial.match(text[at : match.start()]):
+        before = text[at : match.start()]
+        stated = match["again"] in before if match["again"] else True
+        if stated and (match["own"] or match["again"]):
+            stated = pattern("sentences", "«predicate»").search(before) is not None
+        if long_enough and stated and not adverbial.match(before):
             yield from _trimmed(text, at, match.start())
             at = match.end()
     yield from _trimmed(text, at, end)
@@ -334,3 +343,14 @@ def _trailing_marks(body: str) -> int:
         if opening < 0 or not CITATION_MARK.fullmatch(stripped[opening:]):
             return end
         end = len(stripped[:opening].rstrip())
+
+
+def denied(folded: str, start: int = 0, end: int | None = None) -> tuple[int, int] | None:
+    """Where in ``[start, end)`` of a folded text the statement stands that the rest of it denies ("there is no evidence that
+    …", "… is a myth"); None where none is."""
+    end = len(folded) if end is None else end
+    before = pattern("sentences", "(?:«denied_before»)").match(folded, start, end)
+    low = before.end() if before else start
+    after = pattern("sentences", "(?:«denied_after»)").search(folded, low, end)
+    high = after.start() if after else end
+    return (low, high) if (before or after) and high - low >= 4 else None

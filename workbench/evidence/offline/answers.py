@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.quantities import Quantity, same_quantity
-from workbench.data.text.refusals import refusal
+from workbench.data.text.refusals import may_decline, refusal
+from workbench.data.text.sentences import denied
 from workbench.data.text.words import stem
 from workbench.evidence.offline.answer_reading import (
     Reading,
@@ -42,6 +43,7 @@ from workbench.evidence.offline.answer_reading import (
     is_negative,
     listed,
     negations,
+    plain,
     polarity,
     polarity_lead,
     read,
@@ -148,6 +150,14 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
         # Who is asked how many and gives none of the numbers has not answered, however much else is the same.
         missing = np.array(rows)[:, [_AT["number_wanted"], _AT["number_missing"]]].min(axis=1) == 1.0
         scores = np.where(missing, np.minimum(scores, UNCOUNTED), scores)
+    inner = _denied(said)
+    if inner is not None:
+        # Who denies what the reference says is as wrong as who says it would be right.
+        for row, owner in enumerate(owners):
+            reference = alternatives[usable[owner]]
+            if not _denied(reference) and not declines_itself(reference) and not is_negative(plain(reference)):
+                told = model.probabilities(np.array(compared(question, inner, [reference])[0])).max()
+                scores[row] = min(scores[row], 1 - told)
     best = int(np.argmax(scores))
     probability = float(scores[best])
     low, high = close_band()
@@ -155,6 +165,13 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     return AnswerRight(
         probability, usable[owners[best]], _reason(values, probability), low <= probability <= high, values
     )
+
+
+def _denied(text: str) -> str | None:
+    """The statement that the first sentence of a text denies."""
+    start, end = read(text).statements[0]
+    found = denied(text.lower(), start, end)
+    return None if found is None else text[slice(*found)]
 
 
 def _of_items(question: str, said: str, reference: str, model: Coefficients) -> list[float]:
@@ -269,14 +286,7 @@ def _variants(reference: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _refused(question: str, answer: str) -> float:
     """The probability that an answer declines; 0 without a word that declining needs."""
-    if not _cue().search(answer.lower()):
-        return 0.0
-    return refusal(answer, question=question).probability
-
-
-@cache
-def _cue() -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, listed("refusing", "cues"))))
+    return refusal(answer, question=question).probability if may_decline(answer) else 0.0
 
 
 def _compare(asked: Reading, said: Reading, reference: str, refused: float) -> list[float]:

@@ -23,6 +23,7 @@ from workbench.data.text.normalise import HAN_CHARACTER, unspaced
 from workbench.data.text.points import find_point, stitch
 from workbench.data.text.quantities import Quantity, quantities
 from workbench.data.text.refusals import claims as find_claims
+from workbench.data.text.sentences import denied
 from workbench.data.text.words import Span, normalise
 from workbench.evidence.judge import MAX_CLAIMS, Side
 from workbench.evidence.offline.excerpts import Excerpt, excerpt
@@ -33,7 +34,10 @@ from workbench.evidence.offline.features import (
     Sign,
     align,
     alignment_features,
+    claim_negations,
+    codes_of,
     contradictions,
+    holds_code,
     lexical_features,
     sentence_cover,
     untold,
@@ -47,6 +51,7 @@ from workbench.evidence.offline.words import (
     Analysis,
     ClaimWords,
     Grid,
+    Numbers,
     Windows,
     analyse,
     claim_words,
@@ -201,8 +206,23 @@ QUESTION = ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_co
 REFERENCE = ("entail", "reference_cover", "reference_sentence_cover", "reference_names", *QUESTION)
 #: Features of a sentence of a context.
 SENTENCE = ("question_cover", "question_similarity", "reference_cover", "length")
-#: Features of a pair (question, answer).
-RELEVANCY = ("question_cover", "similarity", "type_fits", "type_misses", "bare", "length", "across")
+#: Features of a question and an answer; those of the last four lines are 0 where there is nothing to tell them by.
+_ADDRESSING = (
+    "question_cover",  # share of the question's content words, by rarity, that the answer holds
+    "question_missing",  # rarity of the rarest that it does not hold
+    "similarity",  # how far their cosine lies above that of random pairs
+    "bare",  # at most four content words
+    "length",
+    "across",  # in two scripts
+    "alignment",  # how near the words of the question have one in the answer
+    "type_fits", "type_misses",  # it has, or lacks, what the type of question asks for, beside what the question says
+    "rests_there", "rests_elsewhere",  # it rests on the sentence of a context that says most about what is asked; on another
+    "outdone", "outdone_similarity",  # by how much a sentence of the contexts covers the question better than it, is nearer
+)  # fmt: skip
+#: The same, and once more for bare answers alone and for those that rest on a context alone.
+RELEVANCY = tuple(name + of for of in ("", "_bare", "_resting") for name in _ADDRESSING)
+#: How much more often an answer addresses its question than not, in use; the model is fitted on as many of both.
+ADDRESSING_ODDS = 3.0
 
 #: What kind of answer a question may want; the patterns stand in ``offline.toml`` of each language.
 _TYPES = ("count", "time", "name", "polar")
@@ -215,32 +235,110 @@ def question_type(question: str) -> str:
     return next((name for name in _TYPES if pattern("offline", f"«{name}»").search(folded)), "open")
 
 
-def type_fit(question: str, answer: Analysis) -> tuple[float, float]:
-    """(fits, misses): whether the answer has what the type of question asks for; (0, 0) for open questions."""
-    kind = question_type(question)
+#: What more precise kinds of answer a question may want, the first that fits.
+_WANTED = ("reason", "duration", "count", "time", "place", "person", "way", "polar")
+
+
+@lru_cache(maxsize=8192)
+def wanted(question: str) -> str:
+    """The kind of answer that a question wants: one of ``reason, duration, count, time, place, person, way, polar`` or
+    ``open``; the patterns are ``asks_…`` of ``offline.toml``."""
+    folded = normalise(question)
+    return next((name for name in _WANTED if pattern("offline", f"«asks_{name}»").search(folded)), "open")
+
+
+def type_fit(question: Analysis, answer: Analysis) -> tuple[float, float]:
+    """(fits, misses): whether the answer has what the type of question asks for; (0, 0) for open questions.
+
+    What the question says itself does not count: a year that it names answers no "when".
+    """
+    kind = wanted(question.text)
     if kind == "open":
         return 0.0, 0.0
+    asked = Numbers((quantity, 0) for quantity in question.quantities)
+    new = {quantity.kind for quantity in answer.quantities if not asked.holding(quantity)}
     if kind == "count":
-        has = bool(answer.quantities)
+        has = bool(new)
+    elif kind == "duration":
+        has = bool(new & {"duration", "number"}) or pattern("offline", "«tells_duration»").search(answer.folded) is not None
     elif kind == "time":
-        has = any(q.kind in ("date", "time", "duration", "number", "ordinal") for q in answer.quantities)
-    elif kind == "polar":
-        has = pattern("offline", "^(?:«polar_answer»)").search(normalise(answer.text)) is not None or len(answer.ids) > 3
+        has = bool(new & {"date", "time", "duration", "number", "ordinal"}) or _tells(kind, answer, question)
     else:
-        has = bool((answer.kind == NAME).any()) or bool(len(answer.ids) <= 4 and (answer.kind != NUMBER).any())
+        known = frozenset(question.ids.tolist())
+        named = kind in ("place", "person") and any(
+            number not in known for number in answer.ids[answer.kind == NAME].tolist()
+        )
+        has = named or _tells(kind, answer, question) or (kind != "reason" and len(answer.ids) <= 4)
     return float(has), float(not has)
 
 
-def relevancy_features(question: ClaimWords, answer: Analysis, similarity: float) -> Floats:
-    """(len(RELEVANCY),) float32 for one question and answer.
+def _tells(kind: str, answer: Analysis, question: Analysis) -> bool:
+    """Whether an answer has words that tell a thing of that kind and that the question does not have."""
+    found = pattern("offline", f"«tells_{kind}»").finditer(answer.folded)
+    return any(match[0] not in question.folded for match in found)
+
+
+def is_vague(question: Analysis) -> bool:
+    """Whether a question names nothing that an answer could be about: "What does the document say?"."""
+    vague = pattern("offline", "(?:«vague»)")
+    places = zip(question.starts.tolist(), question.ends.tolist(), question.weight.tolist(), strict=True)
+    return not any(weight > 0.3 and not vague.fullmatch(question.folded[start:end]) for start, end, weight in places)
+
+
+def relevancy_features(seen: Examination, similarity: float) -> Floats:
+    """(len(RELEVANCY),) float32 for the question and the answer of a sample.
 
     ``similarity``: how far theirs exceeds that of random pairs, 0 without an encoder.
     """
-    fits, misses = type_fit(question.source.text, answer)
+    answer, row = seen.answer, len(seen.claims)
+    assert answer is not None
+    grid, rows = seen.grid, seen.grid.rows[row]
+    told = slice(int(grid.offsets[seen.answer_at]), int(grid.offsets[seen.answer_at + 1]))
+    weight = grid.weight[rows]
+    total = max(float(weight.sum()), 1e-6)
+    present = grid.present[rows, told].max(axis=1, initial=0.0)
+    aligned = 0.0
+    if seen.alignment is not None and len(weight):
+        aligned = float(weight @ seen.alignment.plain[rows, told].max(axis=1, initial=0.0)) / total
     content = int((answer.kind != FUNCTION).sum())
-    across = float(question.source.han != answer.han and len(answer.ids) > 0 and not _neutral(answer))
-    values = [_cover(question, answer), similarity, fits, misses, float(content <= 4), np.log1p(content), across]
-    return np.array(values, dtype=np.float32)
+    across = float(seen.question.han != answer.han and len(answer.ids) > 0 and not _neutral(answer))
+    missing = float((weight * (1.0 - present)).max(initial=0.0))
+    values = [float(weight @ present) / total, missing, similarity, float(content <= 4), np.log1p(content), across, aligned,
+              *type_fit(seen.question, answer), *_rests(seen, row), *_outdone(seen, row, told)]  # fmt: skip
+    own = np.array(values, dtype=np.float32)
+    resting = float(own[_ADDRESSING.index("rests_there")] + own[_ADDRESSING.index("rests_elsewhere")] > 0)
+    return np.concatenate([own, own * (content <= 4), own * resting])
+
+
+def _outdone(seen: Examination, row: int, told: slice) -> tuple[float, float]:
+    """By how much the best sentence of the contexts covers the question better than the best one of the answer, and by
+    how much its cosine is higher; 0 without contexts."""
+    end = int(seen.grid.offsets[seen.n_contexts])
+    found = []
+    for values in (sentence_cover(seen.grid, row), np.nan_to_num(seen.sentence_similarities())):
+        gap = values[:end].max(initial=0.0) - values[told].max(initial=0.0) if end else 0.0
+        found.append(max(0.0, float(gap)))
+    return found[0], found[1]
+
+
+def _rests(seen: Examination, row: int) -> tuple[float, float]:
+    """How far the answer rests on a sentence of the contexts that says as much about the question as any other does, and
+    on one that says less."""
+    end = int(seen.grid.offsets[seen.n_contexts])
+    mine = [at for at, span in enumerate(seen.spans) if span.side == "answer"]
+    if not end or not mine:
+        return 0.0, 0.0
+    asked = sentence_cover(seen.grid, row)[:end]
+    near = np.maximum(asked, 0.8 * np.where(seen.grid.leaning[:end], np.roll(asked, 1), 0.0))
+    best = float(asked.max(initial=0.0))
+    there = elsewhere = 0.0
+    for claim in mine:
+        cover = sentence_cover(seen.grid, claim)[:end]
+        top = float(cover.max(initial=0.0))
+        if top >= 0.5 and best > 0:
+            share = float(near[cover >= top - 0.05].max()) / best
+            there, elsewhere = max(there, top * min(share, 1.0)), max(elsewhere, top * max(0.0, 1.0 - share))
+    return there, min(elsewhere, 1.0 - there)
 
 
 def context_features(lexical: Floats, owner: NDArray[np.int64], entail: Floats, similarity: Floats) -> Floats:
@@ -271,8 +369,8 @@ def context_features(lexical: Floats, owner: NDArray[np.int64], entail: Floats, 
     return out
 
 
-_GRAMS, _COVER, _SENTENCE, _NAMES, _PAIRS = map(
-    LEXICAL.index, ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover")
+_GRAMS, _COVER, _SENTENCE, _NAMES, _PAIRS, _WORST = map(
+    LEXICAL.index, ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover", "worst_word")
 )
 
 
@@ -289,13 +387,6 @@ def sentence_features(question: Floats, similarity: Floats, reference: Floats, l
         (s,) words.
     """
     return np.stack([question, similarity, reference, np.log1p(lengths)], axis=1).astype(np.float32)
-
-
-def _cover(question: ClaimWords, answer: Analysis) -> float:
-    """Rarity-weighted share of the question's content words that the answer holds."""
-    grid = Grid([question], [answer])
-    total = float(grid.weight.sum())
-    return float(grid.weight @ grid.present.max(axis=1, initial=0.0)) / total if total > 0 else 0.0
 
 
 def _neutral(text: Analysis) -> bool:
@@ -376,13 +467,22 @@ EDGE_WORDS = 120
 UNKNOWN = 0.3
 #: Across languages a probability is drawn to the middle of the unsure band, by this share of its distance.
 UNSURE, WIDENED = 0.35, 0.7
-#: The most that code or a formula is supported that does not stand in the text as it is: unsure.
+#: The most that code or a formula is supported that does not stand in the text as it is, and a claim with a telling word
+#: that is missing there: unsure. (Of the latter people call a third of WiCE and three in five of BEGIN supported, and none of
+#: those made by exchanging a word.)
 CODE = 0.45
+#: From this alignment on the missing words are there in another spelling (licence, license).
+SPELT_ALIKE = 0.95
 #: Contradiction where no sign shows, as a share of what support leaves.
 BASE_RATE = 0.03
+#: The most that a text supports a claim of whose content words, by rarity, it has at most a fifth.
+UNTOUCHED = 0.12
 #: What is left of the support by a text that has a number or code of the claim nowhere. People call 1 to 14 % of such claims
 #: supported (CLAPnq, BEGIN, WiCE), however alike the rest is.
 UNTOLD = 0.2
+#: Support of a claim that the contexts tell in parts: all in one run but for words of the question, or in two runs; and how
+#: far a word must stand in a sentence for that.
+PARTS, PARTS_BROKEN, HELD = 0.7, 0.6, 0.6
 #: Support of a bare value that stands in a text, and that does not.
 VALUE_FOUND, VALUE_ABSENT = 0.95, 0.03
 
@@ -444,7 +544,7 @@ def claims_of(text: str | None, side: Side, declined: Sequence[Span] = ()) -> tu
     spans = [
         ClaimSpan(side, c.start, c.end, int(at))
         for c, at in zip(found.spans, numbers, strict=True)
-        if not _mostly_within(c, declined)
+        if not _mostly_within(c, declined) or denied(analyse(text).folded, c.start, c.end)
     ]
     return spans[:MAX_CLAIMS], found.capped or len(spans) > MAX_CLAIMS
 
@@ -508,7 +608,10 @@ class Examination:
         self.reference = analyse(sample.reference) if sample.reference else None
         self.question = analyse(sample.question)
         self.texts = self._texts()
-        self.claims = [claim_words(self._source(span), span.start, span.end) for span in self.spans]
+        #: For each claim the statement that it denies, which is what is looked for then, or None.
+        self.denied = [denied(self._source(span).folded, span.start, span.end) for span in self.spans]
+        places = [inner or (span.start, span.end) for span, inner in zip(self.spans, self.denied, strict=True)]
+        self.claims = [claim_words(self._source(s), *at) for s, at in zip(self.spans, places, strict=True)]
 
     def _texts(self) -> list[Analysis]:
         """Contexts, joints, then the reference and the answer where there are any."""
@@ -626,6 +729,17 @@ class Examination:
         features = self.features[: len(self.claims)]
         models = self.coefficients.models
         result = models["support"].probability(features, self.names)
+        # Function words make nothing likely.
+        telling = np.array([bool((c.source.weight[c.words] > 0).any()) for c in self.claims], dtype=bool)
+        untouched = telling[:, None] & (features[..., _COVER] <= 0.2)
+        result = np.where(untouched, np.minimum(result, UNTOUCHED), result)
+        # Where a telling word is missing in a context and the rest agrees, another thing may well stand in its place: not
+        # sure. A reference or an answer may simply say less.
+        other = (features[..., _WORST] <= 0.2) & (result >= 0.5) & (result < 0.75)
+        other &= self.windows.owner < self.n_contexts + len(self.joints)
+        if "missing_alignment" in self.names:
+            other &= features[..., self.names.index("missing_alignment")] < SPELT_ALIKE
+        result = np.where(other, CODE, result)
         across = self._across_scripts()
         if across.any():
             other = np.full_like(result, UNKNOWN)
@@ -668,12 +782,56 @@ class Examination:
         for number in range(len(self.claims)):
             entail[number, untold(self.grid, number, self.question)] *= UNTOLD
             entail[number] = self._at_most_unsure(number, entail[number])
+            self._in_parts(number, entail[number])
         self._values(entail)
         contradict = BASE_RATE * (1.0 - entail)
         for (claim, text), sign in self.signs.items():
             contradict[claim, text] = sign.probability
             entail[claim, text] = min(entail[claim, text], 1.0 - sign.probability)
+        for number, inner in enumerate(self.denied):
+            if inner is not None:
+                told, refuted = entail[number].copy(), contradict[number].copy()
+                contradict[number] = np.where(told >= 0.5, told, BASE_RATE)
+                entail[number] = np.where(refuted >= 0.5, refuted, np.where(told >= 0.5, 1.0 - told, UNSURE))
+                whole = self.claim_text(number).strip(" .。!！").lower()
+                alike = np.array([whole in text.folded for text in self.texts], dtype=bool)
+                entail[number, alike], contradict[number, alike] = VALUE_FOUND, 0.0
         return entail, contradict.astype(np.float32)
+
+    def _in_parts(self, number: int, entail: Floats) -> None:
+        """Raise the support (in place) of a claim of the answer that no single sentence tells but the contexts together do.
+
+        Two documents put together, or the question repeated around a value: every content word stands in a context (but
+        for few that the question says); those that it does not say follow one another as they do there, with at most one
+        break; no sign is against it.
+        """
+        claim, rows, end = self.claims[number], self.grid.rows[number], int(self.grid.offsets[self.n_contexts])
+        if self.spans[number].side != "answer" or not end or entail[: self.n_contexts + len(self.joints)].max() >= 0.5:
+            return
+        content = np.flatnonzero(self.grid.weight[rows] > 0)
+        held = self.grid.present[rows][content, :end] >= HELD
+        kind = self.grid.kind[rows][content]
+        asked = np.isin(self.grid.ids[rows][content], self.question.ids) & (kind != NUMBER)
+        lacking = np.asarray(~held.any(axis=1))
+        # Values alone, one for each part of the question, need not stand together.
+        values = bool(len(content)) and bool(np.isin(kind, (NUMBER, NAME)).all())
+        if (len(content) < 3 and not values) or lacking[~asked | (kind == NAME)].any() or lacking.sum() > 0.34 * asked.sum():
+            return
+        texts = [text.folded for text in self.texts[: self.n_contexts]]
+        if any(not any(holds_code(text, code) for text in texts) for code in codes_of(claim)):
+            return
+        if any(number == claimed and at < self.n_contexts for claimed, at in self.signs):
+            return
+        fresh = held[~asked]
+        broken, throughout = (int((~(row[:-1] & row[1:]).any(axis=1)).sum()) for row in (fresh, held))
+        negated = len(claim_negations(claim))
+        if not len(fresh) or (not values and (broken > 1 or (broken and len(fresh) < 4 and throughout > 1))):
+            return
+        resting = np.flatnonzero(fresh.sum(axis=0) >= max(1.0, (0.0 if values else 0.4) * len(fresh)))
+        if negated and not self.grid.negations[resting].any():
+            return
+        owners = np.unique(np.searchsorted(self.grid.offsets, resting, side="right") - 1)
+        entail[owners] = np.maximum(entail[owners], PARTS_BROKEN if broken else PARTS)
 
     def _at_most_unsure(self, number: int, entail: Floats) -> Floats:
         """The support of a claim that cannot be read: "No." alone says too little, code and formulas count only verbatim."""
@@ -763,14 +921,14 @@ class Examination:
         rows = sentence_vectors(known, self.grid.n_sentences, words)
         return np.where(self.read, rows @ question.text, np.nan).astype(np.float32)
 
-    def answer_cosine(self, start: int, end: int) -> float:
-        """Cosine of the question and a part of the answer; the whole answer's without word vectors; else NaN."""
+    def answer_cosine(self) -> float:
+        """Cosine of the question and the mean word vector of the answer, its own vector without those; else NaN."""
         question = self.queries.get(self.sample.question)
         if question is None or self.answer is None:
             return float("nan")
         vectors = self.passages[self.answer.text]
         if vectors.words is None:
             return float(vectors.text @ question.text)
-        mean = vectors.words[self.answer.words_between(start, end)].sum(axis=0)
+        mean = vectors.words.sum(axis=0)
         length = float(np.linalg.norm(mean))
         return float(mean @ question.text) / length if length > 0 else float("nan")

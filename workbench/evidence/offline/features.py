@@ -258,7 +258,7 @@ def untold(grid: Grid, number: int, question: Analysis | None) -> NDArray[np.boo
                     or any(rounds(stated.quantity, other) for other in theirs)
                     or follows(stated.quantity, theirs)
                 )
-    for code in islice(_codes(grid.claims[number]), _MANY):
+    for code in islice(codes_of(grid.claims[number]), _MANY):
         if question is None or not holds_code(question.folded, code):
             found |= [not holds_code(text.folded, code) for text in grid.texts]
     return found
@@ -299,7 +299,7 @@ _IDENTIFIER = re.compile(
 )
 
 
-def _codes(claim: ClaimWords) -> Iterator[str]:
+def codes_of(claim: ClaimWords) -> Iterator[str]:
     """The identifiers of a claim, folded: E-1207, DVB-S2, client_id, --force, /etc/hosts, user@example.org."""
     for name in names_of(claim):
         if name.kind == "code" and any(letter.isdigit() for letter in name.text):
@@ -600,6 +600,8 @@ def _worst(values: Floats, n: int) -> Floats:
 #: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
 REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.85, "antonym": 0.7,
         "kind": 0.7, "strength": 0.85, "exchange": 0.9}  # fmt: skip
+#: Two claims of one answer are about the same where each holds this share of the other's words; else the sign is doubted.
+SAME, DOUBTED = 0.9, 0.6
 #: The same for a number whose whole slot is the same, word for word: the rest of the claim may then be told elsewhere.
 REST_IN_PLACE = 0.35
 #: Words on each side that make the slot of a number or name.
@@ -670,8 +672,8 @@ def conflicts(grid: Grid, answer_at: int, claims: Sequence[int]) -> list[tuple[i
         Numbers of the answer's claims.
     """
     found: dict[tuple[int, int], float] = {}
-    for number in claims:
-        cover = _rest_cover(grid, number)
+    covers = {number: _rest_cover(grid, number) for number in claims}
+    for number, cover in covers.items():
         for other in claims:
             sentence = _sentence_of(grid.claims[other])
             column = grid.column(answer_at, sentence)
@@ -681,7 +683,11 @@ def conflicts(grid: Grid, answer_at: int, claims: Sequence[int]) -> list[tuple[i
             sign = strongest(grid.claims[number], grid.texts[answer_at], sentence, present, alone=True)
             if sign is not None:
                 pair = (min(number, other), max(number, other))
-                found[pair] = max(sign.probability, found.get(pair, 0.0))
+                # Two things may well have two values: only what is said of the very same in the same words is sure.
+                back = grid.column(answer_at, _sentence_of(grid.claims[number]))
+                differing = sum(not stated.sentences[column] for stated in _stated(grid, grid.rows[number]))
+                same = back >= 0 and min(cover[column], covers[other][back]) >= SAME and differing <= 1
+                found[pair] = max(sign.probability if same else min(sign.probability, DOUBTED), found.get(pair, 0.0))
     return [(*pair, probability) for pair, probability in sorted(found.items())]
 
 
@@ -800,7 +806,8 @@ def _numbers(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign
         return
     claimed = Numbers((quantity, 0) for quantity in mine)
     open_slots = [other for other in words.quantities if not claimed.held_by(other)][:_MANY]
-    unheld = (quantity for quantity in mine if not words.known.holding(quantity))
+    told = words.text.quantities
+    unheld = (q for q in mine if not words.known.holding(q) and not follows(q, told))
     for quantity in islice(unheld, _MANY if open_slots else 0):
         rest = _rest(claim, present, _inside(claim, quantity.start, quantity.end))
         if rest < REST_IN_PLACE:
@@ -851,7 +858,9 @@ def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: 
         return
     if relation.clash is not None:
         row = relation.clash[0] - claim.words.start
-        rest = _rest(claim, present, slice(row, row + 1) if present[row] < 0.5 else slice(0, 0))
+        laid = np.array(present, dtype=np.float32)
+        laid[[m.mine - claim.words.start for m in relation.matches if m.how in ("same", "alike")]] = 1.0
+        rest = _rest(claim, laid, slice(row, row + 1) if present[row] < 0.5 else slice(0, 0))
         if relation.universal:
             rest = 1.0
         # What a pronoun stands for is not known: its sentence may speak of something else.

@@ -23,6 +23,7 @@ from workbench.evidence.encoders.resolve import remembered
 from workbench.evidence.judge import MAX_CLAIMS, Claim, SampleEvidence
 from workbench.evidence.offline import examination
 from workbench.evidence.offline.examination import (
+    ADDRESSING_ODDS,
     Examination,
     claim_parts,
     joints,
@@ -41,7 +42,6 @@ from workbench.evidence.offline.models import (
     load_refusal_model,
 )
 from workbench.evidence.offline.vectors import TextVectors, VectorStore
-from workbench.evidence.offline.words import Analysis
 
 Floats = NDArray[Any]
 
@@ -51,7 +51,7 @@ BATCH_CHARACTERS = 400_000
 #: Of a question, an answer or a reference so many characters are examined (contexts have no bound); it holds some 200 claims.
 MAX_CHARACTERS = 30_000
 #: Raised when a change of code changes verdicts.
-VERSION = "6"
+VERSION = "7"
 
 #: Support from which a claim stands in a context, with all its numbers.
 STATED = 0.6
@@ -244,7 +244,7 @@ class OfflineJudge:
     def _answer(self, seen: Examination, evidence: SampleEvidence, declined: Refusal) -> None:
         if seen.answer is None:
             return
-        evidence.relevancy = self._relevancy(seen, seen.answer, seen.answer_cosine(0, len(seen.answer.text)))
+        evidence.relevancy = self._relevancy(seen)
         evidence.answer_similarity = self._answer_similarity(seen)
         evidence.declines = declined.refusing
         evidence.residual = declined.left if declined.spans else 0.0
@@ -258,11 +258,15 @@ class OfflineJudge:
             return refusal(answer, phrases, sample.question)
         return self._refusals.refusal(answer, vectors, phrases, sample.question, queries.get(sample.question))
 
-    def _relevancy(self, seen: Examination, answer: Analysis, cosine: float) -> float:
-        """Calibrated probability that ``answer`` addresses the question."""
-        similarity = self._excess(np.array([cosine], dtype=np.float32), "question_answer")
-        features = examination.relevancy_features(seen.rows[len(seen.claims)], answer, float(similarity[0]))
-        return float(self.coefficients.models["relevancy"].probability(features[None], examination.RELEVANCY)[0])
+    def _relevancy(self, seen: Examination) -> float:
+        """Calibrated probability that the answer addresses the question."""
+        cosine = np.array([seen.answer_cosine()], dtype=np.float32)
+        pairs = "question_answer_han" if seen.question.han else "question_answer"
+        features = examination.relevancy_features(seen, float(self._excess(cosine, pairs)[0]))
+        even = float(self.coefficients.models["relevancy"].probability(features[None], examination.RELEVANCY)[0])
+        if examination.is_vague(seen.question):
+            even = max(even, 0.5)  # nothing tells what is asked
+        return even * ADDRESSING_ODDS / (even * ADDRESSING_ODDS + 1 - even)
 
     def _answer_similarity(self, seen: Examination) -> float:
         if self.encoder is None or seen.answer is None or seen.reference is None:

@@ -153,6 +153,10 @@ class _Reader:
     def _marks(self) -> Iterator[tuple[str, Any, int, int]]:
         """(category, value, first word, past the last word) of the listed expressions and the negations."""
         taken: set[int] = set()
+        for quantity in self.text.quantities:
+            # "No less than 12" denies nothing and limits nothing else.
+            if quantity.cue and quantity.cue != "~" and self.start <= quantity.start < self.end:
+                taken.update(range(*self._touched(*quantity.wide)))
         known = _entries()
         for at in range(self.first, self.last):
             if at in taken:
@@ -168,6 +172,8 @@ class _Reader:
         if _CHAR.search(self.text.folded, self.start, self.end):
             for match in _han_pattern().finditer(self.text.folded, self.start, self.end):
                 low, high = self._touched(match.start(), match.end())
+                if taken.issuperset(range(low, high)):
+                    continue
                 for category, value in _han_entries()[match[0]]:
                     yield category, value, low, high
                     if category in _TAKING:

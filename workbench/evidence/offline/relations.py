@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.text.normalise import HAN_CHARACTER
+from workbench.data.text.sentences import denied
 from workbench.evidence.offline.comparisons import ordered
 from workbench.evidence.offline.lexicon import Lexicon, lexicon, opposite_lists, tables
 from workbench.evidence.offline.polarity import Operator, Reading, read
@@ -101,6 +102,12 @@ def _of_claim(claim: ClaimWords) -> Reading:
     first, last = claim.words.start, claim.words.stop
     sentences = sorted(set(claim.source.sentence[first:last].tolist()))
     parts = [_cut(read(claim.source, number), first, last) for number in sentences]
+    if parts and sentences:
+        # What is denied by the words before it is looked at without them.
+        start = int(claim.source.bounds[sentences[0]][0])
+        inner = denied(claim.source.folded, start, claim.end) if claim.start > start else None
+        if inner is not None and inner[0] == claim.start:
+            parts = [replace(part, operators=[one for one in part.operators if one.at >= first]) for part in parts]
     if len(parts) == 1:
         return parts[0]
     whole = Reading(first, last, [at for part in parts for at in part.content])
@@ -399,7 +406,9 @@ class _Relating:
                 facing = [r for r in theirs if scale != "quantity" or (head in laid and r[2] == laid[head])]
                 if facing:
                     least = max(r[1] for r in facing)
-                    self._stronger(rank - least, at, facing[0][3])
+                    # Who may, should: only "must" against "may" can be pointed at.
+                    pointed = at if scale != "modality" or rank - least > 1 else -1
+                    self._stronger(rank - least, pointed, facing[0][3])
                 elif rank >= 3 and scale == "quantity" and head in laid:
                     self._stronger(0.5, at, -1)
             if scale == "modality" and not mine and any(r[1] == 1 for r in theirs) and not self.other.downward:
@@ -528,6 +537,7 @@ def _exchange(
     n = len(places)
     if n < 3 or n > 16 or _rising(places) == n:
         return None
+    joints = sorted(symmetric)
     for left in range(n):
         for right in range(left + 1, n):
             kinds = units[left][3], units[right][3]
@@ -539,8 +549,9 @@ def _exchange(
             apart = right - left > 1
             joined = any(at in symmetric for at in (*between, units[right][0]))
             if _rising(changed) == n and (apart or (kinds[0] == kinds[1] != "term" and not joined)):
-                if apart and all(at in symmetric for at in between):
-                    continue
+                listed = sum(units[left][1] <= at < units[right][0] for at in joints) >= right - left
+                if apart and (listed or all(at in symmetric for at in between)):
+                    continue  # items of one list, in whatever order
                 return (units[left][0], units[left][1]), (units[right][0], units[right][1])
     return None
 

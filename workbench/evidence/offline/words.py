@@ -6,6 +6,7 @@ compares two texts is arithmetic on these arrays (:mod:`workbench.evidence.offli
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -95,6 +96,11 @@ class Numbers:
         evidence = said(evidence)
         return [claimed for claimed in self.near(evidence) if holds_quantity(evidence, claimed)]
 
+    def other_limits(self, claimed: Quantity) -> list[int]:
+        """The sentences that state another limit on the same side as ``claimed``, which is one."""
+        limits = (other for other in self._bounds if other.cue == claimed.cue and claimed.cue in ("<=", ">="))
+        return [at for other in limits if relation(claimed, other) == "different" for at in self.places[other]]
+
     @cached_property
     def years(self) -> dict[int, set[int]]:
         """The years named in each sentence that names one."""
@@ -146,8 +152,12 @@ def sentences_with(quantity: Quantity, theirs: Numbers, n: int) -> NDArray[np.bo
     A date is also held where its day stands without a year and the sentence names no other year (June 19 , 2009).
     """
     found = np.zeros(n, dtype=bool)
-    for other in theirs.holding(quantity):
+    held = theirs.holding(quantity)
+    for other in held:
         found[theirs.places[other]] = True
+    # The limit of a thing is one number: where another is stated, a value within both bears out neither.
+    limits = {at for other in held if other.cue == quantity.cue for at in theirs.places[other]}
+    found[[at for at in theirs.other_limits(quantity) if at not in limits]] = False
     mine = date_parts(quantity) if quantity.kind == "date" else {}
     if {"y", "m", "d"} <= mine.keys():
         for at in theirs.on_day(mine["m"], mine["d"]):
@@ -171,8 +181,9 @@ def rounds(claimed: Quantity, exact: Quantity) -> bool:
 
 
 def follows(claimed: Quantity, told: Sequence[Quantity]) -> bool:
-    """Whether a number is the difference of two years or the sum or product of two plain numbers told (at most
-    :data:`_RECKONED` of them): what a reader may work out, so that it is not simply untold."""
+    """Whether a number is the difference of two years or the sum, difference or product of two plain numbers told (at
+    most :data:`_RECKONED` of them), or one less or more a percentage: what a reader may work out, so that it is not
+    simply untold."""
     value = claimed.value
     if value is None or claimed.kind in ("date", "version", "ordinal", "time"):
         return False
@@ -183,8 +194,13 @@ def follows(claimed: Quantity, told: Sequence[Quantity]) -> bool:
     plain = [q.value for q in told if q.value is not None and "y" not in date_parts(q) and q.unit == claimed.unit]
     plain = plain[:_RECKONED]
     counts = [q.value for q in told if q.value is not None and q.unit is None and 2 <= q.value <= _COUNTED][:_RECKONED]
-    sums = any(a + b == value for at, a in enumerate(plain) for b in plain[at + 1 :]) if len(plain) <= _FEW else False
-    return sums or (len(plain) <= _FEW and any(a * b == value for a in plain for b in counts))
+    if len(plain) > _FEW:
+        return False
+    shares = [q.value / 100 for q in told if q.kind == "percent" and q.value is not None][:_FEW]
+    reckoned = [made for at, a in enumerate(plain) for b in plain[at + 1 :] for made in (a + b, abs(a - b))]
+    reckoned += [a * b for a in plain for b in counts]
+    reckoned += [a * part for a in plain for p in shares for part in (p, 1 - p, 1 + p)]
+    return any(math.isclose(made, value, rel_tol=1e-9) for made in reckoned)
 
 
 def _digits(value: float) -> int:
@@ -415,10 +431,14 @@ def _negations(text: str, folded: str, bounds: Ints) -> Ints:
 @lru_cache(maxsize=131072)
 def _word_facts(word: str) -> tuple[int, float, int]:
     """(hash of the stem, weight, kind) of a folded word."""
-    number = word_id(word)
+    # A code is the same with and without its hyphens.
+    number = word_id(word.replace("-", "") if _CODE.fullmatch(word) else word)
     if word in stop_words() or word in _weak():
         return number, 0.0, FUNCTION
     return number, min(rarity(word), RAREST) / RAREST, TERM
+
+
+_CODE = re.compile(r"(?=.*\d)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)+")
 
 
 @cache

@@ -112,7 +112,8 @@ def _self_knowledge(view: View, total: Floats) -> Scored:
 
 def _by_sentence(view: View) -> Floats:
     claims = view.answer
-    _, sentence = np.unique(claims.code * (1 << 20) + claims.sentence, return_inverse=True)
+    key = claims.code * (1 << 20) + claims.sentence
+    sentence = view.facts.once("sentences of claims", lambda: np.unique(key, return_inverse=True)[1])
     n_sentences = int(sentence.max()) + 1 if len(sentence) else 0
     faulty = np.bincount(sentence, weights=view.answer_verdicts != SUPPORTED, minlength=n_sentences)
     owner = np.zeros(n_sentences, dtype=np.int64)

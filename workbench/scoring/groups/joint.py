@@ -89,10 +89,16 @@ def _no_sign_read(view: View, without: NDArray[np.bool_]) -> tuple[tuple[NDArray
 
 def _pairs(view: View) -> Floats:
     n = np.bincount(view.answer.code, minlength=view.n).astype(float)
-    clashes = np.array([
-        sum(p >= view.t.contradiction for *_, p in pairs or ()) for pairs in view.facts.evidence.nested("judge_conflicts")
-    ], dtype=float)  # fmt: skip
+    codes, values = view.facts.once("conflicts", lambda: _conflicts(view))
+    clashes = count(codes, values >= view.t.contradiction, view.n)
     return 1 - ratio(clashes, n * (n - 1) / 2)
+
+
+def _conflicts(view: View) -> tuple[NDArray[np.int64], Floats]:
+    """The sample and the probability of each pair of claims that contradict each other."""
+    told = enumerate(view.facts.evidence.nested("judge_conflicts"))
+    found = [(code, p) for code, pairs in told for *_, p in pairs or ()]
+    return np.array([code for code, _ in found], dtype=np.int64), np.array([p for _, p in found], dtype=float)
 
 
 def _risk(found: dict[str, Scored]) -> Floats:

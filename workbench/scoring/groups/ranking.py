@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.scoring.ranking_kernels import list_metrics
+from workbench.scoring.ranking_kernels import list_hits, metrics_of
 from workbench.scoring.scored import INPUT_ERROR, NOT_APPLICABLE, UNDEFINED, Mask, Scored, with_states
 from workbench.scoring.view import Metric, View
 
@@ -44,7 +44,8 @@ def compute(view: View) -> dict[str, Scored]:
 def _compute(view: View) -> dict[str, Scored]:
     facts, k = view.facts, view.t.k
     known = {metric.name.format(k=k): metric for metric in METRICS}
-    values = list_metrics(list(known), n_samples=view.n, **_arrays(view))
+    hits = facts.once(("hits", view.t.match), lambda: list_hits(view.n, **_arrays(view)))
+    values = metrics_of(list(known), *hits)
     unreadable = (facts.unreadable("expected_docs", "contexts"), INPUT_ERROR)
     absent = (~facts.recorded | ~facts.judged | _without_ids(view), NOT_APPLICABLE)
     # Silver labels know only what was retrieved: nothing that divides by all relevant documents has a meaning.

@@ -138,8 +138,8 @@ DRAWN = 14
 def headline(comparison: Comparison) -> Markup:
     """What to know before any number, then the verdict in words."""
     warnings = [h("p", "⚠ ", line, cls="wb-note wb-warning") for line in comparison.warnings]
-    notes = [quiet(line, tag="p") for line in comparison.notes]
-    return h("div", *warnings, *notes, h("p", comparison.verdict, cls="wb-verdict"))
+    notes = quiet(" ".join(comparison.notes), tag="p") if comparison.notes else None
+    return h("div", *warnings, notes, h("p", comparison.verdict, cls="wb-verdict"))
 
 
 def counts_markup(comparison: Comparison) -> Markup:
@@ -519,10 +519,11 @@ class Compare(ListPanel):
         )  # fmt: skip
         split.add_class("wb-wide")
         self.both = W.VBox([
-            self.head, row(self.shown, self.cause, self.cut, self.count), self.filters, self.picture, self.bar, split,
-            self.lines, row(self.by_metric), self.chart, self.tests_box,
+            self.head, row(self.cut, self.count), self.filters, self.picture, self.bar, split, self.lines, row(self.by_metric),
+            self.chart, self.tests_box,
         ])  # fmt: skip
-        self.compose(self.series, row(self.before, self.after), self.empty, self.both, self.gate)
+        choices = row(self.before, self.after, self.shown, self.cause)
+        self.compose(self.series, choices, self.empty, self.both, self.gate)
         self.guarded(self.series.begin, "series")()
         self.guarded(self.begin, "start")()
 

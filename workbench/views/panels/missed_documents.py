@@ -342,6 +342,7 @@ class MissedDocuments(MissPanel):
         self.picture.clicked, self.picture.brushed = self._click, self._brush
         whatif = W.VBox([row(self.title_weight, self.section_weight), self.whatif])
         split = self.beside(*self._columns(), above=(self.sentence, self.texts), below=(whatif,))
+        split.add_class("wb-wide")
         self.compose(
             row(self.encoder, self.k, self.cause, self.work, self.start_button, self.count), self.causes,
             row(self.view, self.focus, self.filtered), self.picture, self.bar, split,
@@ -360,7 +361,7 @@ class MissedDocuments(MissPanel):
         order = {name: place for place, name in enumerate((*SUB_CAUSES, NOT_INDEXED))}
         title = {name: _t(f"missed.columns.{name}") for name in ("doc_id", "sub_cause", "dense_rank", "bm25_rank")}
         return [
-            id_column(), Column("doc_id", title["doc_id"], "id"),
+            id_column(), Column("doc_id", title["doc_id"], "short"),
             Column("sub_cause", title["sub_cause"], "short", label_title, order.get),
             Column("dense_rank", title["dense_rank"], "number", rank), Column("bm25_rank", title["bm25_rank"], "number", rank),
             question_column(),
@@ -546,6 +547,9 @@ class MissedDocuments(MissPanel):
     def table(self) -> pd.DataFrame:
         """The listed documents: the columns of ``missed_documents``, with ``not_indexed`` named."""
         self.join()
+        return self._table()
+
+    def _table(self) -> pd.DataFrame:
         found, k = self.listed, self.session.thresholds.k
         return missed_table(found, self.examined.index, k).assign(sub_cause=[label(item, k) for item in found])
 
@@ -558,6 +562,10 @@ class MissedDocuments(MissPanel):
     def html(self, rows: int = 15) -> Fragment:
         """Counts, every picture that can be drawn, the sentence of the document looked at, the table and the card."""
         self.join()
+        return self.page(rows)
+
+    def page(self, rows: int = 15) -> Fragment:
+        """As :meth:`html`, of the ranks that are known now."""
         k, found, at = self.session.thresholds.k, self.listed, self.at
         head = h("p", h("strong", self._count_words()), " ", cause_words(found, k))
         if at is None:
@@ -566,7 +574,7 @@ class MissedDocuments(MissPanel):
         return fragment(
             head, sentence(found[at], self.examined, k), texts(found[at], self.examined, k),
             join(still(*one) for one in drawn if one), never_html(self.session.evaluation, self._corpus),
-            table_html(self.table(), rows), card_html(self.session, found[at].miss.sample_id),
+            table_html(self._table(), rows), self.body(found[at].miss.sample_id),
         )  # fmt: skip
 
 

@@ -216,8 +216,8 @@ class QueryTypes(ListPanel):
             self.on(widget, lambda _: self._regroup())
         self.on(self.only_failing, lambda _: self._choose(*self._chosen) if self._chosen else self._list())
         split = self.beside(id_column(), cause_column(), question_column())
-        self.compose(row(self.by, self.other, self.min_n, self.only_failing, self.count), self.filtered, self.tabs,
-                     self.bar, split)  # fmt: skip
+        self.compose(row(self.by, self.other, self.min_n, self.only_failing), row(self.count, self.filtered),
+                     self.tabs, self.bar, split)  # fmt: skip
         self.begin()
 
     def _choices(self, kind: str, first: str, *numbers_of: str) -> RowList:

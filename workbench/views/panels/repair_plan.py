@@ -76,7 +76,7 @@ class RepairPlanPanel(ListPanel):
         self.on(self.fix, lambda _: self._refresh())
         self.compose(
             row(self.work, self.start_button), self.headline, self.filters, self.picture, self.list, self.reading,
-            row(self.back, self.columns, self.forward), self.grid, row(self.fix, self.count, self.stepper), self.before_after,
+            row(self.back, self.columns, self.forward), self.grid, row(self.fix, self.count), self.bar, self.before_after,
             self.card, self.unreached, self.prompts,
         )  # fmt: skip
         self.begin(draw=False)
@@ -119,8 +119,8 @@ class RepairPlanPanel(ListPanel):
         if plan is None:
             return
         show(self.headline, join([h("p", h("strong", words.headline(plan))), quiet(words.usual_words(plan), tag="p")]))
-        self.picture.draw(self.figure("screen") or plots.differences([], [], [], [], better=[], sure=[]),
-                          _t("repair.panel.caption"))  # fmt: skip
+        none = plots.differences([], [], [], [], better=[], sure=[])
+        self.picture.draw(lambda: self.figure("screen") or none, _t("repair.panel.caption"))
         self.list.set(words.shown_table(plan), empty=_t("repair.nothing"))
         show(self.reading, _legend())
         self.unreached.set(words.unreached_table(plan), empty=_t("repair.unreached_none"))

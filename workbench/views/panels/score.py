@@ -35,7 +35,7 @@ from workbench.views.widgets import (
     still,
     text_box,
 )
-from workbench.views.wording import level_title, levels_words, metric_reading, metric_title
+from workbench.views.wording import by_layer, direction, level_title, levels_words, metric_reading, metric_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,10 +235,13 @@ def score_figure(summary: pd.DataFrame, *, theme: str = "print") -> Figure:
 
 
 def score_html(session: Session, summary: pd.DataFrame) -> Markup:
-    """The table as a reader wants it: mean, interval, target met or missed, all states, spread."""
-    shown = summary[summary["n_ok"] > 0]
+    """The table as a reader wants it, by layer: mean, interval, target met or missed, all states, spread."""
+    groups = by_layer(str(name) for name in summary.index[summary["n_ok"] > 0])
+    shown = summary.loc[[name for _, names in groups for name in names]]
     rows = {
-        "metric": [h("span", metric_title(str(name)), title=metric_reading(str(name))) for name in shown.index],
+        "layer": [title if at == 0 else "" for title, names in groups for at in range(len(names))],
+        "metric": [h("span", f"{metric_title(str(name))} ", quiet(direction(str(name))), title=metric_reading(str(name)))
+                   for name in shown.index],
         "mean": [join([h("strong", numbers.score(line.mean)), quiet(" ", level_title(line.level))])
                  for line in shown.itertuples()],
         "interval": [h("span", numbers.interval(a, b), cls="wb-light")

@@ -453,6 +453,9 @@ class VocabularyPanel(MissPanel):
     def table(self) -> pd.DataFrame:
         """The listed gaps: the columns of ``vocabulary_gaps``."""
         self.join()
+        return self._table()
+
+    def _table(self) -> pd.DataFrame:
         return gap_table(self.listed, dict(enumerate(map(self.candidates_of, self.listed))))
 
     def figure(self) -> Figure | None:
@@ -464,6 +467,10 @@ class VocabularyPanel(MissPanel):
     def html(self, rows: int = 15) -> Fragment:
         """Counts, the highlighted pair, candidates, pictures, synonyms, the table and the card."""
         self.join()
+        return self.page(rows)
+
+    def page(self, rows: int = 15) -> Fragment:
+        """As :meth:`html`, with the candidates that are known now."""
         gap = self.gap
         if gap is None or self.vocabulary is None:
             return fragment(empty(self._empty_words()))
@@ -473,7 +480,7 @@ class VocabularyPanel(MissPanel):
             candidate_table(gap, self.candidates_of(gap), self.vocabulary),
             absent_html(questions_of(self.session.evaluation.evidence), self.gaps, self.vocabulary),
             self._accepted_words(), synonym_html(self.synonyms), join(still(*one) for one in drawn if one),
-            gap_html(self.table(), rows), card_html(self.session, gap.miss.sample_id),
+            gap_html(self._table(), rows), card_html(self.session, gap.miss.sample_id),
         )  # fmt: skip
 
 

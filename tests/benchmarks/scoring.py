@@ -1,0 +1,69 @@
+"""What the offline judge costs by the length of the contexts, against encoding all of them, in CPU seconds.
+
+    python tests/benchmarks/scoring.py [SAMPLES]
+
+Contexts are made up: sentences of one fact each, one of which the answer repeats. Nothing is read from a cache.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from workbench.data.schema import Context, Sample
+from workbench.evidence.encoders.base import length_batches
+from workbench.evidence.encoders.resolve import resolve_encoder
+from workbench.evidence.offline.features import blocks
+from workbench.evidence.offline.judge import OfflineJudge
+from workbench.evidence.offline.words import analyse
+
+LENGTHS = (500, 2_000, 5_000, 20_000, 90_000)
+WHO = ["pump", "valve", "sensor", "lamp", "engine", "filter", "boiler", "cable", "bridge", "tower", "harbour", "mill"]
+WHAT = ["opened", "sold", "rebuilt", "painted", "measured", "tested", "moved", "insured", "repaired", "inspected"]
+
+
+def sample(number: int, length: int) -> Sample:
+    """One sample with one context of about so many characters."""
+    chosen, told = random.Random(number * 1_000_003 + length), []
+    while sum(map(len, told)) < length:
+        who, what, year = chosen.choice(WHO), chosen.choice(WHAT), chosen.randrange(1900, 2025)
+        house, district = chosen.randrange(900), chosen.randrange(40)
+        told.append(f"The {who} of house {house} was {what} in {year} by a firm from district {district}. ")
+    fact = chosen.choice(told).strip()
+    return Sample(f"{number}", f"What happened to {fact[4:30]}?", fact, (Context("".join(told)),))
+
+
+def main(n: int) -> None:
+    """Print a line for each length."""
+    with tempfile.TemporaryDirectory() as folder:
+        encoder = resolve_encoder("e5")
+        os.environ["WORKBENCH_CACHE"] = folder
+        list(OfflineJudge(encoder).examine([sample(0, 100)]))
+        for length in LENGTHS:
+            several = max(2, n * 500 // length)
+            samples = [sample(i + 1, length) for i in range(several)]
+            characters = sum(len(context.text) for s in samples for context in s.contexts or ())
+            began = time.process_time()
+            list(OfflineJudge(encoder).examine(samples))
+            judged = time.process_time() - began
+            texts = [c.text for s in samples[:2] for c in s.contexts or ()]
+            pieces = [text[start:end] for text in texts for start, end in blocks(analyse(text))][:20]
+            began = time.process_time()
+            for batch in length_batches(pieces):
+                encoder.encode_with_tokens(batch)  # type: ignore[attr-defined]
+            alone = (time.process_time() - began) / sum(map(len, pieces)) * characters
+            print(
+                f"{length:>7,} characters: {several / judged:6.2f} samples a CPU second, {1e4 * judged / characters:.2f} s for"
+                f" 10,000 characters; encoding all of it alone would take {alone / judged:.1f} times as long",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 40)
