@@ -9,6 +9,7 @@ import pytest
 
 from workbench.data.load import load_samples
 from workbench.errors import CancelledError, InputError, JudgeError
+from workbench.language import speaking
 from workbench.views.data_paths import SAMPLE, baseline_path, corpus_path, data_path, remember
 from workbench.views.html import h
 from workbench.views.panels.dataset import Dataset, fields_table
@@ -385,3 +386,20 @@ def test_every_panel_is_saved_as_files(make, session, tmp_path):
     page = written[0].read_text("utf-8")
     assert page.startswith("<!DOCTYPE html>") and "<script" not in page
     assert written[1].read_bytes().startswith(b"\xef\xbb\xbf")
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "No column is known as the question"), ("zh", "没有认出“问题”列")])
+def test_unknown_columns_are_chosen_once_in_the_panel(tmp_path, own_cache, language, words):
+    mine = tmp_path / "mine.csv"
+    mine.write_text("Wanted,Bot output,Found\nHow long?,90 days.,\"['Kept for 90 days.']\"\n", encoding="utf-8")
+    with speaking(language):
+        panel = Dataset(str(mine))
+        assert words in panel.message.value and panel.samples is None and panel.mapper.layout.display is None
+        assert panel.mapper.mapping == {"Bot output": "answer"} and panel.mapper.apply.disabled
+        panel.mapper.choices["question"].value = "Wanted"
+        panel.mapper.choices["contexts"].value = "Found"
+        assert "How long?" in panel.mapper.preview.value and "MAPPING = {" in panel.mapper.preview.value
+        panel.mapper.apply.click()
+    assert len(panel.samples) == 1 and panel.mapper.layout.display == "none"
+    assert load_samples(mine).frame["contexts"].iloc[0] == [{"text": "Kept for 90 days."}]
+    assert data_path() == str(mine)
