@@ -812,7 +812,7 @@ class Examination:
         held = self.grid.present[rows][content, :end] >= HELD
         kind = self.grid.kind[rows][content]
         asked = np.isin(self.grid.ids[rows][content], self.question.ids) & (kind != NUMBER)
-        lacking = np.asarray(~held.any(axis=1))
+        lacking = np.asarray(~held.any(axis=1), dtype=bool)
         # Values alone, one for each part of the question, need not stand together.
         values = bool(len(content)) and bool(np.isin(kind, (NUMBER, NAME)).all())
         if (len(content) < 3 and not values) or lacking[~asked | (kind == NAME)].any() or lacking.sum() > 0.34 * asked.sum():
