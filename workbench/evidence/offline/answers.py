@@ -16,7 +16,7 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
@@ -185,11 +185,6 @@ def _of_items(question: str, said: str, reference: str, model: Coefficients) -> 
     joins = any_of(("wrapping", "joins"))
     parts = [part.strip() for value in values for part in joins.split(value) if part.strip()]
     return [float(model.probabilities(np.array(compared(question, said, [part])[0])).max()) for part in parts]
-
-
-def answers_right(rows: Iterable[tuple[str, str | None, str | Sequence[str]]]) -> list[AnswerRight]:
-    """:func:`answer_right` of many (question, answer, references); what is read of a text is kept for the next rows."""
-    return [answer_right(question, answer, references) for question, answer, references in rows]
 
 
 #: What is said of an answer that fails, by the first value that holds; the bound is what the value must exceed.
