@@ -33,6 +33,7 @@ from workbench.diagnosis.statistics import mean_interval
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation, load_evaluation
 from workbench.evidence.cache import cache_folder, content_key
+from workbench.evidence.waiting import bar
 from workbench.scoring.metrics import HEADLINE
 from workbench.scoring.thresholds import Thresholds
 
@@ -333,7 +334,7 @@ def _rows(given: Sequence[Any], thresholds: Thresholds | None, progress: bool | 
         else:
             raise InputError(f"a {type(run).__name__} is no run; give evaluations or the folders of them")
     key = "" if thresholds is None else content_key(json.dumps(thresholds.to_dict(), sort_keys=True, default=str))[:16]
-    with _told(progress, len(given)) as tell:
+    with bar(progress, "run", delay=2) as tell:
         done = 0
         for parent, places in folders.items():
             with _Index.of(parent) as index:
@@ -345,7 +346,8 @@ def _rows(given: Sequence[Any], thresholds: Thresholds | None, progress: bool | 
                         rows[at] = made = describe(load_evaluation(path, thresholds=thresholds))
                         index.put(path, key, stamp, made)
                     done += 1
-                    tell(done, len(given))
+                    if tell is not None:
+                        tell(done, len(given))
     return [row for row in rows if row is not None]
 
 
@@ -357,18 +359,6 @@ def _stamp(path: Path) -> str:
             found = os.stat(f"{path}/{name}")
             parts.append(f"{name} {found.st_mtime_ns} {found.st_size}")
     return content_key("\n".join(parts))[:32]
-
-
-@contextlib.contextmanager
-def _told(progress: bool | Progress, total: int) -> Iterator[Progress]:
-    """A bar that appears when it takes more than two seconds, the caller's own, or none."""
-    if progress is not True:
-        yield (lambda done, total: None) if progress is False else progress
-        return
-    from tqdm.auto import tqdm
-
-    with tqdm(total=total, unit="run", leave=False, delay=2) as bar:
-        yield lambda done, total: bar.update(done - bar.n) and None
 
 
 class _Index:

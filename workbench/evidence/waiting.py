@@ -1,4 +1,4 @@
-"""What a notebook shows while samples are judged in a cell: a bar, words, and a button that cancels."""
+"""What is shown while something takes long: a bar; in a notebook's cell with words and a button that cancels."""
 
 from __future__ import annotations
 
@@ -29,6 +29,25 @@ _CANCEL = """export default { render({ model, el }) {
   };
   el.append(button);
 } }"""
+
+
+@contextmanager
+def bar(
+    wanted: bool | Callable[[int, int], None], unit: str, delay: float = 0
+) -> Iterator[Callable[[int, int], None] | None]:
+    """A progress callback ``(done, total)``: a bar that appears after ``delay`` seconds, the caller's own, or none."""
+    if wanted is not True:
+        yield None if wanted is False else wanted
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(unit=unit, leave=False, delay=delay) as shown:
+
+        def advance(done: int, total: int) -> None:
+            shown.total = total
+            shown.update(done - shown.n)
+
+        yield advance
 
 
 def in_kernel() -> bool:

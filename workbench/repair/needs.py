@@ -160,7 +160,7 @@ class Reader:
     def _one(self, code: int, need: Need, contexts: Sequence[Passage] | None) -> tuple[float, ...]:
         if contexts is None:
             return (np.nan,) * len(COLUMNS)
-        ranks, points, hits = self._entries(code, need, contexts), [], set()
+        ranks, points = self._entries(code, need, contexts), []
         split = False
         for point in need.points:
             rank = next((at for at, c in enumerate(contexts, 1) if stands(point, c.text)), None)
@@ -172,12 +172,13 @@ class Reader:
         misled = float(any(c.doc_id in need.misleading for c in contexts))
         # Without expected documents, only a point says what is a distractor.
         plain = [c for at, c in enumerate(contexts, 1) if at not in hits]
+        copies = sum(any(near(term_set(c.text), term_set(text)) for text in need.texts.values()) for c in plain)
         complete = float(all(firsts)) if need.told and not need.nothing else np.nan
         sound = np.nan if not need.told else float((need.nothing or complete == 1) and not leaks and not misled)
         return (
             len(contexts), _share([bool(found) for found in ranks]), _share([bool(rank) for rank in points]), float(split),
             complete, max((rank for rank in firsts if rank), default=np.nan) if complete == 1 else np.nan, len(plain),
-            sum(self._is_copy(need, c) for c in plain), leaks, misled, sum(_tokens(c.text) for c in contexts), sound,
+            copies, leaks, misled, sum(_tokens(c.text) for c in contexts), sound,
         )  # fmt: skip
 
     def needed(self, code: int) -> Callable[[Passage], bool]:
@@ -188,9 +189,6 @@ class Reader:
             return any(self._entries(code, need, [context])) or any(stands(point, context.text) for point in need.points)
 
         return holds
-
-    def _is_copy(self, need: Need, context: Passage) -> bool:
-        return any(near(term_set(context.text), term_set(text)) for text in need.texts.values())
 
     def _leaks(self, need: Need, context: Passage) -> bool:
         foreign = context.tenant is not None and need.tenant is not None and context.tenant != need.tenant

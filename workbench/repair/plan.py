@@ -24,12 +24,13 @@ from workbench.errors import InputError
 from workbench.evaluation import Evaluation
 from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.llm.budget import Price, price_of
+from workbench.evidence.waiting import bar
 from workbench.language import has_text, language_of, listed, numbers
 from workbench.language import text as _t
 from workbench.repair.documents import Chunking, Passage
 from workbench.repair.estimate import UNKNOWN, AnswerModel, Gain
 from workbench.repair.needs import Reader
-from workbench.repair.prepare import bar, prepared
+from workbench.repair.prepare import prepared
 from workbench.repair.retrieval import ALIKE, Progress, Retrieval, Simulator
 
 #: Causes that a prompt can mend: each has a text ``repair.prompt.<cause>``.
@@ -199,11 +200,10 @@ class RepairPlan:
     @cached_property
     def _usage(self) -> pd.DataFrame:
         usage = [value if isinstance(value, Mapping) else {} for value in self.evaluation.evidence.nested("usage")]
-        frame = pd.DataFrame({
+        return pd.DataFrame({
             "prompt": pd.to_numeric(pd.Series([u.get("prompt_tokens") for u in usage]), errors="coerce"),
             "contexts": self.now["tokens"].to_numpy(), "latency": self.evaluation.evidence.number("latency_ms"),
         })  # fmt: skip
-        return frame
 
     @cached_property
     def _overhead(self) -> float:
@@ -240,7 +240,9 @@ class RepairPlan:
 
     def repair(self, key: str) -> Repair:
         """The fix with that key. Raises ``KeyError``."""
-        return next(r for r in self.repairs if r.fix.key == key) if key in self.keys else _raise(key, self.keys)
+        if key not in self.keys:
+            raise KeyError(f"no fix {key!r}; there are {', '.join(self.keys)}")
+        return next(r for r in self.repairs if r.fix.key == key)
 
     @property
     def keys(self) -> list[str]:
@@ -316,10 +318,6 @@ class RepairPlan:
         from workbench.repair.words import shown_table
 
         return shown_table(self).to_html(index=False, escape=True, na_rep="–")
-
-
-def _raise(key: str, known: Sequence[str]) -> Any:
-    raise KeyError(f"no fix {key!r}; there are {', '.join(known)}")
 
 
 def _slope(x: pd.Series, y: pd.Series, low: float, high: float, otherwise: float) -> float:
@@ -458,15 +456,14 @@ def _chunkings(simulator: Simulator) -> list[Fix]:
     documents = simulator.documents
     if len(documents.documents) >= len(simulator.base.passages) and not simulator.whole:
         return []
-    found: list[Fix] = []
     if simulator.unencoded(ENCODED):
-        return found
+        return []
+    found = []
     for by, size, overlap in (("size", 128, 32), ("sentence", 256, 0), ("heading", 256, 0), ("parent", 64, 0)):
         chunking = Chunking(by, size, overlap, max(4 * size, 256))
-        changes: dict[str, Any] = {"chunking": chunking}
         if by == "heading" and not any("\n#" in d.text or d.text.startswith("#") for d in documents.documents.values()):
             continue
-        found.append(Fix("chunking", changes, {"by": by, "size": size}))
+        found.append(Fix("chunking", {"chunking": chunking}, {"by": by, "size": size}))
     return found
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, cast
 
 from workbench.data.corpus import document_of
@@ -63,20 +62,3 @@ def _missing(evaluation: Evaluation, corpus: Sequence[Passage], whole: Sequence[
             parts = [part.strip() for part in item.text.split("\n\n") if part.strip()]
             found += [Passage(f"{name}#{at}", part, item.title, item.tenant, name, at) for at, part in enumerate(parts, 1)]
     return found
-
-
-@contextmanager
-def bar(wanted: bool | Progress, unit: str) -> Iterator[Progress | None]:
-    """A progress callback ``(done, total)``: a bar, the caller's own, or none."""
-    if wanted is not True:
-        yield None if wanted is False else wanted
-        return
-    from tqdm.auto import tqdm
-
-    with tqdm(unit=unit, leave=False) as shown:
-
-        def advance(done: int, total: int) -> None:
-            shown.total = total
-            shown.update(done - shown.n)
-
-        yield advance

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +167,7 @@ def replay(
         raise InputError(f"replay: {planned}; {over}; choose fewer samples or arms, or a larger budget")
     runs, recordings = {}, {}
     for arm, chosen in cases.items():
-        tell = None if progress is None else partial(_tell, progress, arm)
+        tell = None if progress is None else lambda done, total, errors, arm=arm: progress(arm, done, total)
         target = {"endpoint": service} if isinstance(service, str) else {"call": service}
         recordings[arm] = record(chosen, **target, out=folder / f"{_file(arm)}.jsonl", given=("contexts",), progress=tell,
                                  cancelled=cancelled, config={"arm": arm, "prompt": prompt or ""}, **recording)  # fmt: skip
@@ -177,10 +176,6 @@ def replay(
         runs[arm] = evaluate(answered, judge=judge, encoder=encoder, thresholds=plan.evaluation.thresholds, name=arm,
                              progress=False, cancelled=cancelled)  # fmt: skip
     return Replay(plan.evaluation, runs, planned, recordings)
-
-
-def _tell(progress: Callable[[str, int, int], None], arm: str, done: int, total: int, errors: int) -> None:
-    progress(arm, done, total)
 
 
 def _file(arm: str) -> str:

@@ -146,10 +146,8 @@ class Simulator:
             for code, *values, shown in zip(evidence.codes(frame).tolist(), *columns, strict=True):
                 here = lists[code]
                 if here is not None and shown is wanted:
-                    position = values[-1]
-                    doc_id, text, title, tenant, source = values[:-1]
-                    place = None if position is None else int(position)
-                    here.append(Passage(doc_id, text, title, tenant, source, place))
+                    *fields, place = values
+                    here.append(Passage(*fields)._replace(position=None if place is None else int(place)))
                     prompted[code] += wanted
         return lists, prompted
 
@@ -298,14 +296,9 @@ class Simulator:
                     found[str(context.doc_id)] = None
         return tuple(found)
 
-    @property
-    def needs_vectors(self) -> bool:
-        """Whether documents that are cut anew have to be encoded to be ranked as they are today."""
-        return self.nearest != "bm25"
-
     def unencoded(self, limit: int) -> int:
         """How many new texts another chunking would have to encode, where that is more than ``limit``; else 0."""
-        if not self.needs_vectors or len(self.documents.documents) >= len(self.base.passages):
+        if self.nearest == "bm25" or len(self.documents.documents) >= len(self.base.passages):
             return 0
         new = sum(len(p.text) for p in self.base.passages) // 500  # pieces of some 128 tokens
         return new if new > limit else 0

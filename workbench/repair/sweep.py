@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from workbench.errors import InputError
+from workbench.evidence.waiting import bar
 from workbench.repair.documents import Chunking
-from workbench.repair.prepare import bar, prepared
+from workbench.repair.prepare import prepared
 from workbench.repair.retrieval import Progress, Retrieval
 
 

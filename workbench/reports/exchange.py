@@ -19,7 +19,7 @@ from workbench.data.schema import none_if_missing
 from workbench.language import speaking
 from workbench.language import text as _t
 from workbench.reports.content import Report
-from workbench.reports.render import md, without_keys
+from workbench.reports.render import md, md_table, without_keys
 
 #: Failing samples that a summary names.
 SHOWN = 10
@@ -99,10 +99,9 @@ def _summary(report: Report) -> str:
     """Title, verdict and the first failing samples in Markdown, short enough for a pull request."""
     heads = [_t("report.columns.sample_id"), _t("report.columns.cause"), _t("report.columns.question")]
     rows = [(one.sample_id, one.cause_title, one.question) for one in report.failing[:SHOWN]]
-    cells = ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
-    table = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads), *cells] if rows else []
+    table = md_table(heads, [[_cell(value) for value in row] for row in rows]) if rows else ""
     more = [_t("panels.common.of", shown=len(rows), total=report.n_failing)] if report.n_failing > len(rows) else []
-    parts = [f"## {md(report.title)}", "\n".join(f"* {md(line)}" for line in report.verdict), "\n".join(table), *more]
+    parts = [f"## {md(report.title)}", "\n".join(f"* {md(line)}" for line in report.verdict), table, *more]
     return without_keys("\n\n".join(part for part in parts if part)) + "\n"
 
 

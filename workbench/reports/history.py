@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from workbench.data.files import without_controls
 from workbench.data.schema import none_if_missing
 from workbench.language import get_language, listed
 from workbench.language import text as _t
-from workbench.reports.render import md
+from workbench.reports.render import md, md_table
 from workbench.runs import History
 from workbench.views.history import (
     CARDS,
@@ -54,13 +53,13 @@ def history_markdown(history: History, *, cards: str = "") -> str:
              md(cause_title(row["cause"])), md(row["changed"])]
             for at, (name, row) in enumerate(broken.head(ROWS).iterrows())
         ]  # fmt: skip
-        parts.append(_table([_t(f"history.column.{name}") for name in columns], rows))
+        parts.append(md_table([_t(f"history.column.{name}") for name in columns], rows))
         if len(broken) > ROWS:
             parts.append(_t("history.report.more", n=len(broken) - ROWS))
     parts.append(f"### {_t('history.panel.steps')}")
     for frame in (steps_frame(history.series).iloc[::-1], runs_frame(history)):
         rows = [[md(value) for value in row] for row in frame.head(ROWS).to_numpy().tolist()]
-        parts.append(_table([_t(f"history.column.{name}") for name in frame], rows))
+        parts.append(md_table([_t(f"history.column.{name}") for name in frame], rows))
     return without_controls("\n\n".join(filter(None, parts))) + "\n"
 
 
@@ -80,29 +79,16 @@ def history_text(history: History) -> str:
     return without_controls("\n\n".join(parts)) + "\n"
 
 
-def _table(headings: list[str], rows: list[list[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("\n", " ") for cell in line) + " |" for line in lines)
-
-
 def history_json(history: History) -> str:
     """Everything: verdict, runs, steps, keys, noise, drift, samples that differ."""
-    series = history.series
+    series, samples = history.series, history.series.samples()
     frames = {"runs": history.table, "steps": series.steps(), "keys": series.key_effects(), "noise": series.noise(),
-              "judge_moves": series.judge_moves, "samples": _differing(history)}  # fmt: skip
+              "judge_moves": series.judge_moves, "samples": samples[(samples["n_flips"] > 0) | samples["flaky"]]}  # fmt: skip
     sure = [row for row in series.steps().to_dict("records") if row["verdict"] != "noise"]
+    drift = {key: none_if_missing(value) for key, value in series.drift().items()}
     content: dict[str, Any] = {
         "regressed": history.regressed, "verdict": verdict_lines(history), "measure": history.measure, "alpha": history.alpha,
-        "drift": _plain(series.drift()), "record": {row["run"]: series.to_record(row["step"]) for row in sure},
+        "drift": drift, "record": {row["run"]: series.to_record(row["step"]) for row in sure},
         **{name: json.loads(frame.to_json(orient="records", default_handler=str)) for name, frame in frames.items()},
     }  # fmt: skip
     return json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n"
-
-
-def _differing(history: History) -> Any:
-    samples = history.series.samples()
-    return samples[(samples["n_flips"] > 0) | samples["flaky"]]
-
-
-def _plain(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: none_if_missing(value) for key, value in found.items()}

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -311,6 +311,12 @@ def md(value: Any) -> str:
     line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     escaped = _LEADING.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", line))
     return f"<bdi>{escaped}</bdi>" if _DIRECTION.search(escaped) else escaped
+
+
+def md_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of cells that are Markdown already, each on one line."""
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("\n", " ") for cell in line) + " |" for line in lines)
 
 
 def _as_md(value: Any) -> str:

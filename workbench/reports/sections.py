@@ -50,7 +50,7 @@ from workbench.reports.content import (
 from workbench.scoring.metrics import HEADLINE, definition
 from workbench.scoring.thresholds import Thresholds
 from workbench.views import wording
-from workbench.views.panels.compare import text_differences
+from workbench.views.html import text_differences
 from workbench.views.session import Finding
 from workbench.views.wording import cause_title, metric_reading, metric_title, state_title, verdict_title
 

@@ -45,10 +45,6 @@ def _supported(side: str) -> Callable[[Any, Any], float]:
     return lambda claims, contexts: _share((_side(claims, side)["verdict"] == "supported").to_numpy())
 
 
-def _not_contradicted(claims: Any, contexts: Any) -> float:
-    return _share((_side(claims, "answer")["verdict"] != "contradicted").to_numpy())
-
-
 def _mean_support(claims: Any, contexts: Any) -> float:
     values = _side(claims, "answer")["support"].dropna().to_numpy(dtype=float)
     return float(values.mean()) if len(values) else float("nan")
@@ -73,7 +69,8 @@ DEFINITIONS = (
     Definition("claim recall", "RAGChecker", "reference claims supported / all", _supported("reference")),
     Definition("faithfulness", "ragas", "answer claims supported / all", _supported("answer")),
     Definition("faithfulness", "RAGChecker", "answer claims supported / all", _supported("answer")),
-    Definition("faithfulness", "DeepEval", "answer claims not contradicted / all", _not_contradicted),
+    Definition("faithfulness", "DeepEval", "answer claims not contradicted / all",
+               lambda q, c: _share((_side(q, "answer")["verdict"] != "contradicted").to_numpy())),
     Definition("groundedness", "TruLens", "Σ support of answer claims / all", _mean_support),
     Definition("hallucination", "Phoenix", "1 when an answer claim is not supported, else 0", _any_unsupported),
 )  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from workbench.runs import History
 from workbench.scoring.metrics import HEADLINE
 from workbench.views import plots
 from workbench.views.fonts import drawable
-from workbench.views.html import Mark, empty, h, marked, quiet, safe, table
+from workbench.views.html import empty, h, marked, picture, quiet, safe, table, text_differences
 from workbench.views.wording import cause_title
 
 if TYPE_CHECKING:
@@ -192,7 +191,7 @@ def _rate(row: Any, name: str) -> str:
 
 
 def broken_frame(history: History) -> pd.DataFrame:
-    """Samples that broke and are not repaired, the newest first: index ``sample_id``; ``question, broke_in, changed, cause,
+    """Samples that broke and are not repaired, the newest first: index ``sample_id``; ``broke_in, passed_in, changed, cause,
     output_changed, flaky``."""
     series = history.series
     samples = series.samples()
@@ -207,6 +206,20 @@ def frame_markup(frame: pd.DataFrame, caption: str = "", total: int | None = Non
     formats = dict.fromkeys(frame.columns, lambda value: value if isinstance(value, bool) else safe(value))
     known = {"cause": lambda value: safe(cause_title(value)), "output_changed": _yes, "flaky": _yes}
     return table(frame, headings="history.column", formats={**formats, **known}, caption=caption, total=total)
+
+
+def verdict_markup(history: History) -> list[Markup]:
+    """The lines of the verdict, the first one large."""
+    return [h("p", line, cls="wb-verdict" if at == 0 else "") for at, line in enumerate(verdict_lines(history))]
+
+
+def history_tables(history: History) -> list[Markup]:
+    """Steps, keys and the newest runs."""
+    series = history.series
+    tables = [frame_markup(steps_frame(series), _t("history.panel.steps"))]
+    if series.keys:
+        tables.append(frame_markup(keys_frame(series), _t("history.panel.keys")))
+    return [*tables, frame_markup(runs_frame(history).head(DRAWN), _t("history.panel.runs"), len(history))]
 
 
 def _yes(value: Any) -> Markup:
@@ -306,6 +319,12 @@ def _steps(axes: Axes, series: Series, first: int) -> None:
             level += 1
 
 
+def matrix_caption(history: History, matrix: pd.DataFrame) -> str:
+    """What stands under the matrix."""
+    return _t("history.panel.matrix_caption", shown=min(len(matrix), ROWS), differing=f"{len(matrix):,}",
+              total=f"{len(history.series.ids):,}")  # fmt: skip
+
+
 def matrix_figure(history: History, matrix: pd.DataFrame, theme: str = "print") -> Figure:
     """Sample × run, cause in colour with its first letter; passing is light."""
     shown = matrix.iloc[:ROWS, -DRAWN:]
@@ -385,7 +404,8 @@ def through_time(history: History, sample_id: str, opened: Mapping[str, Any]) ->
         if before is not None and before == (answer, ids):
             parts.append(h("div", head, quiet(_t("history.panel.same"))))
             continue
-        said = quiet(_t("panels.card.no_answer"), tag="em") if answer is None else marked(answer, _new(answer, before))
+        new = text_differences(answer, before[0], "new") if answer and before and before[0] else []
+        said = quiet(_t("panels.card.no_answer"), tag="em") if answer is None else marked(answer, new)
         moved = _moved(before[1] if before else None, ids)
         parts.append(h("div", head, h("p", said), moved))
         before = (answer, ids)
@@ -398,15 +418,6 @@ def through_time(history: History, sample_id: str, opened: Mapping[str, Any]) ->
 def card_anchor(sample_id: str) -> str:
     """The anchor of a sample's card in a page: letters, digits, ``-`` and ``_`` as they are, anything else by its code."""
     return "sample-" + "".join(c if c.isascii() and (c.isalnum() or c in "-_") else f".{ord(c):x}" for c in sample_id)
-
-
-def _new(answer: str, before: tuple[str | None, list[str]] | None) -> list[Mark]:
-    """What the run before did not say."""
-    if before is None or before[0] is None:
-        return []
-    matcher = SequenceMatcher(None, before[0][:4000], answer[:4000], autojunk=False)
-    return [Mark(start, end, "new") for tag, _, _, start, end in matcher.get_opcodes()
-            if tag in ("insert", "replace") and answer[start:end].strip()]  # fmt: skip
 
 
 def _moved(before: list[str] | None, ids: list[str]) -> Markup | None:
@@ -425,12 +436,13 @@ def _moved(before: list[str] | None, ids: list[str]) -> Markup | None:
 def history_parts(history: History, *, cards: int = 0) -> list[Markup]:
     """Verdict, pictures and tables; with ``cards``, so many broken samples through time."""
     series = history.series
-    parts = [h("p", line, cls="wb-verdict" if at == 0 else "") for at, line in enumerate(verdict_lines(history))]
+    parts = verdict_markup(history)
     if len(series) < 2:
         return parts
-    parts.append(picture(series_figure(history), _t("history.panel.caption")))
+    parts.append(picture(plots.figure_png(series_figure(history)), _t("history.panel.caption")))
     matrix = series.matrix()
-    parts.append(matrix_part(history, matrix) if len(matrix) else empty(_t("history.panel.no_matrix")))
+    drawn = picture(plots.figure_png(matrix_figure(history, matrix)), matrix_caption(history, matrix)) if len(matrix) else None
+    parts.append(drawn or empty(_t("history.panel.no_matrix")))
     broken = broken_frame(history)
     if len(broken):
         listing = broken.head(CARDS).drop(columns="passed_in").reset_index()
@@ -441,13 +453,12 @@ def history_parts(history: History, *, cards: int = 0) -> list[Markup]:
             ]
             listing["sample_id"] = pd.Series(links, dtype=object)  # in a column of texts it would be markup no more
         parts.append(frame_markup(listing, _t("history.panel.broken_samples"), len(broken)))
-    parts.append(frame_markup(steps_frame(series), _t("history.panel.steps")))
-    if series.keys:
-        parts.append(frame_markup(keys_frame(series), _t("history.panel.keys")))
-    parts.append(frame_markup(runs_frame(history).head(DRAWN), _t("history.panel.runs"), len(history)))
+    parts += history_tables(history)
     if cards and len(broken):
         chosen = broken.index[:cards]
-        wanted = sorted({run for name in chosen for run in _told(series, broken.loc[name])}, key=series.runs.index)
+        # A card shows the last run that passed, the one in which it broke, and the newest.
+        shown = {*broken.loc[chosen, ["passed_in", "broke_in"]].to_numpy().ravel(), series.runs[-1]}
+        wanted = sorted(shown, key=series.runs.index)
         opened = {run: history.open(run) for run in wanted if history.table["path"].iloc[series.place(run)]}
         parts += [through_time(history, str(name), opened) for name in chosen]
     return parts
@@ -456,17 +467,3 @@ def history_parts(history: History, *, cards: int = 0) -> list[Markup]:
 def _told(series: Series, row: Any) -> list[str]:
     """Runs that a card shows: the last that passed, the one in which it broke, and the newest."""
     return [row["passed_in"], row["broke_in"], series.runs[-1]]
-
-
-def matrix_part(history: History, matrix: pd.DataFrame) -> Markup:
-    """The matrix as a picture with its caption."""
-    caption = _t("history.panel.matrix_caption", shown=min(len(matrix), ROWS), differing=f"{len(matrix):,}",
-                 total=f"{len(history.series.ids):,}")  # fmt: skip
-    return picture(matrix_figure(history, matrix), caption)
-
-
-def picture(figure: Figure, caption: str) -> Markup:
-    """A figure with its caption, inside static HTML."""
-    from workbench.views.html import picture as framed
-
-    return framed(plots.figure_png(figure), caption)

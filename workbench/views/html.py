@@ -11,16 +11,17 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache
 from html.parser import HTMLParser
 from importlib import resources
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
 from workbench.data.schema import none_if_missing
-from workbench.data.text.normalise import SURROGATE
+from workbench.data.text.normalise import SURROGATE, unspaced
 from workbench.language import has_text, language_of
 from workbench.language import text as _t
 from workbench.language.numbers import score
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 #: Characters of a text that are shown at once, and how many more unfold; the rest is only in exports.
 SHOWN, UNFOLDED = 3000, 20_000
+
+
+#: Tokens of a text that are compared; longer ones are compared as far as that.
+MOST_TOKENS = 1500
 
 
 def _words(text: str) -> frozenset[str]:
@@ -186,6 +191,21 @@ def marked(text: str, marks: Sequence[Mark] = (), shown: int = SHOWN) -> Markup:
         rest.append(quiet(_t("panels.common.cut_for_display", left=f"{len(text) - until:,}"), tag="em"))
     more = h("details", h("summary", label), *rest, cls="wb-more")
     return h("span", head, "…", more, cls="wb-text")
+
+
+def text_differences(own: str, other: str, kind: str) -> list[Mark]:
+    """The stretches of ``own`` that ``other`` has not, by words, or by characters where words are not parted by spaces."""
+    # Numbers, words, single characters where words are not parted by spaces, white space, other signs.
+    token = re.compile(rf"[0-9]+(?:[.,:][0-9]+)*|(?:(?![{unspaced()}])[^\W\d_])+|\s+|.", re.DOTALL)
+    mine, theirs = (token.findall(text)[:MOST_TOKENS] for text in (own, other))
+    starts = [0, *accumulate(map(len, mine))]
+    title = _t(f"compare.panel.only_{'after' if kind == 'new' else 'before'}")
+    matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
+    return [
+        Mark(starts[i], starts[j], kind, "", title)
+        for tag, i, j, _, _ in matcher.get_opcodes()
+        if tag in ("replace", "delete") and "".join(mine[i:j]).strip()
+    ]
 
 
 def excerpt(text: Any, limit: int = 120) -> Markup:

@@ -233,6 +233,11 @@ class Panel(W.VBox):
         display(back, restored in notes)
         self.children = (markup(ht.style() + ht.prose()), self.error, row(note, back), *children, ControlNames())
 
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until work in a thread of its own has ended, if there is any (for scripts and static results)."""
+        if (work := getattr(self, "work", None)) is not None:
+            work.join(timeout)
+
     def guarded(self, action: Callable[..., Any], name: str = "") -> Callable[..., None]:
         """``action`` as a handler that shows what it raises as the red line, until it works again."""
         key = name or getattr(action, "__qualname__", repr(action))

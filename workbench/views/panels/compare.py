@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from difflib import SequenceMatcher
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +12,6 @@ from markupsafe import Markup
 
 from workbench.api import open_evaluation
 from workbench.data.schema import none_if_missing
-from workbench.data.text.normalise import unspaced
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.comparison import TESTS, Comparison, change_title, compared, layer_title, runs_table
 from workbench.errors import InputError
@@ -37,7 +33,7 @@ from workbench.views.card import (
 )
 from workbench.views.filtering import Slices, explained
 from workbench.views.history import history_parts
-from workbench.views.html import Fragment, Mark, empty, excerpt, fragment, h, join, marked, quiet, table
+from workbench.views.html import Fragment, empty, excerpt, fragment, h, join, marked, quiet, table, text_differences
 from workbench.views.interactive import Column
 from workbench.views.panels.history import SeriesTop
 from workbench.views.widgets import (
@@ -293,9 +289,6 @@ def top_html(comparison: Comparison) -> list[Markup]:
 
 # One sample in two runs, side by side, with the differences marked in answers, contexts and claims.
 
-#: Tokens of an answer that are compared; longer ones are compared as far as that.
-MOST_TOKENS = 1500
-
 
 class Side:
     """One run as the parts of a card need it: single samples, their rows of every frame, thresholds."""
@@ -338,21 +331,6 @@ def _answer(side: Side, sample_id: str, rows: Sequence[Mapping[str, Any]], place
     if isinstance(other, str) and other != own:
         marks += text_differences(own, other, "new" if place else "gone")
     return h("p", marked(own, marks))
-
-
-def text_differences(own: str, other: str, kind: str) -> list[Mark]:
-    """The stretches of ``own`` that ``other`` has not, by words, or by characters where words are not parted by spaces."""
-    # Numbers, words, single characters where words are not parted by spaces, white space, other signs.
-    token = re.compile(rf"[0-9]+(?:[.,:][0-9]+)*|(?:(?![{unspaced()}])[^\W\d_])+|\s+|.", re.DOTALL)
-    mine, theirs = (token.findall(text)[:MOST_TOKENS] for text in (own, other))
-    starts = [0, *accumulate(map(len, mine))]
-    title = _t(f"compare.panel.only_{'after' if kind == 'new' else 'before'}")
-    matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
-    return [
-        Mark(starts[i], starts[j], kind, "", title)
-        for tag, i, j, _, _ in matcher.get_opcodes()
-        if tag in ("replace", "delete") and "".join(mine[i:j]).strip()
-    ]
 
 
 def _contexts(side: Side, sample_id: str, rows: Sequence[Mapping[str, Any]], place: int) -> Markup:

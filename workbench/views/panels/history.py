@@ -13,15 +13,12 @@ from workbench.language import text as _t
 from workbench.runs import History, history
 from workbench.views.history import (
     DRAWN,
-    ROWS,
-    frame_markup,
-    keys_frame,
+    history_tables,
+    matrix_caption,
     matrix_figure,
-    runs_frame,
     series_figure,
-    steps_frame,
     through_time,
-    verdict_lines,
+    verdict_markup,
 )
 from workbench.views.html import empty, h, join, quiet
 from workbench.views.widgets import Background, Picture, dropdown, markup, named, row, show, text_box
@@ -100,28 +97,18 @@ class SeriesTop(W.VBox):
 
     def _ended(self, found: History | None, error: BaseException | None) -> None:
         if error is not None or found is None:
-            said = (
-                _t("history.panel.stopped")
-                if isinstance(error, CancelledError)
-                else _t("history.panel.failed", reason=error)
-            )
-            show(self.words, empty(said))
+            key = "stopped" if isinstance(error, CancelledError) else "failed"
+            show(self.words, empty(_t(f"history.panel.{key}", reason=error)))
             return
         self.history = found
         self._states = found.series.samples().set_index("sample_id")["state"]
-        lines = [h("p", line, cls="wb-verdict" if at == 0 else "") for at, line in enumerate(verdict_lines(found))]
-        show(self.words, join([h("h3", _t("history.panel.title")), *lines]))
+        show(self.words, join([h("h3", _t("history.panel.title")), *verdict_markup(found)]))
         self.picture.draw(lambda: series_figure(found, "screen"), _t("history.panel.caption"))
         show(self.chosen, quiet(_t("history.panel.click"), tag="p"))
         older = quiet(_t("history.panel.older", n=len(found) - DRAWN), tag="p") if len(found) > DRAWN else None
-        tables = [frame_markup(steps_frame(found.series), _t("history.panel.steps"))]
-        if found.series.keys:
-            tables.append(frame_markup(keys_frame(found.series), _t("history.panel.keys")))
-        tables.append(frame_markup(runs_frame(found).head(DRAWN), _t("history.panel.runs"), len(found)))
-        title = h(
-            "summary", _t("history.panel.steps"), " · ", _t("history.panel.keys"), " · ", _t("history.panel.runs")
-        )
-        show(self.tables, join([older, h("details", title, *tables), quiet(_t("history.panel.under"), tag="p")]))
+        title = h("summary", " · ".join(_t(f"history.panel.{name}") for name in ("steps", "keys", "runs")))
+        under = quiet(_t("history.panel.under"), tag="p")
+        show(self.tables, join([older, h("details", title, *history_tables(found)), under]))
         shown_if(self.body, True)
         self._filter()
 
@@ -171,10 +158,8 @@ class SeriesTop(W.VBox):
         if not len(found):
             show(self.card, empty(_t("history.panel.no_matrix")))
             return
-        caption = _t("history.panel.matrix_caption", shown=min(len(found), ROWS), differing=f"{len(found):,}",
-                     total=f"{len(self.history.series.ids):,}")  # fmt: skip
         whole = self.history
-        self.cells.draw(lambda: matrix_figure(whole, found, "screen"), caption)
+        self.cells.draw(lambda: matrix_figure(whole, found, "screen"), matrix_caption(whole, found))
 
     def _tell(self, sample_id: str | None) -> None:
         """Show one sample through the runs in which something about it changed."""

@@ -411,10 +411,6 @@ class MissedDocuments(MissPanel):
 
         self.work.start(rank, self._end, words=_t("missed.working"), patience=patience)
 
-    def join(self, timeout: float | None = None) -> None:
-        """Wait until the ranks are there (for scripts and static results)."""
-        self.work.join(timeout)
-
     def _end(self, result: Any, error: BaseException | None) -> None:
         if error is None:
             self.examined = result

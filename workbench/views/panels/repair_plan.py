@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from workbench.repair.documents import Passage
-    from workbench.repair.plan import Repair
     from workbench.views.session import Session
 
 #: Sign and colour of a cell of the matrix.
@@ -95,10 +94,6 @@ class RepairPlanPanel(ListPanel):
 
         self.work.start(plan, self._end, words=_t("repair.panel.working"), patience=patience)
 
-    def join(self, timeout: float | None = None) -> None:
-        """Wait until the plan is there (for scripts and static results)."""
-        self.work.join(timeout)
-
     def _end(self, result: Any, error: BaseException | None) -> None:
         if error is not None:
             self.work.say_failure("repair.panel", error)
@@ -154,7 +149,7 @@ class RepairPlanPanel(ListPanel):
             for sample_id in shown:
                 effect = str(self._matrix.at[repair.fix.key, sample_id])
                 sign, style = _SIGNS[effect]
-                words_of = _cell_words(repair, sample_id, effect)
+                words_of = f"{sample_id} · {repair.fix.title} · {_t(f'repair.effect.{effect}')}"
                 cell = W.Button(description=sign, button_style=style, layout=layout, tooltip=words_of)
                 cell.on_click(self.guarded(lambda _, key=repair.fix.key, one=sample_id: self.look_at(key, one), "cell"))
                 cells.append(cell)
@@ -254,10 +249,6 @@ class RepairPlanPanel(ListPanel):
 
 def _progress_words(progress: Any) -> str:
     return _t("repair.panel.progress", done=count(progress.done), total=count(progress.total))
-
-
-def _cell_words(repair: Repair, sample_id: str, effect: str) -> str:
-    return f"{sample_id} · {repair.fix.title} · {_t(f'repair.effect.{effect}')}"
 
 
 def _legend() -> Markup:

@@ -424,10 +424,6 @@ class Score(Panel):
             self._judge.cancel()
         self.work.say(_t("panels.score.cancelling"))
 
-    def join(self, timeout: float | None = None) -> None:
-        """Wait until the scoring has ended (for scripts)."""
-        self.work.join(timeout)
-
     def _evaluator(self, wanted: Wanted) -> Callable[..., Any]:
         if self._evaluate is not None:
             return self._evaluate

@@ -275,10 +275,6 @@ class VocabularyPanel(MissPanel):
 
         self.work.start(encode, self._end, words=_t("vocabulary.working"), patience=PATIENCE)
 
-    def join(self, timeout: float | None = None) -> None:
-        """Wait until candidates by meaning are there (for scripts and static results)."""
-        self.work.join(timeout)
-
     def _end(self, result: Any, error: BaseException | None) -> None:
         if error is not None:
             self.work.say_failure("vocabulary", error)
