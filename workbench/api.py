@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import workbench
+from workbench.data.files import safe_name
 from workbench.data.mapping import remember_mapping
 from workbench.data.run_config import read_config
 from workbench.data.schema import Corpus, SampleSet
@@ -370,7 +371,7 @@ def open_evaluation(
     key = content_key(
         workbench.__version__, data_hash(loaded), corpus_hash(base), judge_name, encoder_name, repr(sorted(named.items())),
     )  # fmt: skip
-    folder = cache_folder() / "evaluations" / f"{_safe(name or loaded.name)}-{key[:16]}"
+    folder = cache_folder() / "evaluations" / f"{safe_name(name or loaded.name)[:60] or 'samples'}-{key[:16]}"
     if is_evaluation(folder) and not again:
         suggest_language(main_language(loaded.frame["question"]))
         saved = load_evaluation(folder, thresholds=thresholds, name=name or loaded.name)
@@ -414,10 +415,6 @@ def _loaded(samples: Any, corpus: Any, mapping: Mapping[str, str] | None = None)
     if not len(loaded):
         raise InputError(f"{loaded.source or loaded.name}: no sample could be used; run check to see why")
     return (loaded if base is None else match_contexts(loaded, base)), base
-
-
-def _safe(name: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:60] or "samples"
 
 
 @contextmanager

@@ -401,6 +401,11 @@ def _plain(dtype: Any) -> bool:
     return getattr(dtype, "kind", "O") in "biufM"
 
 
+def safe_name(name: str) -> str:
+    """``name`` as part of a file's name: letters, digits, ``-`` and ``_`` as they are, anything else ``_``."""
+    return "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
+
+
 def to_csv(frame: pd.DataFrame, *, index: bool = True) -> str:
     """``frame`` as CSV text with neutral cells and line feeds only."""
     return neutral_frame(frame).to_csv(index=index, lineterminator="\n")

@@ -46,9 +46,7 @@ def _failing(view: View) -> Failing:
     foreign = (leaks.values > 0) | (banned.values > 0)
     if not view.facts.set_has_outcomes:
         recall = f"recall@{view.t.k}"
-        return Failing(
-            is_low(view, recall) | foreign, score(view, recall).ok | leaks.ok | banned.ok
-        )
+        return Failing(is_low(view, recall) | foreign, score(view, recall).ok | leaks.ok | banned.ok)
     right, low = score(view, HEADLINE), low_failing(view)
     failed = np.logical_or.reduce([
         right.values == 0, foreign, no_answer(view), serious_claims(view), view.facts.format_signs,

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.api import evaluate
+from workbench.data.files import safe_name
 from workbench.data.load import load_samples
 from workbench.data.record import Recording, record
 from workbench.data.schema import SampleSet, objects
@@ -169,17 +170,13 @@ def replay(
     for arm, chosen in cases.items():
         tell = None if progress is None else lambda done, total, errors, arm=arm: progress(arm, done, total)
         target = {"endpoint": service} if isinstance(service, str) else {"call": service}
-        recordings[arm] = record(chosen, **target, out=folder / f"{_file(arm)}.jsonl", given=("contexts",), progress=tell,
+        recordings[arm] = record(chosen, **target, out=folder / f"{safe_name(arm)}.jsonl", given=("contexts",), progress=tell,
                                  cancelled=cancelled, config={"arm": arm, "prompt": prompt or ""}, **recording)  # fmt: skip
-        answered = load_samples(folder / f"{_file(arm)}.jsonl")
+        answered = load_samples(folder / f"{safe_name(arm)}.jsonl")
         _check(arm, chosen, answered)
         runs[arm] = evaluate(answered, judge=judge, encoder=encoder, thresholds=plan.evaluation.thresholds, name=arm,
                              progress=False, cancelled=cancelled)  # fmt: skip
     return Replay(plan.evaluation, runs, planned, recordings)
-
-
-def _file(arm: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_" else "_" for c in arm)
 
 
 def _chosen(plan: RepairPlan, samples: str | Sequence[str]) -> list[str]:
@@ -234,7 +231,7 @@ def _item(passage: Passage) -> dict[str, Any]:
 def _planned(cases: Mapping[str, SampleSet], folder: Path, price: Price | None) -> ReplayPlan:
     rows = []
     for arm, samples in cases.items():
-        path = folder / f"{_file(arm)}.jsonl"
+        path = folder / f"{safe_name(arm)}.jsonl"
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         recorded = {json.loads(line).get("sample_id") for line in lines if line.startswith("{") and line.endswith("}")}
         waiting = samples.frame[~samples.frame.index.isin(recorded)]

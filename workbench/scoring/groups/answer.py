@@ -7,16 +7,7 @@ from functools import partial
 import numpy as np
 
 from workbench.scoring.groups.refusal import outcome, refused
-from workbench.scoring.scored import (
-    INPUT_ERROR,
-    NOT_APPLICABLE,
-    UNDEFINED,
-    Floats,
-    Scored,
-    count,
-    ratio,
-    with_states,
-)
+from workbench.scoring.scored import INPUT_ERROR, NOT_APPLICABLE, UNDEFINED, Floats, Scored, count, ratio, with_states
 from workbench.scoring.view import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE, Metric, View
 
 _GROUNDED = ("answer", "contexts")

@@ -168,10 +168,7 @@ def relevance_known(view: View) -> tuple[tuple[Mask, str], ...]:
     facts, contexts = view.facts, view.facts.contexts
     missing = count(contexts.code, contexts.prompted & np.isnan(contexts.relevance), view.n) > 0
     there = facts.n_contexts > 0
-    return (
-        (there & facts.skipped("relevance"), SKIPPED),
-        (there & (facts.failed("relevance") | missing), JUDGE_ERROR),
-    )
+    return ((there & facts.skipped("relevance"), SKIPPED), (there & (facts.failed("relevance") | missing), JUDGE_ERROR))
 
 
 def _supported_by_relevant(view: View) -> Mask:
