@@ -307,11 +307,6 @@ class _Reader:
             found.operators.append(Operator(self.first, tuple(self.content), -1))
 
 
-def answer_polarity(text: str) -> int:
-    """1 for a folded text that begins with yes, -1 for one that begins with no, else 0."""
-    return _answer(text)
-
-
 def _answer(text: str) -> int:
     yes, no = _answers()
     text = _answer_head().sub("", text)
