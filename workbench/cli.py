@@ -10,20 +10,23 @@ import logging
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from workbench.data.files import without_controls, write_csv, write_text
 from workbench.errors import InputError, WorkbenchError
 from workbench.language import codes, set_language
-from workbench.language import text as words
+from workbench.language import text as _t
+from workbench.reports import FORMATS
 
 if TYPE_CHECKING:
     from workbench.data.schema import SampleSet
     from workbench.diagnosis.comparison import Comparison
     from workbench.diagnosis.monitoring import Monitoring
     from workbench.evaluation import Evaluation
+    from workbench.scoring.thresholds import Thresholds
 
 
 FINE, GATE_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -70,14 +73,48 @@ def _one_line(error: object) -> str:
 # Options and output that several verbs share.
 
 
-def data_arguments(parser: argparse.ArgumentParser) -> None:
-    """DATA, its corpus and how to read it."""
-    parser.add_argument("data", metavar="DATA", help="a recording: JSON, JSONL, CSV, TSV, Excel or Parquet")
-    parser.add_argument("--corpus", help="the knowledge base, any of the same formats")
-    parser.add_argument("--cases", help="a file of cases that the recording refers to by id")
-    parser.add_argument("--run", dest="run_name", help="which run, when the file holds several")
-    parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN",
-                        help="which column is which field, e.g. question=Prompt; remembered for the file")  # fmt: skip
+def positive(text: str) -> int:
+    """A whole number from 1 on, for argparse."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on")
+    return value
+
+
+def seconds(text: str) -> float:
+    """A positive number of seconds, for argparse."""
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
+    return value
+
+
+def _option(*flags: str, **how: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    return flags, how
+
+
+#: DATA, its corpus and how to read it.
+DATA = (
+    _option("data", metavar="DATA", help="a recording: JSON, JSONL, CSV, TSV, Excel or Parquet"),
+    _option("--corpus", help="the knowledge base, any of the same formats"),
+    _option("--cases", help="a file of cases that the recording refers to by id"),
+    _option("--run", dest="run_name", help="which run, when the file holds several"),
+    _option("--map", action="append", default=[], metavar="FIELD=COLUMN",
+            help="which column is which field, e.g. question=Prompt; remembered for the file"),
+)  # fmt: skip
+
+#: Judge, encoder and what a language model needs.
+JUDGE = (
+    _option("--judge", default="offline",
+            help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none, or fit's FILE"),
+    _option("--encoder", default="auto", help="auto (default), e5, use, ngram, none, or a model's name or folder"),
+    _option("--judge-options", metavar="FILE", help="options of a language model, TOML with an [llm] table"),
+    _option("--prompts", metavar="FOLDER", help="a language model's prompts of your own: NAME.txt, NAME.en.txt"),
+    _option("--timeout", type=seconds, help="seconds for one request (default 60, or what the options file says)"),
+    _option("--generator", metavar="MODEL", help="model that wrote the answers (default: what the recording says)"),
+    _option("--workers", type=positive, help="requests at once"),
+)  # fmt: skip
+FOLDER = _option("folder", metavar="DIR", help="a folder that score --out wrote")
 
 
 def load(options: argparse.Namespace) -> tuple[Any, Any]:
@@ -96,7 +133,7 @@ def load(options: argparse.Namespace) -> tuple[Any, Any]:
 
 def _w(key: str, **values: Any) -> str:
     """What a command says of its own work, in the language asked for; English when none was, whatever the data's is."""
-    return words(f"commands.{key}", _language, **values)
+    return _t(f"commands.{key}", _language, **values)
 
 
 def say(text: str = "") -> None:
@@ -109,32 +146,10 @@ def note(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
-def positive(text: str) -> int:
-    """A whole number from 1 on, for argparse."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on")
-    return value
+def _thresholds(path: str | None) -> Thresholds | None:
+    from workbench.scoring.thresholds import Thresholds
 
-
-def seconds(text: str) -> float:
-    """A positive number of seconds, for argparse."""
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
-    return value
-
-
-def judge_arguments(parser: argparse.ArgumentParser) -> None:
-    """Judge, encoder and what a language model needs."""
-    parser.add_argument("--judge", default="offline",
-                        help="offline (default), llm:MODEL, offline+llm:MODEL, nli:FOLDER, none, or fit's FILE")  # fmt: skip
-    parser.add_argument("--encoder", default="auto", help="auto (default), e5, use, ngram, none, or a model's name or folder")
-    parser.add_argument("--judge-options", metavar="FILE", help="options of a language model, TOML with an [llm] table")
-    parser.add_argument("--prompts", metavar="FOLDER", help="a language model's prompts of your own: NAME.txt, NAME.en.txt")
-    parser.add_argument("--timeout", type=seconds, help="seconds for one request (default 60, or what the options file says)")
-    parser.add_argument("--generator", metavar="MODEL", help="model that wrote the answers (default: what the recording says)")
-    parser.add_argument("--workers", type=positive, help="requests at once")
+    return Thresholds.from_toml(path) if path else None
 
 
 def printable(table: Any) -> str:
@@ -149,11 +164,11 @@ def printable(table: Any) -> str:
 # ``check``: the data doctor.
 
 
-def check_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    data_arguments(parser)
-    parser.add_argument("--against", action="append", default=[], metavar="DATA", help="another run of the same cases")
-    parser.add_argument("--k", type=int, default=5, help="depth that ranking metrics will use (default 5)")
+CHECK = (
+    *DATA,
+    _option("--against", action="append", default=[], metavar="DATA", help="another run of the same cases"),
+    _option("--k", type=int, default=5, help="depth that ranking metrics will use (default 5)"),
+)  # fmt: skip
 
 
 def run_check(options: argparse.Namespace) -> int:
@@ -183,53 +198,40 @@ def run_check(options: argparse.Namespace) -> int:
 PRINTED = 20
 
 
-def compare_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("before", metavar="DIR_A", help="the evaluation before")
-    parser.add_argument("after", metavar="DIR_B", help="the evaluation after")
-    parser.add_argument("--thresholds", metavar="FILE", help="put both under the thresholds of this TOML file")
-    parser.add_argument(
-        "--correction", choices=("holm", "bh"), default="holm", help="for how many metrics were looked at"
-    )
-    parser.add_argument("--out", metavar="FILE", help="write all of it: .html, .md, .json, or .csv (one row a sample)")
+COMPARE = (
+    _option("before", metavar="DIR_A", help="the evaluation before"),
+    _option("after", metavar="DIR_B", help="the evaluation after"),
+    _option("--thresholds", metavar="FILE", help="put both under the thresholds of this TOML file"),
+    _option("--correction", choices=("holm", "bh"), default="holm", help="for how many metrics were looked at"),
+    _option("--out", metavar="FILE", help="write all of it: .html, .md, .json, or .csv (one row a sample)"),
+)  # fmt: skip
 
 
 def run_compare(options: argparse.Namespace) -> int:
     """Print what to know first, the verdict, the ledger, the tests and the samples that flipped."""
     from workbench.api import compare
-    from workbench.scoring.thresholds import Thresholds
 
     set_language(options.language or "en")
-    writer = _writer(options.out)
-    thresholds = Thresholds.from_toml(options.thresholds) if options.thresholds else None
-    comparison = compare(options.before, options.after, thresholds=thresholds, correction=options.correction)
+    kinds = (".csv", ".json", ".md", ".html")
+    if options.out and Path(options.out).suffix.lower() not in kinds:
+        raise InputError(f"--out {options.out}: unknown kind of file; use {', '.join(kinds)}")
+    comparison = compare(
+        options.before, options.after, thresholds=_thresholds(options.thresholds), correction=options.correction
+    )
     for title, body in _sections(comparison):
         say(f"\n{title}" if title else "")
         say(body)
     if options.out:
-        writer(comparison, Path(options.out))
+        _write_comparison(comparison, options.out)
         note(f"written to {options.out}")
     return 0
 
 
 def _sections(comparison: Comparison) -> list[tuple[str, str]]:
     """Title and text of each part, in the order in which they are read."""
-    from workbench.language import text as _t
-
     flips = comparison.flips().sort_values("contrast", kind="stable")
     flipped = flips[flips["change"].isin(["broken", "fixed"])]
-    columns = [
-        "metric",
-        "n_pairs",
-        "before",
-        "after",
-        "delta",
-        "low",
-        "high",
-        "p_value",
-        "p_adjusted",
-        "smallest_detectable",
-    ]
+    columns = ["metric", "n_pairs", "before", "after", "delta", "low", "high", "p_value", "p_adjusted", "smallest_detectable"]
     tests = comparison.tests()[columns].round(3)
     numbers = tests.select_dtypes("float").columns
     tests[numbers] += 0.0  # no minus before a zero
@@ -264,82 +266,60 @@ def counts_words(comparison: Comparison) -> str:
 # ---------------------------------------------------------------- files
 
 
-def _writer(out: str | None) -> Callable[[Comparison, Path], Any]:
-    """How to write ``out``, checked before anything is computed."""
-    from workbench.errors import InputError
+def _write_comparison(comparison: Comparison, out: str) -> None:
+    """Write it as the kind of file that ``out`` is named as."""
+    suffix = Path(out).suffix.lower()
+    if suffix == ".csv":
+        write_csv(out, comparison.flips(), index=False)
+    elif suffix == ".json":
+        frames = {"ledger": comparison.ledger(), "layers": comparison.layers().reset_index(), "flips": comparison.flips(),
+                  "tests": comparison.tests(), "noise": comparison.noise(), "split": comparison.split().reset_index(),
+                  "rank_moves": comparison.rank_moves(), "red_lines": comparison.red_lines()}  # fmt: skip
+        content = {
+            "before": comparison.before.name, "after": comparison.after.name, "warnings": comparison.warnings,
+            "notes": comparison.notes, "verdict": comparison.verdict, "counts": comparison.counts._asdict(),
+            "only_before": comparison.only_before, "only_after": comparison.only_after,
+            **{name: json.loads(frame.to_json(orient="records", force_ascii=False)) for name, frame in frames.items()},
+        }  # fmt: skip
+        _write_json(out, content)
+    elif suffix == ".md":
+        (title, body), *parts = _sections(comparison)
+        blocks = [f"## {name}\n\n" + (f"```text\n{text}\n```" if "\n" in text else text) for name, text in parts]
+        write_text(out, without_controls("\n\n".join([f"# {title}\n\n{body}", *blocks])) + "\n")
+    else:
+        from workbench.language import get_language
+        from workbench.views.html import page
+        from workbench.views.panels.compare import comparison_html
 
-    writers = {".csv": _csv, ".json": _json, ".md": _markdown, ".html": _html}
-    suffix = Path(out or "x.csv").suffix.lower()
-    if suffix not in writers:
-        raise InputError(f"--out {out}: unknown kind of file; use {', '.join(writers)}")
-    return writers[suffix]
+        title = f"{comparison.before.name} → {comparison.after.name}"
+        write_text(out, str(page(title, comparison_html(comparison), language=get_language())))
 
 
-def _csv(comparison: Comparison, path: Path) -> None:
-    from workbench.data.files import write_csv
-
-    write_csv(path, comparison.flips(), index=False)
-
-
-def _json(comparison: Comparison, path: Path) -> None:
-    from workbench.data.files import write_text
-
-    frames = {"ledger": comparison.ledger(), "layers": comparison.layers().reset_index(), "flips": comparison.flips(),
-              "tests": comparison.tests(), "noise": comparison.noise(), "split": comparison.split().reset_index(),
-              "rank_moves": comparison.rank_moves(), "red_lines": comparison.red_lines()}  # fmt: skip
-    content = {
-        "before": comparison.before.name, "after": comparison.after.name, "warnings": comparison.warnings,
-        "notes": comparison.notes, "verdict": comparison.verdict, "counts": comparison.counts._asdict(),
-        "only_before": comparison.only_before, "only_after": comparison.only_after,
-        **{name: json.loads(frame.to_json(orient="records", force_ascii=False)) for name, frame in frames.items()},
-    }  # fmt: skip
+def _write_json(path: str, content: Any) -> None:
     write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
-
-
-def _markdown(comparison: Comparison, path: Path) -> None:
-    from workbench.data.files import without_controls, write_text
-
-    parts = [f"# {title}\n\n{body}" if not i else f"## {title}\n\n{_block(body)}"
-             for i, (title, body) in enumerate(_sections(comparison))]  # fmt: skip
-    write_text(path, without_controls("\n\n".join(parts)) + "\n")
-
-
-def _block(body: str) -> str:
-    return f"```text\n{body}\n```" if "\n" in body else body
-
-
-def _html(comparison: Comparison, path: Path) -> None:
-    from workbench.data.files import write_text
-    from workbench.language import get_language
-    from workbench.views.html import page
-    from workbench.views.panels.compare import comparison_html
-
-    title = f"{comparison.before.name} → {comparison.after.name}"
-    write_text(path, str(page(title, comparison_html(comparison), language=get_language())))
 
 
 # ------------------------------------------------------------------------------
 # ``history``: which change broke it; exit 1 when the last run is worse than the series was, beyond noise.
 
 
-def history_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("runs", metavar="RUNS", nargs="+", help="a folder of evaluations, or their folders, oldest first")
-    parser.add_argument("--format", choices=("text", "md", "html", "json"), default="text", help="default text")
-    parser.add_argument("--out", metavar="FILE", help="write it there instead of printing it; needed for html")
-    parser.add_argument("--cards", metavar="URL", default="", help="address of the HTML, for the links of --format md")
-    parser.add_argument("--measure", default="passed", help="passed (default) or end_to_end_correct")
-    parser.add_argument("--alpha", type=float, default=0.05, help="rate of false alarms over the whole series (default 0.05)")
-    parser.add_argument("--without-flaky", action="store_true", help="leave out samples that flip without a change")
-    parser.add_argument("--thresholds", metavar="FILE", help="put all runs under the thresholds of this TOML file")
-    parser.add_argument("--bisect", nargs=2, metavar=("GOOD", "BAD"), help="which run to record next to know what broke it")
+HISTORY = (
+    _option("runs", metavar="RUNS", nargs="+", help="a folder of evaluations, or their folders, oldest first"),
+    _option("--format", choices=("text", "md", "html", "json"), default="text", help="default text"),
+    _option("--out", metavar="FILE", help="write it there instead of printing it; needed for html"),
+    _option("--cards", metavar="URL", default="", help="address of the HTML, for the links of --format md"),
+    _option("--measure", default="passed", help="passed (default) or end_to_end_correct"),
+    _option("--alpha", type=float, default=0.05, help="rate of false alarms over the whole series (default 0.05)"),
+    _option("--without-flaky", action="store_true", help="leave out samples that flip without a change"),
+    _option("--thresholds", metavar="FILE", help="put all runs under the thresholds of this TOML file"),
+    _option("--bisect", nargs=2, metavar=("GOOD", "BAD"), help="which run to record next to know what broke it"),
+)  # fmt: skip
 
 
 def run_history(options: argparse.Namespace) -> int:
     """Print or write the history; 1 when the last run is worse, beyond noise."""
     from workbench.reports import history as reports
     from workbench.runs import history
-    from workbench.scoring.thresholds import Thresholds
     from workbench.views.history import bisect_lines
 
     set_language(options.language or "en")
@@ -347,7 +327,7 @@ def run_history(options: argparse.Namespace) -> int:
         raise InputError("--format html needs --out FILE")
     found = history(
         options.runs[0] if len(options.runs) == 1 else options.runs, measure=options.measure, alpha=options.alpha,
-        thresholds=Thresholds.from_toml(options.thresholds) if options.thresholds else None,
+        thresholds=_thresholds(options.thresholds),
         without_flaky=options.without_flaky, progress=sys.stderr.isatty(),
     )  # fmt: skip
     if options.bisect:
@@ -359,8 +339,6 @@ def run_history(options: argparse.Namespace) -> int:
         "html": lambda: reports.history_html(found), "json": lambda: reports.history_json(found),
     }[options.format]()  # fmt: skip
     if options.out:
-        from workbench.data.files import write_text
-
         write_text(options.out, content)
         note(f"written to {options.out}")
     else:
@@ -372,13 +350,13 @@ def run_history(options: argparse.Namespace) -> int:
 # ``gate``: check an evaluation against a rules file; exit 1 when a rule or red line fails.
 
 
-def gate_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
-    parser.add_argument("--baseline", metavar="DIR_A", help="the evaluation that it must not be worse than")
-    parser.add_argument("--rules", required=True, metavar="FILE", help="gate.toml: thresholds, [rules] and [red_lines]")
-    parser.add_argument("--junit", metavar="FILE", help="write the result as JUnit XML as well")
-    parser.add_argument("--history", metavar="RUNS", help="leave samples out that flip without a change in these runs")
+GATE = (
+    FOLDER,
+    _option("--baseline", metavar="DIR_A", help="the evaluation that it must not be worse than"),
+    _option("--rules", required=True, metavar="FILE", help="gate.toml: thresholds, [rules] and [red_lines]"),
+    _option("--junit", metavar="FILE", help="write the result as JUnit XML as well"),
+    _option("--history", metavar="RUNS", help="leave samples out that flip without a change in these runs"),
+)  # fmt: skip
 
 
 def run_gate(options: argparse.Namespace) -> int:
@@ -407,32 +385,28 @@ def run_gate(options: argparse.Namespace) -> int:
 # ``monitor``: watch a query log for degradation against a baseline; exit 1 when an alert fired.
 
 
-def monitor_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("log", metavar="LOG", help="query log (JSONL or CSV, also .gz), or a folder with an evaluation")
-    parser.add_argument("--baseline", metavar="DIR|LOG|LEVELS",
-                        help="compare with this, or a level: 0.8, recall@k=0.8 (default: the log's first 30 %%)")  # fmt: skip
-    parser.add_argument("--until", metavar="TIME", help="the log up to this time is its own baseline")
-    parser.add_argument("--window", default="200", metavar="N|TIME", help="requests or time: 200 (default), 6h")
-    parser.add_argument("--step", metavar="N|TIME", help="from one window to the next (default: a quarter of it)")
-    parser.add_argument(
-        "--rule", action="append", default=[], metavar="'STATISTIC KIND CHANGE'",
-        help="e.g. 'latency_p95 relative 0.5' or 'refusal_rate absolute 0.05'; replaces the default rules",
-    )  # fmt: skip
-    parser.add_argument("--min-n", type=int, metavar="N", help="values that a window needs before anything is said")
-    parser.add_argument("--map", action="append", default=[], metavar="FIELD=COLUMN", help="where the log has a field")
-    parser.add_argument("--arm", metavar="COLUMN", help="compare its values (arms, releases) with each other instead; "
-                        "exit 1 when one is worse")  # fmt: skip
-    parser.add_argument("--control", metavar="VALUE", help="the arm to compare with (default: the one that comes first)")
-    parser.add_argument("--webhook", metavar="URL", help="post each alert here (http or https)")
-    parser.add_argument("--out", metavar="FILE", help="write it: .json (all of it), or .csv (one row an alert)")
+MONITOR = (
+    _option("log", metavar="LOG", help="query log (JSONL or CSV, also .gz), or a folder with an evaluation"),
+    _option("--baseline", metavar="DIR|LOG|LEVELS",
+            help="compare with this, or a level: 0.8, recall@k=0.8 (default: the log's first 30 %%)"),
+    _option("--until", metavar="TIME", help="the log up to this time is its own baseline"),
+    _option("--window", default="200", metavar="N|TIME", help="requests or time: 200 (default), 6h"),
+    _option("--step", metavar="N|TIME", help="from one window to the next (default: a quarter of it)"),
+    _option("--rule", action="append", default=[], metavar="'STATISTIC KIND CHANGE'",
+            help="e.g. 'latency_p95 relative 0.5' or 'refusal_rate absolute 0.05'; replaces the default rules"),
+    _option("--min-n", type=int, metavar="N", help="values that a window needs before anything is said"),
+    _option("--map", action="append", default=[], metavar="FIELD=COLUMN", help="where the log has a field"),
+    _option("--arm", metavar="COLUMN", help="compare its values (arms, releases) with each other instead; "
+            "exit 1 when one is worse"),
+    _option("--control", metavar="VALUE", help="the arm to compare with (default: the one that comes first)"),
+    _option("--webhook", metavar="URL", help="post each alert here (http or https)"),
+    _option("--out", metavar="FILE", help="write it: .json (all of it), or .csv (one row an alert)"),
+)  # fmt: skip
 
 
 def run_monitor(options: argparse.Namespace) -> int:
     """Print what was watched, the rules and each alert; exit 1 with an alert."""
     from workbench.diagnosis.alerts import Webhook
-    from workbench.errors import InputError
-
     set_language(options.language or "en")
     if options.out and Path(options.out).suffix.lower() not in (".json", ".csv"):
         raise InputError(f"--out {options.out}: unknown kind of file; use .json or .csv")
@@ -459,8 +433,6 @@ def _compare_arms(options: argparse.Namespace) -> int:
     for line in arm_lines(found):
         say(line)
     if options.out:
-        from workbench.data.files import write_csv, write_text
-
         if Path(options.out).suffix.lower() == ".csv":
             write_csv(options.out, found, index=False)
         else:
@@ -474,8 +446,6 @@ def _watched(options: argparse.Namespace) -> list[Monitoring]:
     from workbench.api import as_log, monitor
     from workbench.diagnosis.alerts import default_rules
     from workbench.diagnosis.query_log import load_log, statistics_of
-    from workbench.errors import InputError
-
     mapping = dict(item.partition("=")[::2] for item in options.map)
     log = load_log(options.log, mapping=mapping) if mapping else as_log(options.log)
     known = statistics_of(log.columns)
@@ -504,8 +474,6 @@ def _baseline(text: str | None) -> Any:
 def _rule(text: str, known: list[str]) -> Any:
     from workbench.diagnosis.alerts import Rule
     from workbench.diagnosis.monitoring import statistic_name
-    from workbench.errors import InputError
-
     parts = text.split()
     try:
         name, kind, change = parts[0], parts[1], float(parts[2].rstrip("%")) / (100 if parts[2].endswith("%") else 1)
@@ -517,8 +485,6 @@ def _rule(text: str, known: list[str]) -> Any:
 
 def _report(watched: list[Monitoring]) -> None:
     from workbench.diagnosis.monitoring import note_lines, watched_words
-    from workbench.language import text as _t
-
     found, *own = watched
     say(watched_words(found))
     for line in note_lines(found):
@@ -534,8 +500,6 @@ def _report(watched: list[Monitoring]) -> None:
 
 def _say_alerts(found: Monitoring) -> None:
     from workbench.diagnosis.monitoring import rule_words, verdict_words
-    from workbench.language import text as _t
-
     say(f"\n{_t('monitoring.command.rules')}")
     for item in found.rule_states:
         say(f"  {rule_words(item)}")
@@ -548,20 +512,16 @@ def _say_alerts(found: Monitoring) -> None:
 def _write(watched: list[Monitoring], path: Path) -> None:
     import pandas as pd
 
-    from workbench.data.files import write_csv, write_text
-
     if path.suffix.lower() == ".csv":
         frames = [found.alerts().assign(against=found.baseline.name) for found in watched]
         write_csv(path, pd.concat([frame for frame in frames if len(frame)] or frames[:1]), index=False)
     else:
         content = watched[0].to_dict() | {"against_own_beginning": [found.to_dict() for found in watched[1:]]}
-        write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+        _write_json(str(path), content)
 
 
 def _send(watched: list[Monitoring], webhook: Any) -> None:
     """Post every event; what cannot be delivered is said and changes no exit code."""
-    from workbench.language import text as _t
-
     problems = []
     for event in (event for found in watched for event in found.events):
         try:
@@ -577,18 +537,17 @@ def _send(watched: list[Monitoring], webhook: Any) -> None:
 # ``notebooks``: run all notebooks headless over an evaluation.
 
 
-def notebooks_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
-    parser.add_argument("--out", required=True, metavar="FOLDER", help="where the executed notebooks are written")
-    parser.add_argument("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with")
-    parser.add_argument("--corpus", help="the knowledge base, for notebooks 03 and 04")
-    parser.add_argument("--only", action="append", metavar="NAME", help="only notebooks whose name begins with this")
+NOTEBOOKS = (
+    FOLDER,
+    _option("--out", required=True, metavar="FOLDER", help="where the executed notebooks are written"),
+    _option("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with"),
+    _option("--corpus", help="the knowledge base, for notebooks 03 and 04"),
+    _option("--only", action="append", metavar="NAME", help="only notebooks whose name begins with this"),
+)  # fmt: skip
 
 
 def run_notebooks(options: argparse.Namespace) -> int:
     """Execute each notebook; exit 1 when a cell or a panel failed."""
-    from workbench.errors import InputError
     from workbench.evaluation import load_evaluation
     from workbench.reports.notebooks import execute, notebook_folder
 
@@ -613,12 +572,12 @@ def run_notebooks(options: argparse.Namespace) -> int:
 # ``app``: the notebooks as pages, for colleagues who write no code.
 
 
-def app_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
-    parser.add_argument("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with")
-    parser.add_argument("--corpus", help="the knowledge base, for notebooks 03 and 04")
-    parser.add_argument("--port", type=positive, help="default: a free one")
+APP = (
+    FOLDER,
+    _option("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with"),
+    _option("--corpus", help="the knowledge base, for notebooks 03 and 04"),
+    _option("--port", type=positive, help="default: a free one"),
+)  # fmt: skip
 
 
 def run_app(options: argparse.Namespace) -> int:
@@ -644,16 +603,16 @@ def _notebook_parameters(options: argparse.Namespace) -> dict[str, str]:
 # ``fit``: the judge of an evaluation, fitted to verdicts of one's own.
 
 
-def fit_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
-    parser.add_argument("--labels", required=True, metavar="FILE",
-                        help="your verdicts (sample_id, verdict); 30 are enough to start")  # fmt: skip
-    parser.add_argument("--error-rate", type=float, default=0.1, metavar="SHARE",
-                        help="how many of the verdicts that are not unsure may be wrong (default 0.1)")  # fmt: skip
-    parser.add_argument("--name", help="title of the fitted judge")
-    parser.add_argument("--out", metavar="FILE", help="file to write (default DIR/session/judge.toml)")
-    parser.add_argument("--save", metavar="DIR", help="also write the evaluation as the fitted judge sees it")
+FIT = (
+    FOLDER,
+    _option("--labels", required=True, metavar="FILE",
+            help="your verdicts (sample_id, verdict); 30 are enough to start"),
+    _option("--error-rate", type=float, default=0.1, metavar="SHARE",
+            help="how many of the verdicts that are not unsure may be wrong (default 0.1)"),
+    _option("--name", help="title of the fitted judge"),
+    _option("--out", metavar="FILE", help="file to write (default DIR/session/judge.toml)"),
+    _option("--save", metavar="DIR", help="also write the evaluation as the fitted judge sees it"),
+)  # fmt: skip
 
 
 def run_fit(options: argparse.Namespace) -> int:
@@ -678,12 +637,12 @@ def run_fit(options: argparse.Namespace) -> int:
 # ``plan``: calls, tokens, time and price of judging; spends nothing.
 
 
-def plan_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    data_arguments(parser)
-    judge_arguments(parser)
-    parser.add_argument("--metrics", help="names parted by commas, as for score; sampled_consistency takes calls of its own")
-    parser.add_argument("--limit", type=positive, help="plan only this many samples")
+PLAN = (
+    *DATA,
+    *JUDGE,
+    _option("--metrics", help="names parted by commas, as for score; sampled_consistency takes calls of its own"),
+    _option("--limit", type=positive, help="plan only this many samples"),
+)  # fmt: skip
 
 
 def run_plan(options: argparse.Namespace) -> int:
@@ -718,19 +677,19 @@ def run_plan(options: argparse.Namespace) -> int:
 # ``record``: ask a live service all cases and keep everything it says.
 
 
-def record_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("cases", metavar="CASES", help="a file of cases, any format that loads")
-    parser.add_argument("--endpoint", required=True, metavar="URL", help="the service; it takes JSON by POST")
-    parser.add_argument("--out", required=True, metavar="RUN.jsonl", help="file to append to; recorded cases are skipped")
-    parser.add_argument("--request", metavar="JSON", help='template of the body, e.g. \'{"query": "{question}"}\', or @FILE')
-    parser.add_argument("--response", metavar="FIELD=PATH", action="append", default=[], help="where a field stands")
-    parser.add_argument("--header", metavar="NAME=VALUE", action="append", default=[], help="${NAME} reads the environment")
-    parser.add_argument("--config", metavar="KEY=VALUE", action="append", default=[], help="kept with the run")
-    parser.add_argument("--concurrency", type=positive, default=8, help="requests at once (default 8)")
-    parser.add_argument("--timeout", type=seconds, default=60.0, help="seconds for one request (default 60)")
-    parser.add_argument("--retries", type=int, default=3, help="further tries of a request that failed (default 3)")
-    parser.add_argument("--retry-errors", action="store_true", help="ask again the cases whose row has an error")
+RECORD = (
+    _option("cases", metavar="CASES", help="a file of cases, any format that loads"),
+    _option("--endpoint", required=True, metavar="URL", help="the service; it takes JSON by POST"),
+    _option("--out", required=True, metavar="RUN.jsonl", help="file to append to; recorded cases are skipped"),
+    _option("--request", metavar="JSON", help='template of the body, e.g. \'{"query": "{question}"}\', or @FILE'),
+    _option("--response", metavar="FIELD=PATH", action="append", default=[], help="where a field stands"),
+    _option("--header", metavar="NAME=VALUE", action="append", default=[], help="${NAME} reads the environment"),
+    _option("--config", metavar="KEY=VALUE", action="append", default=[], help="kept with the run"),
+    _option("--concurrency", type=positive, default=8, help="requests at once (default 8)"),
+    _option("--timeout", type=seconds, default=60.0, help="seconds for one request (default 60)"),
+    _option("--retries", type=int, default=3, help="further tries of a request that failed (default 3)"),
+    _option("--retry-errors", action="store_true", help="ask again the cases whose row has an error"),
+)  # fmt: skip
 
 
 def run_record(options: argparse.Namespace) -> int:
@@ -754,8 +713,6 @@ def run_record(options: argparse.Namespace) -> int:
 
 
 def _pairs(given: list[str], option: str) -> dict[str, str] | None:
-    from workbench.errors import InputError
-
     pairs = [item.partition("=") for item in given]
     if bad := [name for name, sign, _ in pairs if not sign or not name]:
         raise InputError(f"{option} {bad[0]!r}: write {'FIELD=COLUMN' if option == '--map' else 'NAME=VALUE'}")
@@ -779,8 +736,6 @@ def _parsed_json(value: str) -> int | float | bool | None:
 
 
 def _read(path: str) -> str:
-    from workbench.errors import InputError
-
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -791,19 +746,17 @@ def _read(path: str) -> str:
 # ``report``: write a saved evaluation, with what was pinned in the notebooks, for others to read.
 
 
-def report_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    from workbench.reports import FORMATS
-
-    parser.add_argument("folder", metavar="DIR", help="a folder that score --out wrote")
-    parser.add_argument("--format", choices=tuple(FORMATS), default="html", help="default html")
-    parser.add_argument("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it")
-    parser.add_argument("--baseline", metavar="DIR", help="an evaluation to compare with")
-    parser.add_argument("--rules", metavar="FILE", help="a rules file: its verdict stands on page one")
-    parser.add_argument("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
-                        help="date printed on the report (default today)")  # fmt: skip
-    parser.add_argument("--repair", metavar="CORPUS", help="add the repair plan, worked out over this knowledge base")
-    parser.add_argument("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)")
+REPORT = (
+    FOLDER,
+    _option("--format", choices=tuple(FORMATS), default="html", help="default html"),
+    _option("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it"),
+    _option("--baseline", metavar="DIR", help="an evaluation to compare with"),
+    _option("--rules", metavar="FILE", help="a rules file: its verdict stands on page one"),
+    _option("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
+            help="date printed on the report (default today)"),
+    _option("--repair", metavar="CORPUS", help="add the repair plan, worked out over this knowledge base"),
+    _option("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)"),
+)  # fmt: skip
 
 
 def run_report(options: argparse.Namespace) -> int:
@@ -833,19 +786,19 @@ def run_report(options: argparse.Namespace) -> int:
 # ``score``: examine a recording and save the evaluation.
 
 
-def score_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    data_arguments(parser)
-    judge_arguments(parser)
-    parser.add_argument("--k", type=positive, help="depth of the ranking metrics (default 5)")
-    parser.add_argument("--thresholds", metavar="FILE", help="TOML file with a [thresholds] table")
-    parser.add_argument("--metrics", help="all, or names parted by commas (default: the default set)")
-    parser.add_argument("--limit", type=positive, help="score only this many samples, spread over case types and languages")
-    parser.add_argument("--name", help="title of the evaluation (default: the file's name)")
-    parser.add_argument("--config", metavar="FILE|KEY=VALUE", action="append", default=[],
-                        help="how the system was set up: a TOML file, or single values (model, k, commit, …)")  # fmt: skip
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder to write the evaluation to")
+SCORE = (
+    *DATA,
+    *JUDGE,
+    _option("--k", type=positive, help="depth of the ranking metrics (default 5)"),
+    _option("--thresholds", metavar="FILE", help="TOML file with a [thresholds] table"),
+    _option("--metrics", help="all, or names parted by commas (default: the default set)"),
+    _option("--limit", type=positive, help="score only this many samples, spread over case types and languages"),
+    _option("--name", help="title of the evaluation (default: the file's name)"),
+    _option("--config", metavar="FILE|KEY=VALUE", action="append", default=[],
+            help="how the system was set up: a TOML file, or single values (model, k, commit, …)"),
+    _option("--quiet", action="store_true", help="no progress bar"),
+    _option("--out", required=True, metavar="DIR", help="folder to write the evaluation to"),
+)  # fmt: skip
 
 
 def run_score(options: argparse.Namespace) -> int:
@@ -856,7 +809,7 @@ def run_score(options: argparse.Namespace) -> int:
     from workbench.scoring.thresholds import Thresholds
 
     check_target(options.out)
-    thresholds = Thresholds.from_toml(options.thresholds) if options.thresholds else Thresholds()
+    thresholds = _thresholds(options.thresholds) or Thresholds()
     if options.k is not None:
         thresholds = thresholds.replace(k=options.k)
     metrics = options.metrics if options.metrics in (None, "all") else options.metrics.split(",")
@@ -925,27 +878,28 @@ def _spent(manifest: Mapping[str, Any]) -> None:
 
 #: Verb → (its help, its options, what it does).
 VERBS = {
-    "check": ("examine a data set before scoring it", check_arguments, run_check),
-    "plan": ("calls, tokens, time and price of judging; spends nothing", plan_arguments, run_plan),
-    "score": ("examine a recording and save the evaluation; resumes what was killed", score_arguments, run_score),
-    "compare": ("what changed between two evaluations, and whether it is real", compare_arguments, run_compare),
-    "fit": ("fit the judge of an evaluation to verdicts of your own", fit_arguments, run_fit),
-    "history": ("which change broke it; exit 1 on a regression beyond noise", history_arguments, run_history),
-    "gate": ("check an evaluation against rules; exit 1 when one fails", gate_arguments, run_gate),
-    "record": ("ask a live service all cases and keep what it says", record_arguments, run_record),
-    "report": ("write an evaluation as a report, a table, or what a tracing tool imports", report_arguments, run_report),
-    "notebooks": ("run the notebooks headless over an evaluation", notebooks_arguments, run_notebooks),
-    "app": ("serve the notebooks as pages on this machine, for people who write no code", app_arguments, run_app),
-    "monitor": ("watch a query log for degradation against a baseline", monitor_arguments, run_monitor),
+    "check": ("examine a data set before scoring it", CHECK, run_check),
+    "plan": ("calls, tokens, time and price of judging; spends nothing", PLAN, run_plan),
+    "score": ("examine a recording and save the evaluation; resumes what was killed", SCORE, run_score),
+    "compare": ("what changed between two evaluations, and whether it is real", COMPARE, run_compare),
+    "fit": ("fit the judge of an evaluation to verdicts of your own", FIT, run_fit),
+    "history": ("which change broke it; exit 1 on a regression beyond noise", HISTORY, run_history),
+    "gate": ("check an evaluation against rules; exit 1 when one fails", GATE, run_gate),
+    "record": ("ask a live service all cases and keep what it says", RECORD, run_record),
+    "report": ("write an evaluation as a report, a table, or what a tracing tool imports", REPORT, run_report),
+    "notebooks": ("run the notebooks headless over an evaluation", NOTEBOOKS, run_notebooks),
+    "app": ("serve the notebooks as pages on this machine, for people who write no code", APP, run_app),
+    "monitor": ("watch a query log for degradation against a baseline", MONITOR, run_monitor),
 }
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m workbench", description="RAG diagnostic workbench")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="verb")
-    for verb, (summary, declare, run) in VERBS.items():
+    for verb, (summary, options, run) in VERBS.items():
         command = verbs.add_parser(verb, help=summary, description=summary)
-        declare(command)
+        for flags, how in options:
+            command.add_argument(*flags, **how)
         command.add_argument("--language", choices=codes(), help="language of the words (default: English, or the data's)")
         command.set_defaults(run=run)
     return parser

@@ -245,8 +245,13 @@ def role_of(word: Any) -> str:
         word = word[-1] if word else None
     if isinstance(word, Mapping):
         word = word.get("role")
-    folded = word.strip().lower() if isinstance(word, str) and len(word) < 40 else ""
-    return next((role for role in ("user", "assistant", "tool", "system") if folded in named("words", role)), "")
+    return _roles(languages()).get(word.strip().lower(), "") if isinstance(word, str) and len(word) < 40 else ""
+
+
+@lru_cache(maxsize=8)
+def _roles(known: tuple[Language, ...]) -> dict[str, str]:
+    words = _named("words", known)
+    return {word: role for role in ("system", "tool", "assistant", "user") for word in words.get(role, ())}
 
 
 def messages(value: Any) -> list[Message] | None:
@@ -639,6 +644,30 @@ def is_score(column: str) -> bool:
     return re.search(r"\w@(\d+|k)$", column) is not None or fold(_BRACKETS.sub("", column)) in aliases("scores")["names"]
 
 
+def first_names(values: Mapping[str, Any], section: str, empty: bool = True) -> dict[str, str]:
+    """Field → the first of its names in ``section`` that has a value in ``values``, whose names are folded.
+
+    ``empty``: whether an empty text is a value.
+    """
+    places, best = _places(section, languages()), dict[str, tuple[int, str]]()
+    for name, value in values.items():
+        if value is not None and (empty or value != ""):
+            for field, rank in places.get(name, ()):
+                if field not in best or rank < best[field][0]:
+                    best[field] = rank, name
+    return {field: name for field, (_, name) in best.items()}
+
+
+@lru_cache(maxsize=32)
+def _places(section: str, known: tuple[Language, ...]) -> dict[str, list[tuple[str, int]]]:
+    """Folded name → the fields that it may be, each with its rank among the names of the field."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for field, names in _aliases(section, known).items():
+        for rank, name in enumerate(names):
+            found.setdefault(name, []).append((field, rank))
+    return found
+
+
 def first_of(item: Mapping[str, Any], names: Iterable[str]) -> tuple[str | None, Any]:
     """The first of ``names`` that ``item`` has with a value, and that value."""
     for name in names:
@@ -759,9 +788,9 @@ def _from_object(item: Mapping[str, Any], at: int) -> tuple[dict[str, Any], floa
     inner = next((values.pop(name) for name in _INNER if isinstance(values.get(name), Mapping)), None)
     if inner is not None:
         values = {**{fold(str(key)): plain(value) for key, value in inner.items()}, **values}
-    taken = {field: first_of(values, names) for field, names in aliases("context").items()}
-    used = {name for name, _ in taken.values()}
-    found = {field: value for field, (_, value) in taken.items() if value is not None}
+    taken = first_names(values, "context")
+    used = set(taken.values())
+    found = {field: values[name] for field, name in taken.items()}
     given = structure(found.pop("metadata", None))
     metadata = {str(key): part for key, part in given.items()} if isinstance(given, Mapping) else {}
     metadata |= {key: value for key, value in values.items() if key not in used and value is not None}

@@ -20,6 +20,7 @@ from workbench.data.fields import (
     aliases,
     answer,
     contexts,
+    first_names,
     fold,
     messages,
     plain,
@@ -34,6 +35,7 @@ Row = dict[str, Any]
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
 _RESOURCES = ("resourceSpans", "resource_spans", "batches")
 _NUMBERED = re.compile(r"(.+?)\.(\d+)(?:\.(.+))?")
+_ABOUT = ("scores", "feedback_stats", "feedback", "metadata", "evaluations", "assessments", "tags")
 _DOCUMENT_PREFIX = re.compile(r"^db\.query\.result\.")
 
 
@@ -189,7 +191,9 @@ def _pairs(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, list):
         return {}
     return {
-        str(item["key"]): _typed(item.get("value")) for item in value if isinstance(item, Mapping) and "key" in item
+        str(item["key"]): _typed(item.get("value"))
+        for item in value
+        if isinstance(item, (dict, Mapping)) and "key" in item
     }
 
 
@@ -197,6 +201,8 @@ def _typed(value: Any) -> Any:
     if not isinstance(value, dict) or len(value) != 1:
         return value
     ((kind, inner),) = value.items()
+    if kind == "stringValue":
+        return inner
     if kind == "arrayValue":
         return [_typed(item) for item in (inner or {}).get("values", ())]
     if kind == "kvlistValue":
@@ -225,26 +231,11 @@ def _read(row: Mapping[str, Any], at: int) -> Span:
     return Span(at, trace, span, parent if parent.strip("0") else "", _kind(own, fields), own, fields)
 
 
-@lru_cache(maxsize=1)
-def _places() -> dict[str, list[tuple[str, int]]]:
-    """Folded name → the fields that it may be, each with its rank among the names of the field."""
-    found: dict[str, list[tuple[str, int]]] = {}
-    for field, names in aliases("span").items():
-        for rank, name in enumerate(names):
-            if not (field.endswith("_tokens") and name in ("input", "output", "total")):  # names inside a usage only
-                found.setdefault(name, []).append((field, rank))
-    return found
-
-
-def _fields(own: Row) -> Row:
-    places = _places()
-    best: dict[str, tuple[int, Any]] = {}
-    for name, value in own.items():
-        if value is not None and value != "":
-            for field, rank in places.get(name, ()):
-                if field not in best or rank < best[field][0]:
-                    best[field] = rank, value
-    return {field: value for field, (_, value) in best.items()}
+def _fields(own: Row, usage: bool = False) -> Row:
+    """Field of ``[span]`` → value; ``input``, ``output`` and ``total`` are counts inside a usage only."""
+    told = first_names(own, "span", empty=False)
+    short = () if usage else ("input", "output", "total")
+    return {field: own[name] for field, name in told.items() if not (name in short and field.endswith("_tokens"))}
 
 
 def _gather(
@@ -253,7 +244,7 @@ def _gather(
     for name, value in values.items():
         if value is None:
             continue
-        if isinstance(value, Mapping) and value and depth < 4:
+        if type(value) is not str and isinstance(value, Mapping) and value and depth < 4:
             _gather(value, f"{prefix}{name}.", own, numbered, depth + 1)
         _put(f"{prefix}{name}", value, own, numbered)
 
@@ -263,15 +254,24 @@ def _put(name: str, value: Any, own: Row, numbered: dict[str, dict[int, Any]]) -
     if name.startswith("mlflow.") and isinstance(value, str) and value.startswith('"'):
         listed = opened(f"[{value}]")  # MLflow writes every attribute as JSON, a text too
         value = listed[0] if isinstance(listed, list) and listed else value
-    match = _NUMBERED.fullmatch(name) if any(map(str.isdigit, name)) else None
-    if match is None or int(match[2]) > 100_000:
-        own.setdefault(fold(name), value)
-    elif match[3] is None:
-        numbered.setdefault(match[1], {})[int(match[2])] = value
+    folded, head, at, tail = _place(name)
+    if head is None:
+        own.setdefault(folded, value)
+    elif tail is None:
+        numbered.setdefault(head, {})[at] = value
     else:
-        item = numbered.setdefault(match[1], {}).setdefault(int(match[2]), {})
+        item = numbered.setdefault(head, {}).setdefault(at, {})
         if isinstance(item, dict):
-            item[match[3]] = value
+            item[tail] = value
+
+
+@lru_cache(maxsize=8192)
+def _place(name: str) -> tuple[str, str | None, int, str | None]:
+    """An attribute's folded name; of one that is numbered the list, the place in it and the key there."""
+    match = _NUMBERED.fullmatch(name)
+    if match is None or int(match[2]) > 100_000:
+        return fold(name), None, 0, None
+    return "", match[1], int(match[2]), match[3]
 
 
 def _read_events(events: list[Any], own: Row, numbered: dict[str, dict[int, Any]]) -> None:
@@ -297,25 +297,12 @@ def _read_events(events: list[Any], own: Row, numbered: dict[str, dict[int, Any]
         own.setdefault("db_query_result", documents)
 
 
-def _first(own: Row, name: str) -> Any:
-    for alias in aliases("span")[name]:
-        value = own.get(alias)
-        if value is not None and value != "":
-            return value
-    return None
-
-
 def _kind(own: Row, fields: Row) -> str:
-    for alias in _kind_names() if "kind" in fields else ():
+    for alias in aliases("span")["kind"] if "kind" in fields else ():
         value = own.get(alias)
         if isinstance(value, str) and (kind := _kinds().get(fold(value.strip('"')))):
             return kind
     return "retriever" if "documents" in fields else "llm" if "messages" in fields else "step"
-
-
-@lru_cache(maxsize=1)
-def _kind_names() -> tuple[str, ...]:
-    return aliases("span")["kind"]
 
 
 @lru_cache(maxsize=1)
@@ -337,21 +324,24 @@ def _root(spans: list[Span]) -> Span:
 
 
 def _sample(root: Span, spans: list[Span], beside: Mapping[str, Any]) -> Row:
-    steps = [root] + [span for span in spans if span.kind == "step" and span is not root]
-    found = {kind: [span for span in spans if span.kind == kind] for kind in ("retriever", "reranker", "llm", "tool")}
-    models = found["llm"]
-    asked = [_trace_input(beside), *(span.get("input") for span in steps)]
+    found: dict[str, list[Span]] = {kind: [] for kind in ("retriever", "reranker", "llm", "tool", "step")}
+    for span in spans:
+        found.setdefault(span.kind, []).append(span)
+    models, steps = found["llm"], [root, *(span for span in found["step"] if span is not root)]
+    given, told = (_told(beside, names) for names in (("input", "request", "inputs"), ("output", "response", "outputs")))
+    asked = [given, *(span.get("input") for span in steps)]
     asked += [span.get("messages") for span in models if span is root] + [s.get("input") for s in found["retriever"]]
     asked += [part for span in models for part in (span.get("messages"), span.get("input"))]
-    said = [_trace_output(beside), *(span.get("output") for span in (root, *steps[:0:-1], *models[::-1]))]
-    talk = next((talk for value in (asked[0], *_talks(root), *(t for m in models[::-1] for t in _talks(m)))
+    said = [told, *(span.get("output") for span in (root, *steps[:0:-1], *models[::-1]))]
+    said_in = (one.get(name) for one in (root, *models[::-1]) for name in ("messages", "input"))
+    talk = next((talk for value in (given, *said_in)
                  if value is not None and (talk := messages(value)) is not None), None)  # fmt: skip
     row: Row = {"sample_id": root.trace or root.span or None, "question": _readable(question, asked)}
     row["answer"] = _readable(answer, said, keep=True)
     if talk is not None and sum(one.role == "user" for one in talk) > 1:
         row |= _earlier(talk, row["question"])
     documents = _documents(found["reranker"] or found["retriever"], found["retriever"])
-    lifted = _lifted(root, beside, row)
+    lifted = _lifted((told, root.get("output"), given, root.get("input")), row)
     documents = lifted if documents is None else documents
     tools = _tool_contexts(found["tool"], spans, talk)
     if documents is not None or tools:
@@ -362,21 +352,10 @@ def _sample(root: Span, spans: list[Span], beside: Mapping[str, Any]) -> Row:
     return row
 
 
-def _trace_input(beside: Mapping[str, Any]) -> Any:
-    return _first_of(beside, ("input", "request", "inputs")) or _of_info(beside, "request")
-
-
-def _trace_output(beside: Mapping[str, Any]) -> Any:
-    return _first_of(beside, ("output", "response", "outputs")) or _of_info(beside, "response")
-
-
-def _of_info(beside: Mapping[str, Any], name: str) -> Any:
+def _told(beside: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """What stands beside a trace's spans under one of ``names``; MLflow keeps the second of them in its data."""
     data = opened(beside.get("data"))
-    return data.get(name) if isinstance(data, Mapping) else None
-
-
-def _talks(span: Span) -> tuple[Any, ...]:
-    return span.get("messages"), span.get("input")
+    return _first_of(beside, names) or (data.get(names[1]) if isinstance(data, Mapping) else None)
 
 
 def _readable(reader: Callable[[Any], str | None], values: Sequence[Any], keep: bool = False) -> Any:
@@ -432,17 +411,10 @@ def _documents(chosen: list[Span], retrievers: list[Span]) -> Any:
     return items if some else (None if chosen is retrievers else _documents(retrievers, retrievers))
 
 
-def _lifted(root: Span, beside: Mapping[str, Any], row: Row) -> Any:
+def _lifted(values: Sequence[Any], row: Row) -> Any:
     """Contexts (and whatever of our fields) that stand inside the trace's own inputs and outputs."""
     documents = None
-    if not any(map(_may_be_object, (_trace_output(beside), root.get("output"), _trace_input(beside), root.get("input")))):
-        return None
-    for value in (
-        opened(_trace_output(beside)),
-        opened(root.get("output")),
-        opened(_trace_input(beside)),
-        opened(root.get("input")),
-    ):
+    for value in map(opened, values):
         if isinstance(value, Mapping):
             names = resolve(list(map(str, value)), "sample")
             if "contexts" in names and documents is None and not messages(value[names["contexts"]]):
@@ -459,10 +431,6 @@ def _lifted(root: Span, beside: Mapping[str, Any], row: Row) -> Any:
                 if field in names:
                     row.setdefault(field, value[names[field]])
     return documents
-
-
-def _may_be_object(value: Any) -> bool:
-    return isinstance(value, Mapping) or (isinstance(value, str) and value.lstrip()[:1] == "{")
 
 
 def _tool_contexts(tools: list[Span], spans: list[Span], talk: list[Message] | None) -> list[Row]:
@@ -505,16 +473,19 @@ def _accounting(root: Span, spans: list[Span], models: list[Span], beside: Mappi
     model = next((found for span in models[::-1] if isinstance(found := span.get("model"), str)), None)
     start, end = _milliseconds(root.get("start")), _milliseconds(root.get("end"))
     latency = end - start if start is not None and end is not None and end > start else _stated(root, beside)
-    errors = [error for span in (root, *spans) if (error := _error(span))]
-    own_error = _error(root) or (errors[0] if errors and not said else None)
+    error = _error(root)
+    if error is None and not said:
+        error = next(filter(None, map(_error, spans)), None)
     session = _first_of(beside, ("sessionId", "session_id")) or root.get("session")
-    names = {"usage": usage or None, "model": model, "latency_ms": latency, "error": own_error, "session_id": session}
+    names = {"usage": usage or None, "model": model, "latency_ms": latency, "error": error, "session_id": session}
     row |= {name: value for name, value in names.items() if value is not None}
-    for name in ("scores", "feedback_stats", "feedback", "metadata", "evaluations", "assessments", "tags"):
+    for name in _ABOUT:
         value = beside.get(name, root.own.get(name))
+        if value is None:
+            continue
         if name == "tags" and isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
             continue
-        if value not in (None, "", [], {}):
+        if value not in ("", [], {}):
             row[name] = opened(value)
     return row
 
@@ -522,11 +493,10 @@ def _accounting(root: Span, spans: list[Span], models: list[Span], beside: Mappi
 def _tokens(span: Span) -> dict[str, float]:
     usage = opened(span.get("usage"))
     inner = {fold(str(key)): value for key, value in usage.items()} if isinstance(usage, Mapping) else {}
+    told = span.fields | _fields(inner, usage=True)
     found = {}
     for name in ("input_tokens", "output_tokens", "total_tokens"):
-        value = _first(inner, name) if inner else None
-        if value is None:
-            value = span.get(name)
+        value = told.get(name)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             found[name] = value
         elif isinstance(value, str) and value.isdigit():
@@ -567,6 +537,8 @@ def _milliseconds(value: Any) -> float | None:
 
 def _error(span: Span) -> str | None:
     """What went wrong in a span, None when it says that all went well."""
+    if "status" not in span.fields and "error" not in span.fields:
+        return None
     status = str(span.get("status") or "").upper()
     failed = status.endswith("ERROR") or status == "2" or status.startswith("ERR")
     found = opened(span.get("error"))

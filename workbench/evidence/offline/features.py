@@ -742,7 +742,6 @@ class _Sentence:
         self.words = text.words_between(int(start), int(end))
         self.ids = text.ids[self.words]
         self.weight = text.weight[self.words]
-        self.id_set = frozenset(self.ids.tolist())
         self.quantities = text.quantities[_run(text.quantity_sentence, number)]
         self.names = text.names[_run(text.name_sentence, number)]
         self.alone = alone

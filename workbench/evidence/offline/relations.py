@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -554,9 +554,3 @@ def _exchange(
                     continue  # items of one list, in whatever order
                 return (units[left][0], units[left][1]), (units[right][0], units[right][1])
     return None
-
-
-@lru_cache(maxsize=8)
-def feature(name: str) -> int:
-    """The place of a feature in :data:`RELATION`."""
-    return RELATION.index(name)

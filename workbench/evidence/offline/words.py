@@ -526,11 +526,6 @@ class ClaimWords:
         """Number of words."""
         return self.words.stop - self.words.start
 
-    @property
-    def id_set(self) -> frozenset[int]:
-        """Ids of its words."""
-        return frozenset(self.source.ids[self.words].tolist())
-
 
 def claim_words(source: Analysis, start: int, end: int) -> ClaimWords:
     """The words and grams of ``source`` between two offsets."""
