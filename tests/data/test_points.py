@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.data.text.points import Matcher, find_across, find_any, find_point, stitch
+from workbench.data.text.points import Matcher, find_across, find_point, stitch
 
 FOUND = [
     ("1500", "1,500"), ("1,500", "1.5千"), ("一千五百", "共1500个"), ("500 个", "支持500個用户"),
@@ -48,12 +48,6 @@ def test_the_span_is_the_original_wording() -> None:
     span = find_point("1500 个", "  最多１,５００  個。")
     assert span is not None
     assert span.text == "１,５００  個"
-
-
-def test_any_alternative_will_do() -> None:
-    assert find_any(["thirty days", "一个月"], "有效期一个月").text == "一个月"  # type: ignore[union-attr]
-    assert find_any("30天", "三十天") is not None
-    assert find_any(["a b", "c d"], "e f") is None
 
 
 def test_stitching() -> None:

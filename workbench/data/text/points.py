@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -247,13 +247,6 @@ def matcher(text: str) -> Matcher:
 def find_point(point: str, text: str) -> Span | None:
     """The span of ``text`` where the key point ``point`` stands, None if it does not or only negated."""
     return matcher(text).find(point)
-
-
-def find_any(alternatives: str | Iterable[str], text: str) -> Span | None:
-    """The span of the first alternative that stands in ``text``; a plain string is its own only alternative."""
-    options = [alternatives] if isinstance(alternatives, str) else alternatives
-    prepared = matcher(text)
-    return next((span for option in options if (span := prepared.find(option)) is not None), None)
 
 
 # ------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
@@ -29,7 +29,7 @@ from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.quantities import Quantity, same_quantity
 from workbench.data.text.refusals import may_decline, refusal
 from workbench.data.text.sentences import denied
-from workbench.data.text.words import stem
+from workbench.data.text.words import normalise, stem
 from workbench.evidence.offline.answer_reading import (
     Reading,
     any_of,
@@ -49,9 +49,9 @@ from workbench.evidence.offline.answer_reading import (
     read,
     says_nothing,
 )
-from workbench.evidence.offline.examination import bare_values, question_type
+from workbench.evidence.offline.examination import bare_values
 from workbench.evidence.offline.features import opposite_words
-from workbench.language import languages
+from workbench.language import languages, pattern
 
 #: The values that one answer and one alternative are compared by, in the order of the coefficients.
 FEATURES: dict[str, str] = {
@@ -146,7 +146,7 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     scores = model.probabilities(np.array(rows))
     for row, owner in enumerate(owners):
         scores[row] = min([scores[row], *_of_items(question, said, alternatives[usable[owner]], model)])
-    if question_type(question) == "count":
+    if pattern("offline", "«count»").search(normalise(question)):
         # Who is asked how many and gives none of the numbers has not answered, however much else is the same.
         missing = np.array(rows)[:, [_AT["number_wanted"], _AT["number_missing"]]].min(axis=1) == 1.0
         scores = np.where(missing, np.minimum(scores, UNCOUNTED), scores)
@@ -185,11 +185,6 @@ def _of_items(question: str, said: str, reference: str, model: Coefficients) -> 
     joins = any_of(("wrapping", "joins"))
     parts = [part.strip() for value in values for part in joins.split(value) if part.strip()]
     return [float(model.probabilities(np.array(compared(question, said, [part])[0])).max()) for part in parts]
-
-
-def answers_right(rows: Iterable[tuple[str, str | None, str | Sequence[str]]]) -> list[AnswerRight]:
-    """:func:`answer_right` of many (question, answer, references); what is read of a text is kept for the next rows."""
-    return [answer_right(question, answer, references) for question, answer, references in rows]
 
 
 #: What is said of an answer that fails, by the first value that holds; the bound is what the value must exceed.
