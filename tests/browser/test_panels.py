@@ -212,7 +212,7 @@ def test_panel_08_moves_the_cut_and_counts_a_verdict(opened, workspace):
     handle = o.panel.locator(".wb-threshold .noUi-handle")
     handle.focus()
     o.changes(o.count, lambda: handle.press("End"))
-    expect(o.part("advice")).to_contain_text("Suggested cut")
+    expect(o.part("advice")).to_contain_text("Suggested threshold")
     o.changes(o.count, o.part("use").click)
     expect(o.part("use")).to_be_disabled()
     for tab, words in (

@@ -72,16 +72,16 @@ class RecordedScores(NamedTuple):
 
 
 def recorded_scores(view: View) -> RecordedScores:
-    """The recorded scores in [0, 1] with a good direction, against the low scores in force; unknown ones are good high."""
+    """The recorded scores of metrics that are known, in [0, 1] and with a good direction, against the low scores in force."""
     found: list[tuple[str, Floats, float, bool]] = []
     for column in view.facts.evidence.samples.columns:
         name = str(column).removeprefix("recorded:")
         known = definition(name)
         values = view.facts.evidence.number(column) if name != column else np.empty(0)
         finite = values[np.isfinite(values)]
-        if not len(finite) or finite.min() < 0 or finite.max() > 1 or (known and known.higher_is_better is None):
+        if known is None or known.higher_is_better is None or not len(finite) or finite.min() < 0 or finite.max() > 1:
             continue
-        found.append((name, values, view.t.low_cut(name), known is None or bool(known.higher_is_better)))
+        found.append((name, values, view.t.low_cut(name), known.higher_is_better))
     values = np.array([own for _, own, _, _ in found]).reshape(len(found), view.n)
     low = [own < cut if high else own > cut for _, own, cut, high in found]
     return RecordedScores(values, np.array(low, dtype=bool).reshape(len(found), view.n), tuple(name for name, *_ in found),

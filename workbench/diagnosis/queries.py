@@ -183,7 +183,7 @@ def query_types(source: Any) -> pd.DataFrame:
     Examples
     --------
     >>> wb.query_types(wb.load_evaluation("evaluations/baseline"))["how_many"].sum().item()
-    50
+    31
     """
     frame = sample_frame(source)
     return pd.DataFrame(type_matrix(questions_of(frame)), index=frame.index, columns=list(TYPES))

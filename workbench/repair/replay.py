@@ -30,9 +30,6 @@ from workbench.repair.documents import Passage
 from workbench.repair.plan import RepairPlan, as_price
 from workbench.repair.retrieval import Retrieval
 
-#: What an experiment says of a failing sample.
-FAULTS = ("retrieval", "generation", "unstable", "untold")
-
 
 @dataclass(frozen=True)
 class ReplayPlan:
