@@ -150,8 +150,6 @@ def test_close_calls_lie_around_one_half() -> None:
     assert 0 < low < 0.5 < high < 1
 
 
-
-
 # ---------------------------------------------------------------- what must hold for any values
 
 NAMES = ["Ada Brook", "Carl Dane", "Petra Lindholm", "Yusuf Okafor", "Minh Tran", "Ines Duarte", "Olaf Svensson"]

@@ -14,7 +14,7 @@ from tests.evidence import word_encoder as helper
 from workbench.data.schema import Context, Sample
 from workbench.errors import EncoderError
 from workbench.evidence.judge import MAX_CLAIMS, Judge
-from workbench.evidence.offline.examination import bare_values, claims_of, joints, question_type
+from workbench.evidence.offline.examination import bare_values, claims_of, joints
 from workbench.evidence.offline.judge import OfflineJudge
 
 TOWER = "The Eiffel Tower was built in 1889 by Gustave Eiffel. The tower is 330 metres tall."
@@ -219,14 +219,6 @@ def test_bare_values_of_a_reference():
     spans, capped = claims_of("1000；2000", "reference")
     assert [(s.start, s.end, s.value) for s in spans] == [(0, 4, True), (5, 9, True)]
     assert not capped
-
-
-def test_types_of_questions():
-    assert question_type("How many users are there?") == "count"
-    assert question_type("企业版支持多少用户？") == "count"
-    assert question_type("When was it built?") == "time"
-    assert question_type("谁发明了它？") == "name"
-    assert question_type("Why is that?") == "open"
 
 
 @settings(deadline=None, max_examples=40)

@@ -362,9 +362,12 @@ def history(value: Any) -> list[dict[str, str]] | None:
             talk = [Message("user", value, {})]
         else:
             raise Unreadable("is no list of messages with a role and a text")
-    return [
-        {"role": one.role, "content": one.text} for one in talk if one.role in ("user", "assistant") and one.text
-    ] or None
+    return as_history(talk) or None
+
+
+def as_history(talk: Iterable[Message]) -> list[dict[str, str]]:
+    """What user and assistant said, as ``[{"role", "content"}]``."""
+    return [{"role": one.role, "content": one.text} for one in talk if one.role in ("user", "assistant") and one.text]
 
 
 def structure(value: Any) -> Any:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from workbench.data.files import write_text
 from workbench.diagnosis.calibration import RIGHT, UNSURE, WRONG, consensus, load_labels, scores_of
 from workbench.diagnosis.cause_inputs import PASSED
-from workbench.diagnosis.statistics import SEED, Z, auroc_interval, judge_corrected_mean, wilson
+from workbench.diagnosis.statistics import SEED, Z, auroc_interval, judge_corrected_mean, sigmoid, wilson
 from workbench.errors import InputError
 from workbench.evidence.frames import Evidence
 from workbench.language import numbers
@@ -99,7 +99,7 @@ class Part:
             return np.interp(given, self.x, self.y)
         if self.method == "platt":
             rows = given if given.ndim == 2 else log_odds(given)[:, None]
-            return _sigmoid(rows @ np.array(self.weights) + self.intercept)
+            return sigmoid(rows @ np.array(self.weights) + self.intercept)
         return given
 
     def unsure(self, probabilities: Floats) -> Mask:
@@ -549,7 +549,7 @@ def _platt(rows: Floats, right: Mask, prior: Floats) -> Part:
 
     def loss(point: Floats) -> tuple[float, Floats]:
         at = rows @ point[:-1] + point[-1]
-        error = _sigmoid(at) - target
+        error = sigmoid(at) - target
         pulled = point - np.append(prior, 0.0)
         value = np.logaddexp(0, at).sum() - target @ at + PULL / 2 * pulled @ pulled
         return float(value), np.append(rows.T @ error, error.sum()) + PULL * pulled
@@ -599,11 +599,6 @@ def log_odds(p: Any) -> Floats:
     """Log-odds of probabilities, at most :data:`MOST` either way; NaN stays NaN."""
     held = np.clip(np.asarray(p, dtype=float), 1e-9, 1 - 1e-9)
     found: Floats = np.clip(np.log(held / (1 - held)), -MOST, MOST)
-    return found
-
-
-def _sigmoid(values: Floats) -> Floats:
-    found: Floats = 1 / (1 + np.exp(-np.clip(values, -30, 30)))
     return found
 
 

@@ -435,6 +435,11 @@ class Cut(NamedTuple):
 NO_CUT = Cut(math.nan, math.nan, math.nan, math.nan)
 
 
+def sigmoid(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / (1 + exp(−x)), of x within ±30."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -30, 30))))
+
+
 def auroc(right: ArrayLike, score: ArrayLike) -> float:
     """Chance that a right answer scores higher than a wrong one, a tie being half (Mann & Whitney 1947).
 

@@ -19,6 +19,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.diagnosis.statistics import sigmoid
+
 Floats = NDArray[np.float64]
 
 #: Amounts of evidence: all of it whole in the contexts, part of it (or cut at a chunk edge), none, none needed, not told.
@@ -138,7 +140,7 @@ class AnswerModel:
         if self._coefficients is None:
             return np.full((len(self.weights), len(held)), np.nan)
         rows, at = np.unique(self._features(held), axis=0, return_inverse=True)
-        found = _sigmoid(self._coefficients @ rows.T)[:, at.ravel()]
+        found = sigmoid(self._coefficients @ rows.T)[:, at.ravel()]
         found[:, held["leaks"].to_numpy() > 0] = 0.0
         return found
 
@@ -168,10 +170,6 @@ class AnswerModel:
         return pd.DataFrame(rows, columns=["level", "n", "passing", "estimate", "low", "high"])
 
 
-def _sigmoid(values: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(values, -30, 30))))
-
-
 def _logistic(design: Floats, right: Floats, wrong: Floats, ridge: Floats, steps: int = 12) -> Floats:
     """Penalised logistic regressions, one for each row of weights, by Newton's method: (b, p) coefficients.
 
@@ -180,7 +178,7 @@ def _logistic(design: Floats, right: Floats, wrong: Floats, ridge: Floats, steps
     total = right + wrong
     found = np.zeros_like(ridge)
     for _ in range(steps):
-        p = _sigmoid(found @ design.T)
+        p = sigmoid(found @ design.T)
         gradient = (right - total * p) @ design - ridge * found
         curvature = np.einsum("bm,mi,mj->bij", total * p * (1 - p), design, design, optimize=True)
         curvature += (ridge + 1e-9)[:, :, None] * np.eye(design.shape[1])

@@ -32,6 +32,7 @@ from scipy.optimize import minimize
 from workbench.data.text.quantities import quantities
 from workbench.data.text.sentences import sentences
 from workbench.data.text.words import tokens
+from workbench.diagnosis.statistics import auroc, sigmoid
 from workbench.evidence.offline.answers import FEATURES, SHAPES, cleaned, compared
 from workbench.evidence.offline.features import opposite_words
 
@@ -595,30 +596,13 @@ def fit_chinese(data: Data, english: Floats, made: Flags) -> Floats:
 # ---------------------------------------------------------------- figures
 
 
-def probability(log_odds: Floats) -> Floats:
-    """1 / (1 + exp(−x))."""
-    return 1 / (1 + np.exp(-np.clip(log_odds, -30, 30)))
-
-
-def auroc(scores: Floats, right: Flags) -> float:
-    """The chance that a right answer scores higher than a wrong one, ties counting half; NaN without one of them."""
-    order = np.argsort(scores, kind="stable")
-    _, group, counts = np.unique(scores[order], return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    ranks = (ends - (counts - 1) / 2)[group]
-    n_right, n_wrong = int(right.sum()), int((~right).sum())
-    if not n_right or not n_wrong:
-        return math.nan
-    return float((ranks[right[order]].sum() - n_right * (n_right + 1) / 2) / (n_right * n_wrong))
-
-
 def figures(scores: Floats, right: Flags) -> dict[str, float]:
     """Number of pairs, agreement at one half, AUROC, share of right ones failed and of wrong ones passed."""
     passed = scores >= 0.5
     failed = float((~passed[right]).mean()) if right.any() else math.nan
     let_by = float(passed[~right].mean()) if (~right).any() else math.nan
     return {
-        "pairs": len(right), "agreement": round(float((passed == right).mean()), 4), "auroc": round(auroc(scores, right), 4),
+        "pairs": len(right), "agreement": round(float((passed == right).mean()), 4), "auroc": round(auroc(right, scores), 4),
         "right_failed": round(failed, 4), "wrong_passed": round(let_by, 4),
     }  # fmt: skip
 
@@ -654,11 +638,11 @@ def examined(data: Data) -> tuple[dict[str, Any], dict[str, Floats], tuple[float
         english = fit_english(data, ~apart & (fold != number), made_fold["en"] != number)
         weights = {"en": english, "zh": fit_chinese(data, english, made_fold["zh"] != number)}
         held = ~apart & (fold == number)
-        scores[held] = probability(data.judged.best(english)[1][held])
-        alone[held] = probability(log_odds(data.cut[held], english))
+        scores[held] = sigmoid(data.judged.best(english)[1][held])
+        alone[held] = sigmoid(log_odds(data.cut[held], english))
         for language, made in data.made.items():
             held = made_fold[language] == number
-            made_scores[language][held] = probability(made.best(weights[language])[1][held])
+            made_scores[language][held] = sigmoid(made.best(weights[language])[1][held])
     everything = np.ones(len(data.made["en"].pairs), dtype=bool)
     tuned = fit_english(data, ~apart, everything)
     right = data.judged.right
@@ -666,7 +650,7 @@ def examined(data: Data) -> tuple[dict[str, Any], dict[str, Floats], tuple[float
     report["EVOUNA TQ, folds by question"] = by_part(_some(data.judged.pairs, ~apart), scores[~apart], right[~apart])
     cut = ~apart & data.sensible
     report["EVOUNA TQ, cut to the typical alternative"] = {"all": figures(alone[cut], right[cut])}
-    last = probability(data.judged.best(tuned)[1])[apart]
+    last = sigmoid(data.judged.best(tuned)[1])[apart]
     report["EVOUNA TQ, the fifth kept apart"] = by_part(_some(data.judged.pairs, apart), last, right[apart])
     for language, made in data.made.items():
         report[f"made by rule, {language}"] = by_part(made.pairs, made_scores[language], made.right)

@@ -56,7 +56,6 @@ class Example:
     change: str
     start: int = 0
     end: int = 0
-    phenomenon: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ def nli(folder: Path, per_file: int) -> list[Example]:
     for path in sorted((folder / "nli").glob("*.jsonl")):
         found += [
             Example(r["claim"], r["premise"], r["label"] == "supported", f"nli-{path.stem}", r["premise"][:400],
-                    r["label"], phenomenon=r["phenomenon"])
+                    r["label"])
             for r in _evenly(list(_json_lines(path)), per_file)
         ]  # fmt: skip
     return found

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 # ------------------------------------------------------------------------------
@@ -208,6 +208,14 @@ class Records:
     def n_read(self) -> int:
         """Number of records in the source, readable or not."""
         return len(self.rows) + len({remark.row for remark in self.rejected})
+
+    def with_rows(self, rows: Sequence[Mapping[str, Any]], anew: bool = False, **others: Any) -> Records:
+        """The source with other rows, and columns in the order of their first appearance; numbered anew when that
+        changes their number, or when asked for."""
+        if anew or len(rows) != len(self.rows):
+            rejected = [remark._replace(row=len(rows) + at) for at, remark in enumerate(self.rejected, 1)]
+            others = {"numbers": list(range(1, len(rows) + 1)), "rejected": rejected, **others}
+        return replace(self, rows=rows, columns=[], **others)
 
 
 def number_records(items: Iterable[Any], kind: str) -> Records:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from workbench.data.fields import (
     Unreadable,
     aliases,
     answer,
+    as_history,
     contexts,
     first_names,
     fold,
@@ -98,9 +98,8 @@ def from_spans(records: Records) -> Records:
     if len(rows) < len(spans):
         reason = f"{len(spans)} spans are {len(rows)} traces; each trace is one sample"
         warnings.append(Remark(WHOLE_FILE, "trace_id", reason))
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    kind = f"spans ({_convention(spans)})"
-    return replace(records, rows=rows, numbers=numbers, columns=columns, warnings=warnings, kind=kind)
+    return records.with_rows(rows, numbers=numbers, rejected=records.rejected, warnings=warnings,
+                             kind=f"spans ({_convention(spans)})")  # fmt: skip
 
 
 def _convention(spans: Sequence[Span]) -> str:
@@ -377,9 +376,7 @@ def _readable(reader: Callable[[Any], str | None], values: Sequence[Any], keep: 
 def _earlier(talk: list[Message], asked: str | None) -> Row:
     """The conversation before the question, and what was asked when the question is a rewritten one."""
     last = max(at for at, one in enumerate(talk) if one.role == "user")
-    history = [
-        {"role": one.role, "content": one.text} for one in talk[:last] if one.role in ("user", "assistant") and one.text
-    ]
+    history = as_history(talk[:last])
     return {"history": history} if asked == talk[last].text and history else {}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.data.fields import plain, resolve, scrub
+from workbench.data.fields import first_of, plain, resolve, scrub
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, opened
 from workbench.data.formats.spans import from_spans, holds_spans
 from workbench.data.text.normalise import SURROGATE
@@ -41,8 +41,7 @@ def from_promptfoo(records: Records) -> Records:
             variables = {"sample_id": row.get("testIdx", row.get("id", at + 1)), **variables}
         done = {**variables, **_answer(row), **_assertions(row), **scores}
         rows.append({**done, "run": label} if several else done)
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    return replace(records, rows=rows, columns=columns, score_columns=frozenset(names), kind="promptfoo")
+    return records.with_rows(rows, score_columns=frozenset(names), kind="promptfoo")
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -130,25 +129,11 @@ def unpack(records: Records) -> Records:
 
 def mapped(records: Records, convert: Callable[[Row], Row]) -> Records:
     """``records`` with each row converted, columns in the order of their first appearance."""
-    rows = [convert(dict(row)) for row in records.rows]
-    return replace(records, rows=rows, columns=list(dict.fromkeys(key for row in rows for key in row)))
+    return records.with_rows([convert(dict(row)) for row in records.rows])
 
 
 def _renamed(records: Records, old: str, new: str) -> Records:
     return mapped(records, lambda row: {new if name == old else name: value for name, value in row.items()})
-
-
-def _has_qa(columns: set[str], records: Records) -> bool:
-    """Whether rows are Phoenix's ``get_qa_with_reference``, whose reference is the retrieved text."""
-    return "context.span_id" in columns and {"input", "output", "reference"} <= columns
-
-
-def _as_contexts(records: Records) -> Records:
-    return replace(_renamed(records, "reference", "contexts"), kind="Phoenix")
-
-
-def _has_dots(columns: set[str], records: Records) -> bool:
-    return any(_prefix(name) for name in columns)
 
 
 def _is_phoenix_table(columns: set[str], records: Records) -> bool:
@@ -218,7 +203,7 @@ def _lift_scores(records: Records) -> Records:
 def _scores(value: Any) -> Row:
     """Name → number or None; empty when ``value`` holds no scores."""
     if isinstance(value, list):
-        value = {str(_first(item, _SCORE_NAMES)): item for item in value if isinstance(item, Mapping)}
+        value = {str(first_of(item, _SCORE_NAMES)[1]): item for item in value if isinstance(item, Mapping)}
         value.pop("None", None)
     if not isinstance(value, Mapping):
         return {}
@@ -229,12 +214,8 @@ def _scores(value: Any) -> Row:
 def _score(item: Any) -> Any:
     if isinstance(item, Mapping):
         item = item.get("feedback") if isinstance(item.get("feedback"), Mapping) else item
-        item = _first(item, _SCORE_VALUES)
+        item = first_of(item, _SCORE_VALUES)[1]
     return _LETTERS.get(item, item) if isinstance(item, str) else item
-
-
-def _first(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((item[name] for name in names if item.get(name) is not None), None)
 
 
 def _has_inputs(columns: set[str], records: Records) -> bool:
@@ -298,21 +279,7 @@ def _lifted(value: Any, target: str, taken: Row) -> Row:
 
 
 # ------------------------------------------------------------------------------
-# DeepEval and TruLens.
-
-
-def _is_deepeval(columns: set[str], records: Records) -> bool:
-    return bool(columns & {"actual_output", "actualOutput"}) and "context" in columns
-
-
-def _from_deepeval(records: Records) -> Records:
-    """DeepEval's ``context`` is the ideal one and not what was retrieved."""
-
-    return _renamed(records, "context", "reference_contexts")
-
-
-def _is_trulens(columns: set[str], records: Records) -> bool:
-    return {"input", "output"} <= columns and any(name.endswith("_calls") for name in columns)
+# TruLens.
 
 
 def _from_trulens(records: Records) -> Records:
@@ -339,7 +306,7 @@ def _called_contexts(calls: list[Any]) -> list[str]:
         found: dict[str, None] = {}
         for call in [one for part in calls if isinstance(part, list) for one in part]:
             arguments = call.get("args", call) if isinstance(call, Mapping) else {}
-            value = _first(arguments, names) if isinstance(arguments, Mapping) else None
+            value = first_of(arguments, names)[1] if isinstance(arguments, Mapping) else None
             for text in value if isinstance(value, list) else [value]:
                 if isinstance(text, str):
                     found[text] = None
@@ -355,14 +322,9 @@ def _called_contexts(calls: list[Any]) -> list[str]:
 def expanded(records: Records, parts: Callable[[Row], list[Row]], what: str) -> Records:
     """``records`` with each row replaced by its parts, numbered anew when that changes their number."""
     rows = [part for row in records.rows for part in parts(dict(row))]
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    if len(rows) == len(records.rows):
-        return replace(records, rows=rows, columns=columns)
     reason = f"{len(records.rows)} records hold {len(rows)} {what}; each is one sample"
-    warnings = [*records.warnings, Remark(WHOLE_FILE, "", reason)]
-    rejected = [remark._replace(row=len(rows) + at) for at, remark in enumerate(records.rejected, 1)]
-    return replace(records, rows=rows, columns=columns, numbers=list(range(1, len(rows) + 1)), rejected=rejected,
-                   warnings=warnings)  # fmt: skip
+    remarks = [Remark(WHOLE_FILE, "", reason)] if len(rows) != len(records.rows) else []
+    return records.with_rows(rows, warnings=[*records.warnings, *remarks])
 
 
 def _list(value: Any) -> list[Any]:
@@ -462,11 +424,6 @@ def _split_by_bars(records: Records) -> Records:
     return replace(mapped(records, split), kind="DeepEval")
 
 
-def _langfuse_seconds(records: Records) -> Records:
-    """Latency of Langfuse's tables, which is in seconds."""
-    return replace(_renamed(records, "latency", "latency_s"), kind="Langfuse")
-
-
 def _columns(*names: str) -> Callable[[set[str], Records], bool]:
     return lambda columns, records: set(names) <= columns
 
@@ -474,7 +431,10 @@ def _columns(*names: str) -> Callable[[set[str], Records], bool]:
 #: What each tool is known by, and how its records become ours; all that fit are applied, in this order.
 _TOOLS: tuple[tuple[Callable[[set[str], Records], bool], Callable[[Records], Records]], ...] = (
     (holds_spans, from_spans),
-    (_has_qa, _as_contexts),
+    (  # Phoenix's get_qa_with_reference, whose reference is the retrieved text
+        _columns("context.span_id", "input", "output", "reference"),
+        lambda records: replace(_renamed(records, "reference", "contexts"), kind="Phoenix"),
+    ),
     (is_promptfoo, from_promptfoo),
     (_columns("paragraphs", "title"), lambda records: expanded(records, _squad, "questions")),
     (_columns("supporting_facts", "context"), lambda records: mapped(records, _hotpot)),
@@ -485,17 +445,23 @@ _TOOLS: tuple[tuple[Callable[[set[str], Records], bool], Callable[[Records], Rec
     (_columns("retrieval_context", "context", "expected_tools"), _split_by_bars),
     (
         lambda columns, _: {"latency", "input"} <= columns and bool(columns & {"session_id", "sessionId"}),
-        _langfuse_seconds,
+        lambda records: replace(_renamed(records, "latency", "latency_s"), kind="Langfuse"),  # its tables have seconds
     ),
     (_is_phoenix_table, _from_phoenix_table),
     (
         lambda columns, _: {"prompt", "completion"} <= columns and "question" not in resolve(list(columns), "sample"),
         lambda records: _renamed(records, "prompt", "question"),
     ),
-    (_is_trulens, _from_trulens),
-    (_has_dots, _nest_dots),
+    (
+        lambda columns, _: {"input", "output"} <= columns and any(name.endswith("_calls") for name in columns),
+        _from_trulens,
+    ),
+    (lambda columns, _: any(map(_prefix, columns)), _nest_dots),
     (_has_scores, _lift_scores),
-    (_is_deepeval, _from_deepeval),
+    (  # DeepEval's context is the ideal one and not what was retrieved
+        lambda columns, _: bool(columns & {"actual_output", "actualOutput"}) and "context" in columns,
+        lambda records: _renamed(records, "context", "reference_contexts"),
+    ),
     (_nests, lambda records: mapped(records, _one_level_down)),
     (_has_inputs, _lift_inputs),
     (_has_scores, _lift_scores),

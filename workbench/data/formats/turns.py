@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from workbench.data.fields import Message, Unreadable, answer, fold, messages, question, resolve, role_of
+from workbench.data.fields import Message, Unreadable, answer, as_history, fold, messages, question, resolve, role_of
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, opened
 from workbench.errors import InputError
 
@@ -56,36 +56,27 @@ def as_turns(records: Records, turns: str = "last", asked: str | None = None) ->
         return _with_earlier_rows(records, known)
     name = column if column in (asked, known.get("question")) else "question"
     rows: list[Row] = []
-    numbers, unanswered, talks = [], 0, 0
+    unanswered, talks = 0, 0
     for number, row in zip(records.numbers, records.rows, strict=True):
         talk = messages(row.get(column))
         if talk is None or not any(one.role == "user" and one.text is not None for one in talk):
             rows.append(dict(row))
-            numbers.append(number)
             continue
         talks += 1
         parts, left = _samples_of(dict(row), talk, column, name, known, turns, number)
         unanswered += left
         rows += parts
-        numbers += [number] * len(parts)
     warnings = list(records.warnings)
     if len(rows) > len(records.rows):
-        numbers = list(range(1, len(rows) + 1))
-        warnings.append(
-            Remark(WHOLE_FILE, name, f"{talks} conversations are {len(rows)} turns; each turn is one sample")
-        )
+        reason = f"{talks} conversations are {len(rows)} turns; each turn is one sample"
+        warnings.append(Remark(WHOLE_FILE, name, reason))
     elif any(row.get("history") for row in rows):
         reason = f"of {talks} conversations the last turn is judged; turns='all' takes every one"
         warnings.append(Remark(WHOLE_FILE, name, reason))
     if unanswered:
-        warnings.append(
-            Remark(WHOLE_FILE, name, f"{unanswered} conversations end with a message that was never answered")
-        )
-    rejected = records.rejected
-    if len(rows) != len(records.rows):
-        rejected = [remark._replace(row=len(rows) + at) for at, remark in enumerate(records.rejected, 1)]
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    return replace(records, rows=rows, numbers=numbers, columns=columns, warnings=warnings, rejected=rejected)
+        reason = f"{unanswered} conversations end with a message that was never answered"
+        warnings.append(Remark(WHOLE_FILE, name, reason))
+    return records.with_rows(rows, warnings=warnings)
 
 
 def _talk_column(records: Records, asked: str | None, known: Mapping[str, str]) -> str | None:
@@ -95,11 +86,7 @@ def _talk_column(records: Records, asked: str | None, known: Mapping[str, str]) 
     for name in dict.fromkeys([asked, *named] if asked else [*named, *(n for n in records.columns if n not in taken)]):
         if any(messages(row.get(name)) is not None for row in records.rows[:50]):
             # Beside a question in plain words, messages are what was said before, or the prompt.
-            plain = (
-                asked is not None
-                and name != asked
-                and any(isinstance(row.get(asked), str) for row in records.rows[:50])
-            )
+            plain = name != asked and any(asked and isinstance(row.get(asked), str) for row in records.rows[:50])
             return None if plain else name
     return None
 
@@ -122,7 +109,7 @@ def _samples_of(
         part[name] = turn.asked
         if not (recorded and turn is last):
             part[said if said and said != column else "answer"] = turn.said
-        if history := _history(talk[: turn.at]):
+        if history := as_history(talk[: turn.at]):
             part.setdefault("history", history)
         _add_contexts(part, turn, known)
         if len(chosen) > 1:
@@ -148,10 +135,6 @@ def _turns(talk: Sequence[Message]) -> Iterator[Turn]:
         between = list(talk[start:at])
         said = [one.text for one in between if one.role == "assistant" and one.text]
         yield Turn(first, "\n".join(asked), said[-1] if said else None, [*talk[first:start], *between])
-
-
-def _history(talk: Sequence[Message]) -> list[Row]:
-    return [{"role": one.role, "content": one.text} for one in talk if one.role in ("user", "assistant") and one.text]
 
 
 def _add_contexts(part: Row, turn: Turn, known: Mapping[str, str]) -> None:
@@ -192,9 +175,7 @@ def _gathered(records: Records) -> Records:
     rows = [{"sample_id": name, "messages": [{**m, "role": m.get(role), "content": m.get(said)} for m in talk]}
             for name, talk in talks.items()]  # fmt: skip
     reason = f"{len(records.rows)} messages are {len(rows)} conversations"
-    rejected = [remark._replace(row=len(rows) + at) for at, remark in enumerate(records.rejected, 1)]
-    return replace(records, rows=rows, numbers=list(range(1, len(rows) + 1)), columns=["sample_id", "messages"],
-                   rejected=rejected, warnings=[*records.warnings, Remark(WHOLE_FILE, key, reason)])  # fmt: skip
+    return records.with_rows(rows, anew=True, warnings=[*records.warnings, Remark(WHOLE_FILE, key, reason)])
 
 
 def _in_time(records: Records, rows: Sequence[Mapping[str, Any]]) -> list[Row]:

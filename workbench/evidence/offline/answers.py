@@ -29,7 +29,7 @@ from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.quantities import Quantity, same_quantity
 from workbench.data.text.refusals import may_decline, refusal
 from workbench.data.text.sentences import denied
-from workbench.data.text.words import stem
+from workbench.data.text.words import normalise, stem
 from workbench.evidence.offline.answer_reading import (
     Reading,
     any_of,
@@ -49,9 +49,9 @@ from workbench.evidence.offline.answer_reading import (
     read,
     says_nothing,
 )
-from workbench.evidence.offline.examination import bare_values, question_type
+from workbench.evidence.offline.examination import bare_values
 from workbench.evidence.offline.features import opposite_words
-from workbench.language import languages
+from workbench.language import languages, pattern
 
 #: The values that one answer and one alternative are compared by, in the order of the coefficients.
 FEATURES: dict[str, str] = {
@@ -146,7 +146,7 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     scores = model.probabilities(np.array(rows))
     for row, owner in enumerate(owners):
         scores[row] = min([scores[row], *_of_items(question, said, alternatives[usable[owner]], model)])
-    if question_type(question) == "count":
+    if pattern("offline", "«count»").search(normalise(question)):
         # Who is asked how many and gives none of the numbers has not answered, however much else is the same.
         missing = np.array(rows)[:, [_AT["number_wanted"], _AT["number_missing"]]].min(axis=1) == 1.0
         scores = np.where(missing, np.minimum(scores, UNCOUNTED), scores)

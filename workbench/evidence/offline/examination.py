@@ -224,18 +224,7 @@ RELEVANCY = tuple(name + of for of in ("", "_bare", "_resting") for name in _ADD
 #: How much more often an answer addresses its question than not, in use; the model is fitted on as many of both.
 ADDRESSING_ODDS = 3.0
 
-#: What kind of answer a question may want; the patterns stand in ``offline.toml`` of each language.
-_TYPES = ("count", "time", "name", "polar")
-
-
-@lru_cache(maxsize=8192)
-def question_type(question: str) -> str:
-    """``count``, ``time``, ``name``, ``polar`` or ``open``: what kind of answer a question asks for."""
-    folded = normalise(question)
-    return next((name for name in _TYPES if pattern("offline", f"«{name}»").search(folded)), "open")
-
-
-#: What more precise kinds of answer a question may want, the first that fits.
+#: What kinds of answer a question may want, the first that fits.
 _WANTED = ("reason", "duration", "count", "time", "place", "person", "way", "polar")
 
 
