@@ -226,6 +226,14 @@ def test_the_series_begins_the_panel_and_two_of_its_runs_are_compared(saved, tmp
     assert len(top.matrix()) == 0
 
 
+def test_the_series_of_two_runs_is_folded(saved):
+    top = wb.panels.compare(wb.Session(wb.load_evaluation(saved[1])), {"old": saved[0]}).series
+    top.work.join()
+    assert top.body.layout.display == "none" and top.words.value
+    top.fold.value = True
+    assert top.body.layout.display is None
+
+
 def test_the_list_without_a_panel(saved):
     session = wb.Session(wb.load_evaluation(saved[1]))
     comparison = wb.compare(saved[0], session.evaluation)

@@ -74,8 +74,12 @@ class SeriesTop(W.VBox):
         panel.on(self.state, lambda _: self._filter())
         panel.on(self.find, lambda _: self._filter())
         panel.on(self.sample, self._tell)
+        #: Of two runs the comparison below says it all; their series is opened on request.
+        self.fold = W.ToggleButton(description=_t("history.panel.fold"), layout=W.Layout(width="auto"))
+        panel.on(self.fold, lambda opened: shown_if(self.body, opened))
+        shown_if(self.fold, False)
         shown_if(self.body, False)
-        super().__init__([self.words, self.work, self.body], layout=W.Layout(width="100%"))
+        super().__init__([self.words, self.work, self.fold, self.body], layout=W.Layout(width="100%"))
 
     def begin(self) -> None:
         """Read the runs, those that the index does not know yet beside the notebook."""
@@ -109,7 +113,8 @@ class SeriesTop(W.VBox):
         title = h("summary", " · ".join(_t(f"history.panel.{name}") for name in ("steps", "keys", "runs")))
         under = quiet(_t("history.panel.under"), tag="p")
         show(self.tables, join([older, h("details", title, *history_tables(found)), under]))
-        shown_if(self.body, True)
+        shown_if(self.fold, True)
+        self.fold.value = len(found) > 2
         self._filter()
 
     def choose(self, sample_id: str) -> None:
