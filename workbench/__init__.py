@@ -15,7 +15,7 @@ Diagnose
 Repair
     repair_plan, sweep, replay
 Compare and watch
-    compare, history, monitor, compare_arms, Collector, alerts
+    compare, history, monitor, compare_arms, Collector, alerts, golden
 Trust
     agreement, annotator_agreement, calibrate, calibration_table, repeat_noise, fit, load_judge,
     suggest, right_rate, judge_panel, order_bias, verbosity_bias
@@ -57,7 +57,7 @@ _GROUPS = (
     {"repair.plan": "repair_plan", "repair.sweep": "sweep", "repair.replay": "replay"},
     {
         "api": "compare monitor", "runs": "history", "diagnosis.experiment": "compare_arms",
-        "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts.",
+        "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts.", "diagnosis.golden": "golden.",
     },
     {
         "diagnosis.statistics": "agreement",
