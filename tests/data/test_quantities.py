@@ -670,3 +670,17 @@ def test_no_library_is_loaded_with_the_package() -> None:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
         == "set()"
     )
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "found"),
+    [
+        ("15 minutes", "a quarter of an hour", "same"), ("45 minutes", "three quarters of an hour", "same"),
+        ("250,000", "a quarter of a million", "same"), ("1.5 times", "150%", "same"), ("1.5 倍", "150%", "same"),
+        ("两倍", "200%", "same"), ("1.5 times", "50%", "unrelated"), ("v2", "v2.0", "same"), ("v2.0", "v2.1", "different"),
+        ("v2", "v20", "different"),
+    ],
+)  # fmt: skip
+def test_shares_of_an_hour_multiples_and_releases(left, right, found):
+    pair = quantities(left)[0], quantities(right)[0]
+    assert relation(*pair) == relation(*reversed(pair)) == found

@@ -267,3 +267,33 @@ def test_yes_and_no(language: str, truth: bool, claimed: bool, thing: str) -> No
         references, answers = ["不", "是的"], [[f"不，{no}", no, "不是。"], [f"是的，{yes}", yes, "是的。"]]
     for answer in answers[claimed]:
         assert (answer_right(question, answer, references[truth]).probability >= 0.5) == (truth == claimed), answer
+
+
+@pytest.mark.parametrize(
+    ("question", "spelled", "reference"),
+    [
+        ("年假有几天？", "年假为{}，需提前三天申请。", ("10 天", "十天", "九天")),
+        ("保修期多久？", "保修期为{}，电池为六个月。", ("2 年", "两年", "三年")),
+        ("会议几点开始？", "会议{}开始，持续2小时。", ("15:00", "下午3点", "下午4点")),
+        ("How many days of leave are there?", "You get {} of leave; ask early.", ("10 days", "ten days", "nine days")),
+        ("When does the meeting start?", "It starts at {} and lasts 2 hours.", ("15:00", "3 pm", "4 pm")),
+    ],
+)
+def test_a_bare_quantity_is_right_however_it_is_written(question, spelled, reference):
+    wanted, same, other = reference
+    assert answer_right(question, spelled.format(same), wanted).probability > 0.9
+    assert answer_right(question, spelled.format(other), wanted).probability < 0.5
+
+
+@pytest.mark.parametrize(
+    ("question", "both", "one", "reference"),
+    [
+        ("What ports must be open?", "Open ports 443 and 8443.", "Open port 443.", "443 and 8443"),
+        ("需要开放哪些端口？", "开放 443 和 8443 端口。", "开放 443 端口。", "443 和 8443"),
+        ("How is overtime paid?", "At 150% on weekdays and 200% on Sundays.", "At 150%.", "150% and 200%"),
+    ],
+)
+def test_of_several_values_each_is_needed(question, both, one, reference):
+    assert answer_right(question, both, reference).probability > 0.9
+    assert answer_right(question, one, reference).probability < 0.5
+    assert answer_right("How long?", "1 hour 30 minutes", "1 hour and 30 minutes").probability > 0.9

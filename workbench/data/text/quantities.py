@@ -96,6 +96,11 @@ def _relation(a: Quantity, b: Quantity) -> str:
             return "same"
         about = a.kind == "time" and a.cue == "~" and abs(a.value - b.value) <= 15
         return "compatible" if about else "different"
+    if {a.unit, b.unit} == {"%", "times"}:
+        # 1.5 times is 150 %; other shares may be of an increase and speak of something else.
+        shares = [q if q.unit == "%" else replace(_times(q, 100.0, 0.0), unit="%", kind="percent") for q in (a, b)]
+        found_share = _numbers(shares[0], shares[1], exact=True)
+        return found_share if found_share in ("same", "compatible") else "unrelated"
     converted = _converted(a, b)
     if converted is None:
         return _without_conversion(a, b)
@@ -114,7 +119,14 @@ def _as_written(a: Quantity, b: Quantity) -> str:
         return "unrelated"
     if "phone" in (a.kind, b.kind):
         written = [re.sub(r"^(?:\+?86|1)(?=\d{10})", "", text or "") for text in written]
+    else:
+        written = [_release(text or "") for text in written]
     return "same" if written[0] == written[1] else "different"
+
+
+def _release(version: str) -> str:
+    """A version without the zeros at its end: 2 and 2.0 are one release."""
+    return re.sub(r"(?:\.0+)+$", "", version)
 
 
 def _bare(quantity: Quantity) -> str | None:
@@ -365,7 +377,7 @@ def traits(quantity: Quantity) -> frozenset[tuple[str, Any]]:
 
 def _traits(quantity: Quantity) -> Iterator[tuple[str, Any]]:
     if quantity.kind in ("version", "phone"):
-        yield "version", quantity.unit
+        yield "version", _release(quantity.unit or "")
         return
     if quantity.kind == "date":
         yield from _implied(date_parts(quantity)).items()
@@ -378,7 +390,7 @@ def _traits(quantity: Quantity) -> Iterator[tuple[str, Any]]:
         for value in _bases(end, quantity):
             yield from _rounded(value, 1e6)
     if quantity.unit is None and quantity.value is not None:
-        yield "version", quantity.text.strip()
+        yield "version", _release(quantity.text.strip())
         yield from _implied(date_parts(quantity)).items()
         if date_parts(quantity):
             yield "tens", int(quantity.value) // 10 % 10

@@ -290,6 +290,7 @@ class Grammar:
             rf"(?:\ an?\b)?"
             rf"|(?P<n>an?|\d{{1,2}}|{one})[\ -](?P<d>{any_of(self.fractions)})\b"
             rf"(?!\ (?:to|past|of\ an?\ (?:year|century))\b|\ ?\d)"
+            rf"(?:\ of\ an?(?=\ (?:hour|day|mile|million|billion)\b))?"
             rf"|(?P<i>{one}|\d{{1,3}})\ (?:out\ of|in)\ (?:every\ )?(?P<j>{one}|\d{{1,3}})\b(?!\ ?[\d,.%:/-]))"
         )
         self.frac = re.compile(r"\\[dt]?frac\{(\d+)\}\{(\d+)\}")

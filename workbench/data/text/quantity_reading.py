@@ -244,12 +244,14 @@ class _Reader(NumberReader):
             return self.plain(match.start(), Number(top / under, 0.0, match.end()))
         top, under = self.small(match["n"]), g.fractions[match["d"]]
         after = self.text[match.end() : match.end() + 3]
-        if match["n"] in ("a", "an") and not after.startswith(" of"):
+        part = match[0].endswith((" of a", " of an"))
+        if match["n"] in ("a", "an") and not (part or after.startswith(" of")):
             return None
         if match["d"] in ("second", "third", "fifth", "tenth") and top > 1:
             return None
-        found = self.plain(match.start(), Number(top / under, 0.0, match.end()))
-        if found is not None and under == 4 and not after.startswith(" of"):
+        number = Number(top / under, 0.0, match.end())
+        found = self.plain(match.start(), self.scaled(number) if part else number)
+        if found is not None and under == 4 and not part and not after.startswith(" of"):
             return replace(found, also=((3.0 * top, "month", "duration"),))
         return found
 

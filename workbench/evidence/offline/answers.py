@@ -61,7 +61,7 @@ FEATURES: dict[str, str] = {
     "half_missing": "by how much the recall stays below one half, doubled",
     "grams": "share of the character grams of what is new that the answer holds",
     "some_grams": "1 from a quarter of these grams on, less in proportion: other wording keeps few of them",
-    "squashed": "1 where the reference stands in the answer, spaces and signs left out",
+    "squashed": "1 where the reference stands in the answer, spaces and signs left out, or is a quantity that it gives",
     "recall_lead": "the recall in the first statement of the answer alone",
     "covered": "share, by rarity, of what is new in the first statement that the reference says too",
     "within": "1 where a short answer is a part of the reference",
@@ -180,10 +180,13 @@ def _of_items(question: str, said: str, reference: str, model: Coefficients) -> 
     Two that a comma parts may be one (a town and its country).
     """
     values = [reference[start:end] for start, end in bare_values(reference)]
-    if len(values) < 2 or (len(values) == 2 and not re.search("[;；、]", reference)):
-        return []
     joins = any_of(("wrapping", "joins"))
     parts = [part.strip() for value in values for part in joins.split(value) if part.strip()]
+    # Bare quantities, unless they are one together (1 hour and 30 minutes).
+    counted = 1 < len(parts) <= len(read(reference).numbers) and all(read(part).numbers for part in parts)
+    counted = counted and not any(_new(read(""), read(part))[0] for part in parts)
+    if not counted and (len(values) < 2 or (len(values) == 2 and not re.search("[;；、]", reference))):
+        return []
     return [float(model.probabilities(np.array(compared(question, said, [part])[0])).max()) for part in parts]
 
 
@@ -383,7 +386,8 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
     put("recall_exact", literal / total if total else 0.0)
     put("all_found", recall >= 0.99)
     put("half_missing", max(0.0, 1 - 2 * recall))
-    squashed = said.holds_squashed(wanted.squashed)
+    # A bare quantity stands in the answer however it is written: ten days, 10 天, 十天.
+    squashed = said.holds_squashed(wanted.squashed) or (not new and bool(numbers) and all(same))
     put("squashed", squashed)
     grams = 1.0 if squashed else _gram_recall(asked, said, wanted)
     put("grams", grams)
