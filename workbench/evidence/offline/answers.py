@@ -386,7 +386,7 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
     put("recall_exact", literal / total if total else 0.0)
     put("all_found", recall >= 0.99)
     put("half_missing", max(0.0, 1 - 2 * recall))
-    # A bare quantity stands in the answer however it is written: ten days, 10 天, 十天.
+    # A bare quantity stands in the answer however it is written (ten days, 10 days), in either script.
     squashed = said.holds_squashed(wanted.squashed) or (not new and bool(numbers) and all(same))
     put("squashed", squashed)
     grams = 1.0 if squashed else _gram_recall(asked, said, wanted)
