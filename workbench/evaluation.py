@@ -18,9 +18,8 @@ from workbench.evidence.frames import Evidence, read_frames, restore, write_fram
 from workbench.scoring.facts import Facts
 from workbench.scoring.metrics import chosen, definition, definitions, score
 from workbench.scoring.scored import JUDGE_ERROR, Scored
-from workbench.scoring.tables import claim_rows, context_rows, error_rows, span_rows, support_rows
 from workbench.scoring.thresholds import Thresholds
-from workbench.scoring.view import View
+from workbench.scoring.view import View, claim_rows, context_rows, error_rows, span_rows, support_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +156,7 @@ class Evaluation:
         """The state of every score, same shape as :meth:`scores`."""
         import pandas as pd
 
-        from workbench.scoring.lazy_texts import state_names
+        from workbench.scoring.scored import state_names
 
         return pd.DataFrame({name: state_names(s.states) for name, s in self._scored.items()}, index=self.evidence.ids)
 

@@ -29,13 +29,14 @@ from workbench.language import text as _t
 from workbench.scoring.metrics import definition
 from workbench.views.filtering import CHOICES, Filter, explained, is_low, records
 from workbench.views.html import Fragment, Mark, empty, excerpt, h, join, marked, quiet
-from workbench.views.interactive import Column, RowList
 from workbench.views.plots import figure_png
 from workbench.views.session import VERDICTS, Annotation
 from workbench.views.widgets import (
     LABEL,
+    Column,
     Panel,
     Picture,
+    RowList,
     Stepper,
     button,
     display,

@@ -28,8 +28,19 @@ from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.card import ANY, FilterNote, MissPanel, card_html, id_column, question_column, term_marks
 from workbench.views.html import Fragment, Markup, empty, excerpt, fragment, h, join, marked, quiet, table
-from workbench.views.interactive import Column
-from workbench.views.widgets import Background, button, display, dropdown, markup, named, row, show, slider, still
+from workbench.views.widgets import (
+    Background,
+    Column,
+    button,
+    display,
+    dropdown,
+    markup,
+    named,
+    row,
+    show,
+    slider,
+    still,
+)
 from workbench.views.wording import cause_title
 
 if TYPE_CHECKING:
