@@ -1,8 +1,8 @@
 """Why a sample failed: one chain of rules, the first that holds is the primary cause.
 
-Everything about a cause stands in its :class:`Rule`: the layer that is at fault, what it needs (so that it can say what it
-could not check), the condition over all samples at once, how sure the deciding evidence is, and what is said about one
-sample. Its name, evidence sentence and advice in each language stand in ``texts/causes.toml``. A new cause is a rule in
+Everything about a cause stands in its :class:`CauseRule`: the layer that is at fault, what it needs (so that it can say
+what it could not check), the condition over all samples at once, how sure the deciding evidence is, and what is said about
+one sample. Its name, evidence sentence and advice in each language stand in ``texts/causes.toml``. A new cause is a rule in
 :data:`RULES` and its texts; one of the user's own is registered by :func:`cause`.
 """
 
@@ -50,7 +50,7 @@ def _nothing(_: Explainer, __: int) -> Found:
 
 
 @dataclass(frozen=True)
-class Rule:
+class CauseRule:
     """One cause: a link of the chain.
 
     Attributes
@@ -316,70 +316,70 @@ def _say_tests(e: Explainer, code: int) -> Found:
 # ---------------------------------------------------------------- the chain
 
 #: The built-in causes in their order.
-RULES: tuple[Rule, ...] = (
-    Rule("permission_leak", "access", ("tenant", "contexts"), _permission_leak, _say_leak, red_line=True),
-    Rule("no_answer", "service", ("answer",), lambda c: no_answer(c.view), _say_no_answer, quotes_service=True),
-    Rule("not_indexed", "index", ("expected_docs", "corpus"), _not_indexed, _say_not_indexed, retriever_at_fault=True),
-    Rule(
+RULES: tuple[CauseRule, ...] = (
+    CauseRule("permission_leak", "access", ("tenant", "contexts"), _permission_leak, _say_leak, red_line=True),
+    CauseRule("no_answer", "service", ("answer",), lambda c: no_answer(c.view), _say_no_answer, quotes_service=True),
+    CauseRule("not_indexed", "index", ("expected_docs", "corpus"), _not_indexed, _say_not_indexed, retriever_at_fault=True),
+    CauseRule(
         "retrieval_miss", "retrieval", ("contexts", "expected_docs or reference"), _retrieval_miss, _say_missing,
         _retrieval_confidence, lambda e, code: e.sub_causes.get(code), retriever_at_fault=True,
     ),
-    Rule(
+    CauseRule(
         "split_evidence", "index", ("contexts", "must_include or reference", "position"),
         lambda c: c.any_of(c.view.points, c.split_points) | c.any_of(c.view.reference, c.split_claims), _say_split,
         _split_confidence, retriever_at_fault=True,
     ),
-    Rule(
+    CauseRule(
         "missing_refusal", "generation", ("answer", "expect_refusal"), lambda c: c.outcome == "missing_refusal",
         confidence=lambda c: 1 - _declining(c), marks="answer",
     ),
-    Rule(
+    CauseRule(
         "wrong_refusal", "generation", ("answer",), lambda c: c.outcome == "wrong_refusal", confidence=_declining,
         marks="answer",
     ),
-    Rule(
+    CauseRule(
         "distracted", "generation", ("expected_docs", "contexts", "claims"), _distracted, _say_distracted,
         lambda c: c.highest(c.view.answer, c.rests[1], c.misled_claims),
     ),
-    Rule(
+    CauseRule(
         "contradiction", "generation", ("contexts", "claims"), _contradiction, _say_contradiction,
         _contradiction_confidence,
     ),
-    Rule(
+    CauseRule(
         "hallucination", "generation", ("contexts", "claims"), _hallucination, _say_hallucination,
         _hallucination_confidence,
     ),
-    Rule(
+    CauseRule(
         "omission", "generation", ("contexts", "must_include or reference"), lambda c: c.left_out & ~c.is_off_topic,
         _say_omission, _omission_confidence,
     ),
-    Rule(
+    CauseRule(
         "faithful_but_wrong", "index", ("contexts", "reference or must_include", "claims"), _faithful_but_wrong,
         _say_faithful, lambda c: c.highest(c.view.answer, c.view.answer.entail, c.view.answer_verdicts == SUPPORTED),
     ),
-    Rule(
+    CauseRule(
         "wrong_answer", "generation", ("answer", "reference or must_include"), lambda c: c.missed_point & ~c.is_off_topic,
         _say_wrong, _wrong_confidence, marks="answer", last_resort=True,
     ),
-    Rule(
+    CauseRule(
         "off_topic", "generation", ("answer", "claims"), lambda c: c.is_off_topic, _say_off_topic,
         lambda c: 1 - c.score("answer_relevancy"), marks="answer",
     ),
-    Rule("bad_citation", "generation", ("contexts", "citations"), lambda c: c.bad_citations, _say_citation,
+    CauseRule("bad_citation", "generation", ("contexts", "citations"), lambda c: c.bad_citations, _say_citation,
          _citation_confidence, marks="citations"),
-    Rule(
+    CauseRule(
         "format", "service", ("answer",), lambda c: c.facts.format_signs, _say_format,
         sub_cause=lambda e, code: e.inputs.evidence.plain("text_format")[code], marks="answer",
     ),
     # Closes the chain: it holds for what fails and no other rule explains.
-    Rule(UNEXPLAINED, "unknown", (), lambda c: c.failing.failed, _say_tests, lambda c: np.zeros(c.n)),
+    CauseRule(UNEXPLAINED, "unknown", (), lambda c: c.failing.failed, _say_tests, lambda c: np.zeros(c.n)),
 )  # fmt: skip
 
 #: Causes of the user's own: the rule, and the name of the one that it stands before.
-_own: dict[str, tuple[Rule, str]] = {}
+_own: dict[str, tuple[CauseRule, str]] = {}
 
 
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[CauseRule, ...]:
     """Every rule in the order of the chain, registered ones included."""
     found = list(RULES)
     for rule, before in _own.values():
@@ -392,7 +392,7 @@ def cause_names() -> tuple[str, ...]:
     return tuple(rule.name for rule in rules())
 
 
-def rule_of(cause: str) -> Rule | None:
+def rule_of(cause: str) -> CauseRule | None:
     """The rule of a cause; None for ``pass``, ``not_checked`` and unknown ones."""
     return next((rule for rule in rules() if rule.name == cause), None)
 
@@ -451,7 +451,7 @@ def cause(
     title, evidence, advice
         What a reader is told: its name, one sentence on why, and what to try.
     more
-        Further attributes of :class:`Rule`: ``confidence``, ``explain``, ``red_line``, ``marks`` …
+        Further attributes of :class:`CauseRule`: ``confidence``, ``explain``, ``red_line``, ``marks`` …
 
     Raises
     ------
@@ -473,9 +473,9 @@ def cause(
 
     def register(chosen: Callable[[CauseInputs], Any]) -> Callable[[CauseInputs], Any]:
         try:
-            rule = Rule(name, layer, needs, chosen, title=title, evidence=evidence, advice=advice, **more)
+            rule = CauseRule(name, layer, needs, chosen, title=title, evidence=evidence, advice=advice, **more)
         except TypeError as error:
-            raise InputError(f"cause {name!r}: {error}; see workbench.diagnosis.causes.Rule") from error
+            raise InputError(f"cause {name!r}: {error}; see workbench.diagnosis.causes.CauseRule") from error
         _own[name] = (rule, before)
         return chosen
 
@@ -508,7 +508,7 @@ class Causes:
     holds: np.ndarray
     confidence: Floats
     inputs: CauseInputs
-    rules: tuple[Rule, ...] = field(default_factory=rules)
+    rules: tuple[CauseRule, ...] = field(default_factory=rules)
 
     def names(self) -> np.ndarray:
         """Primary cause of each sample by name, ``pass`` and ``not_checked`` included."""
@@ -523,7 +523,7 @@ class Causes:
         """The pieces of evidence sentences."""
         return Explainer(self.inputs)
 
-    def evidence(self, rule: Rule, code: int) -> str:
+    def evidence(self, rule: CauseRule, code: int) -> str:
         """The sentence that says why a cause holds for the sample ``code``, in the language in force."""
         if self.inputs.by_recorded[code]:
             return _say_recorded(self.inputs, code)

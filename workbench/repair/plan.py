@@ -127,8 +127,7 @@ class RepairPlan:
                  price: Price | None = None, progress: Progress | None = None) -> None:  # fmt: skip
         self.evaluation, self.simulator, self.reader, self.price = evaluation, simulator, reader, price
         self.now = reader.held(simulator.contexts(Retrieval()))
-        failed, tested = evaluation.causes.inputs.failing
-        self.passed = np.where(tested, 1.0 - failed, np.nan)
+        self.passed = evaluation.causes.inputs.failing.passed
         self.nothing = np.array([need.nothing for need in reader.needs])
         self.model = AnswerModel(self.now, self.passed, self.nothing, _kinds(evaluation))
         tell = progress or (lambda done, total: None)

@@ -259,11 +259,7 @@ def measures(material: Material) -> tuple[Measure, ...]:
     """Every metric of the evaluation: those of the first table in its order, then the rest."""
     tests = _tests(material)
     rows = [_measure(str(name), row, tests.get(str(name))) for name, row in material.summary.iterrows()]
-    return tuple(sorted(rows, key=lambda measure: (not measure.shown, _place(measure))))
-
-
-def _place(measure: Measure) -> int:
-    return _first(measure.metric) or sys.maxsize
+    return tuple(sorted(rows, key=lambda measure: (not measure.shown, _first(measure.metric) or sys.maxsize)))
 
 
 def _first(metric: str) -> int:

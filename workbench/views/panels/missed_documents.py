@@ -23,7 +23,7 @@ from workbench.diagnosis.missed import (
 from workbench.diagnosis.vocabulary import content_terms
 from workbench.diagnosis.whatif import Weighted, fused_rank, hubs, never_retrieved, rescue_curve
 from workbench.errors import CancelledError, WorkbenchError
-from workbench.evidence.corpus_ranks import Found, as_corpus, near_duplicates
+from workbench.evidence.corpus_ranks import Found, as_corpus, near_copies
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.card import ANY, FilterNote, MissPanel, card_html, id_column, question_column, term_marks
@@ -129,7 +129,7 @@ def _rank_words(item: Found, k: int) -> list[str]:
 def _remarks(item: Found, examined: ExaminedMisses, k: int) -> list[str]:
     known = item.autopsy
     smallest = next(iter(ranks(known)), None)
-    copies = near_duplicates(item.place, examined.index) if examined.index is not None and item.place >= 0 else []
+    copies = near_copies(item.place, examined.index) if examined.index is not None and item.place >= 0 else []
     asked, written = known.languages
     said: list[tuple[Any, str, dict[str, Any]]] = [
         (smallest is not None and smallest > k, "smallest", {"k": f"{smallest or 0:,}"}),
