@@ -515,11 +515,6 @@ class MissedDocuments(MissPanel):
         else:
             self.picture.draw(self._again, drawn[1])
 
-    def _again(self) -> Figure:
-        drawn = self._drawn("screen")
-        assert drawn is not None
-        return drawn[0]
-
     def _drawn(self, theme: str, view: str | None = None) -> Drawn | None:
         return draw(view or self.view.value, self.listed, self.at, self.examined, self.session.evaluation, self._corpus,
                     focus=self.focus.value, theme=theme)  # fmt: skip
@@ -551,28 +546,20 @@ class MissedDocuments(MissPanel):
             f"wb.missed_documents(evaluation, {corpus!r}, encoder={chosen!r})", opened="evaluation",
         )  # fmt: skip
 
-    def table(self) -> pd.DataFrame:
+    def rows_known(self) -> pd.DataFrame:
         """The listed documents: the columns of ``missed_documents``, with ``not_indexed`` named."""
-        self.join()
-        return self._table()
-
-    def _table(self) -> pd.DataFrame:
         found, k = self.listed, self.session.thresholds.k
         return missed_table(found, self.examined.index, k).assign(sub_cause=[label(item, k) for item in found])
 
     def figure(self) -> Figure | None:
         """The picture in view, dark on white; the quadrant where that one needs vectors that are not there."""
-        self.join()
-        drawn = self._drawn("print") or self._drawn("print", "quadrant")
+        if (found := super().figure()) is not None:
+            return found
+        drawn = self._drawn("print", "quadrant")
         return None if drawn is None else drawn[0]
 
-    def html(self, rows: int = 15) -> Fragment:
-        """Counts, every picture that can be drawn, the sentence of the document looked at, the table and the card."""
-        self.join()
-        return self.page(rows)
-
     def page(self, rows: int = 15) -> Fragment:
-        """As :meth:`html`, of the ranks that are known now."""
+        """Counts, every picture that can be drawn, the sentence of the document looked at, the table and the card."""
         k, found, at = self.session.thresholds.k, self.listed, self.at
         head = h("p", h("strong", self._count_words()), " ", cause_words(found, k))
         if at is None:
@@ -581,7 +568,7 @@ class MissedDocuments(MissPanel):
         return fragment(
             head, sentence(found[at], self.examined, k), texts(found[at], self.examined, k),
             join(still(*one) for one in drawn if one), never_html(self.session.evaluation, self._corpus),
-            table_html(self._table(), rows), self.body(found[at].miss.sample_id),
+            table_html(self.rows_known(), rows), self.body(found[at].miss.sample_id),
         )  # fmt: skip
 
 
