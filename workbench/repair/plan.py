@@ -30,8 +30,7 @@ from workbench.language import text as _t
 from workbench.repair.documents import Chunking, Passage
 from workbench.repair.estimate import UNKNOWN, AnswerModel, Gain
 from workbench.repair.needs import Reader
-from workbench.repair.prepare import prepared
-from workbench.repair.retrieval import ALIKE, Progress, Retrieval, Simulator
+from workbench.repair.retrieval import ALIKE, Progress, Retrieval, Simulator, prepared
 
 #: Causes that a prompt can mend: each has a text ``repair.prompt.<cause>``.
 PROMPTED = tuple(rule.name for rule in RULES if has_text(f"repair.prompt.{rule.name}"))
