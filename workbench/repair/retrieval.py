@@ -25,6 +25,7 @@ from workbench.evidence.corpus_index import CorpusIndex, Floats, Ints, id_order,
 from workbench.evidence.corpus_ranks import as_corpus, with_ids
 from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.encoders.resolve import load_cached
+from workbench.evidence.frames import plain_columns
 from workbench.repair.documents import Chunking, Documents, Passage, corpus_of, load_documents, passages_of, rechunked
 from workbench.repair.needs import Reader, needs_of, term_set
 
@@ -144,7 +145,7 @@ class Simulator:
         lists: list[list[Passage] | None] = [[] if there is True else None for there in evidence.plain("contexts_recorded")]
         prompted = [0] * len(lists)
         names = ("doc_id", "text", "title", "tenant", "source", "position", "prompted")
-        columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in names]
+        columns = plain_columns(frame, names)
         # A context that was retrieved and kept out of the prompt stands behind those that were not.
         for wanted in (True, False):
             for code, *values, shown in zip(evidence.codes(frame).tolist(), *columns, strict=True):
