@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
@@ -85,9 +86,12 @@ class Evaluation:
 
     def __getitem__(self, key: str | int) -> Evaluation:
         """One sample, by its id or its position."""
-        if isinstance(key, str):
-            return self.one(key)
-        return self.one(str(self.evidence.ids[key]))
+        if not isinstance(key, str):
+            place = operator.index(key)
+            if not -len(self) <= place < len(self):
+                raise IndexError(f"position {place} is outside of {self!r}")
+            key = str(self.evidence.ids[place])
+        return self.one(key)
 
     def one(self, sample_id: str) -> Evaluation:
         """The evaluation of one sample as part of this one: same scores, states, causes and tables as it has here.
@@ -99,6 +103,8 @@ class Evaluation:
         KeyError
             When no sample has this id.
         """
+        if sample_id not in self:
+            raise KeyError(f"{self!r} holds no sample_id {sample_id!r}")
         small = self._over(self.view.one(int(self.evidence.ids.get_loc(sample_id))))
         small.path = None  # it was never saved
         return small
