@@ -414,7 +414,7 @@ def _entries(value: Any, separators: re.Pattern[str], entry: Callable[[Any], str
         item = plain(item)
         if isinstance(item, Sequence) and not isinstance(item, str):
             options = [one for one in map(entry, item) if one]
-            found += [options] if options else []
+            found += [options] if len(options) > 1 else options
         elif (one := entry(item)) is not None:
             found.append(one)
     return found
