@@ -85,8 +85,8 @@ def _find_records(value: Any, depth: int = 0) -> Sequence[Any] | None:
     columns = _by_column(value)
     if _holds_spans(value) and not (columns and all(isinstance(part, Mapping) for part in value.values())):
         return [value]
-    found = columns or _split_orient(value) or _by_judged(value) or _wrapped(value, depth)
-    found = found or _by_id(value) or _by_question(value)
+    found = columns or _split_orient(value) or _by_judged(value) or _by_question(value)
+    found = found or _wrapped(value, depth) or _by_id(value)
     return found or ([value] if _names_a_record(value) or (not depth and _asks_inside(value)) else None)
 
 

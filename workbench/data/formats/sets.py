@@ -57,7 +57,8 @@ def musique(row: Row) -> Row:
     named = [{**part, "doc_id": str(part.get("idx", at))} for at, part in enumerate(parts)]
     expected = [part["doc_id"] for part in named if part.get("is_supporting")]
     refusal = {"expect_refusal": not row["answerable"]} if isinstance(row.get("answerable"), bool) else {}
-    kept = {name: value for name, value in row.items() if name != "paragraphs"}
+    gold = "reference" if any("is_supporting" in part for part in parts) else "answer"
+    kept = {gold if name == "answer" else name: value for name, value in row.items() if name != "paragraphs"}
     return {**kept, "contexts": named, "expected_docs": expected or None, **refusal}
 
 

@@ -524,8 +524,9 @@ _NUMBERED = re.compile(r"(.*?[^\W\d])[ _#-]?(\d{1,2})")
 
 def _numbered_names(records: Records) -> list[str]:
     """Columns such as ``context_1``, ``Retrieved chunk 2``, in order."""
+    known = {*aliases("sample")["contexts"], *aliases("context")["text"]}
     found = [(int(match[2]), name) for name in records.columns if (match := _NUMBERED.fullmatch(name))
-             and fold(match[1]) in {*aliases("sample")["contexts"], *aliases("context")["text"]}]  # fmt: skip
+             and {fold(match[1]), fold(match[1]) + "s"} & known]  # fmt: skip
     return [name for _, name in sorted(found)]
 
 
