@@ -393,7 +393,8 @@ def test_what_only_some_may_is_told_of_the_others(told, others, everyone, who):
 
 STEPS = {
     "en": (["clean the filter", "drain the tank", "close the valve", "log the reading", "check the seal"],
-           ["{0} before you {1}.", "Before you {1}, {0}.", "After you {0}, {1}.", "{1} only after you {0}.", "First {0}, then {1}."]),
+           ["{0} before you {1}.", "Before you {1}, {0}.", "After you {0}, {1}.", "{1} only after you {0}.",
+            "First {0}, then {1}."]),
     "zh": (["清洗滤网", "排空水箱", "关闭阀门", "记录读数", "检查密封"],
            ["{1}之前请{0}。", "{0}之后再{1}。", "先{0}，再{1}。", "先{0}然后{1}。"]),
 }  # fmt: skip

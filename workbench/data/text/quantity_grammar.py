@@ -475,7 +475,8 @@ class Grammar:
             rf"|{any_of(zh['clock']['hour'].split())}|{zh['numerals']['fraction']})"
         )
         han = "".join(sorted({*self.han, *firsts}))
-        words = {*self.ones, *self.multiples, *self.months, *self.days, *self.ordinal_words, *self.fractions, *self.clock_names}
+        words = {*self.ones, *self.multiples, *self.months, *self.days}
+        words |= {*self.ordinal_words, *self.fractions, *self.clock_names}
         durations = [w for w, (kind, _) in self.units.items() if kind == "duration" and w.isalpha() and w.isascii()]
         after_article = any_of([*self.large, *self.groups, *self.fractions, *durations])
         # A set first: the engine then runs over what is in none of them, as most Chinese text is.
