@@ -105,8 +105,11 @@ class Evaluation:
         """
         if sample_id not in self:
             raise KeyError(f"{self!r} holds no sample_id {sample_id!r}")
-        small = self._over(self.view.one(int(self.evidence.ids.get_loc(sample_id))))
+        code = int(self.evidence.ids.get_loc(sample_id))
+        small = self._over(self.view.one(code))
         small.path = None  # it was never saved
+        if self._causes is not None and self._causes.rules == rules():
+            small._causes = self._causes.one(code, small.view)
         return small
 
     def head(self, n: int = 5) -> pd.DataFrame:

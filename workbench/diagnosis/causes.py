@@ -510,6 +510,11 @@ class Causes:
     inputs: CauseInputs
     rules: tuple[CauseRule, ...] = field(default_factory=rules)
 
+    def one(self, code: int, view: View) -> Causes:
+        """The causes of one sample, whose own ``view`` explains them; the chain is not walked again."""
+        mine = slice(code, code + 1)
+        return Causes(self.primary[mine], self.holds[mine], self.confidence[mine], CauseInputs(view), self.rules)
+
     def names(self) -> np.ndarray:
         """Primary cause of each sample by name, ``pass`` and ``not_checked`` included."""
         return np.array([*(rule.name for rule in self.rules), NOT_CHECKED, PASS], dtype=object)[self.primary]

@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,13 +111,16 @@ def _today() -> datetime.date:
 
 def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) -> Material:
     comparison = None if baseline is None else compared(baseline, evaluation)
-    failures = evaluation.failures()
+    summary = evaluation.summary(spread=True)
+    return Material(evaluation, baseline, _failures(evaluation), evaluation.samples.frame, summary, comparison, annotations)
+
+
+def _failures(evaluation: Any) -> pd.DataFrame:
+    failures: pd.DataFrame = evaluation.failures()
     # What a service said when it failed may hold the key that it was called with.
     silent = [bool((rule := rule_of(cause)) and rule.quotes_service) for cause in failures["primary_cause"]]
     failures["evidence"] = [redacted(t) if s else t for t, s in zip(failures["evidence"], silent, strict=True)]
-    return Material(
-        evaluation, baseline, failures, evaluation.samples.frame, evaluation.summary(spread=True), comparison, annotations
-    )
+    return failures
 
 
 def _gather(material: Material, findings: tuple[Finding, ...], date: datetime.date, gate: Any) -> Report:
@@ -371,11 +374,22 @@ def _example(material: Material, sample_id: str, row: Any, wrong: _Wrong) -> Exa
     )
 
 
-def _cards(material: Material, findings: Sequence[Finding]) -> dict[str, Example]:
-    """The samples of findings about a few, with what is wrong in each: what was saved is what was looked at."""
-    wanted = dict.fromkeys(name for item in findings if len(item.sample_ids) <= CARDS for name in item.sample_ids)
-    known, wrong = set(material.failures.index), _Wrong(material)
-    return {name: _example(material, name, material.failures.loc[name], wrong) for name in wanted if name in known}
+def _cards(material: Material, findings: Sequence[Finding]) -> dict[str, tuple[Example, ...]]:
+    """The samples of findings about a few, with what is wrong in each under the thresholds that were in force when it was
+    saved: what was saved is what was looked at. A saved sample has its own card."""
+    few = [item for item in findings if not item.card and len(item.sample_ids) <= CARDS]
+    return {item.finding_id: tuple(_as_saved(material, item)) for item in few}
+
+
+def _as_saved(material: Material, finding: Finding) -> Iterator[Example]:
+    for name in finding.sample_ids:
+        if name not in material.failures.index:
+            continue
+        small = material.evaluation.one(name)
+        if finding.thresholds:
+            small = small.with_thresholds(small.thresholds.replace(**finding.thresholds))
+        own = dataclasses.replace(material, evaluation=small, failures=_failures(small))
+        yield _example(own, name, own.failures.loc[name], _Wrong(own))
 
 
 def expected(sample: Any) -> str:
