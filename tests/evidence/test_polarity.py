@@ -18,7 +18,7 @@ from workbench.evidence.offline.examination import Examination, is_code
 from workbench.evidence.offline.features import contradictions, holds_code
 from workbench.evidence.offline.models import load_coefficients
 from workbench.evidence.offline.polarity import read
-from workbench.evidence.offline.relations import RELATION, Relation, relate
+from workbench.evidence.offline.relations import RELATION, Relation, _cut, relate
 from workbench.evidence.offline.words import Grid, analyse, claim_words
 
 SEEDS = range(12)
@@ -447,3 +447,11 @@ def test_reading_any_text_raises_nothing():
         for sentence in range(len(analysed.bounds)):
             read(analysed, sentence)
             relate(claim_words(analysed, 0, len(text)), analysed, sentence)
+
+
+def test_a_part_of_a_sentence_keeps_what_is_said_of_the_whole() -> None:
+    whole = read(analyse("Was any other regular member ever admitted only by a vote or not, perhaps by the board?"), 0)
+    part = _cut(whole, whole.first, whole.last - 2)
+    assert (part.passive, part.asks) == (whole.passive, whole.asks) == (True, True) and whole.others
+    for name in ("content", "only", "disjunctions", "others", "predicates"):
+        assert getattr(part, name) == [at for at in getattr(whole, name) if at < part.last]
