@@ -135,12 +135,13 @@ def _cut(whole: Reading, first: int, last: int) -> Reading:
         # A negation reaches over the clauses of one sentence: "it is not sold, lent or given away".
         if scope and (first <= one.at < last or one.at < first):
             operators.append(Operator(one.at, scope, one.focus if first <= one.focus < last else scope[0], one.unless))
+    names = ("content", "only", "disjunctions", "others", "predicates")
+    places: dict[str, Any] = {name: list(inside(getattr(whole, name))) for name in names}
     return replace(
-        whole, first=first, last=last, operators=operators,
+        whole, **places, first=first, last=last, operators=operators,
         flips={at: base for at, base in whole.flips.items() if first <= at < last},
         downward=[frozenset(inside(scope)) for scope in whole.downward],
         ranks=[rank for rank in whole.ranks if first <= rank[3] < last],
-        **{name: list(inside(getattr(whole, name))) for name in ("content", "only", "disjunctions", "others", "predicates")},
     )  # fmt: skip
 
 
