@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -545,11 +545,12 @@ def _mostly_within(claim: Span, parts: Sequence[Span]) -> bool:
 
 
 def joints(contexts: Sequence[Context]) -> list[Joint]:
-    """Neighbouring chunks of one document, both prompted."""
+    """Neighbouring chunks of one document, both prompted; twice where the edge may lie inside a word or a number."""
     return [
-        Joint(left, right, _across(contexts[left].text, contexts[right].text))
+        Joint(left, right, text)
         for left, right in enumerate(chunk_order(contexts))
         if right >= 0
+        for text in _across(contexts[left].text, contexts[right].text)
     ]
 
 
@@ -557,12 +558,15 @@ def _has_han(claim: ClaimWords) -> bool:
     return HAN_CHARACTER.search(claim.source.text, claim.start, claim.end) is not None
 
 
-def _across(left: str, right: str) -> str:
-    """The end of one chunk and the beginning of the next as one text."""
+def _across(left: str, right: str) -> Iterator[str]:
+    """The end of one chunk and the beginning of the next as one text, parted and unparted where both are letters or digits."""
     tail, head = analyse(left), analyse(right)
     start = int(tail.starts[-EDGE_WORDS]) if len(tail.starts) > EDGE_WORDS else 0
     end = int(head.ends[EDGE_WORDS - 1]) if len(head.ends) > EDGE_WORDS else len(right)
-    return stitch(left[start:], right[:end])
+    joined = [stitch(left[start:], right[:end])]
+    if left[-1:].isalnum() and right[:1].isalnum():
+        joined.append(left[start:] + right[:end])
+    yield from dict.fromkeys(joined)
 
 
 class Examination:
