@@ -48,6 +48,7 @@ from workbench.evidence.offline.words import (
     FUNCTION,
     NAME,
     NUMBER,
+    TERM,
     Analysis,
     ClaimWords,
     Grid,
@@ -472,6 +473,8 @@ UNTOLD = 0.2
 #: Support of a claim that the contexts tell in parts: all in one run but for words of the question, or in two runs; and how
 #: far a word must stand in a sentence for that.
 PARTS, PARTS_BROKEN, HELD = 0.7, 0.6, 0.6
+#: Rarity of the words that such a claim may have beside, "year" or "ahead", and their share of its rarity.
+COMMON, COMMON_SHARE = 0.6, 0.12
 #: Support of a bare value that stands in a text, and that does not.
 VALUE_FOUND, VALUE_ABSENT = 0.95, 0.03
 
@@ -795,8 +798,8 @@ class Examination:
         """Raise the support (in place) of a claim of the answer that no single sentence tells but the contexts together do.
 
         Two documents put together, or the question repeated around a value: every content word stands in a context (but
-        for few that the question says); those that it does not say follow one another as they do there, with at most one
-        break; no sign is against it.
+        for few that the question says, or common ones); those that it does not say follow one another as they do there,
+        with at most one break; no sign is against it.
         """
         claim, rows, end = self.claims[number], self.grid.rows[number], int(self.grid.offsets[self.n_contexts])
         if self.spans[number].side != "answer" or not end or entail[: self.n_contexts + len(self.joints)].max() >= 0.5:
@@ -806,6 +809,10 @@ class Examination:
         kind = self.grid.kind[rows][content]
         asked = np.isin(self.grid.ids[rows][content], self.question.ids) & (kind != NUMBER)
         lacking = np.asarray(~held.any(axis=1), dtype=bool)
+        weight = self.grid.weight[rows][content]
+        common = lacking & ~asked & (kind == TERM) & (weight <= COMMON)
+        if weight[common].sum() <= COMMON_SHARE * weight.sum():
+            content, held, kind, asked, lacking = (x[~common] for x in (content, held, kind, asked, lacking))
         # Values alone, one for each part of the question, need not stand together.
         values = bool(len(content)) and bool(np.isin(kind, (NUMBER, NAME)).all())
         if (len(content) < 3 and not values) or lacking[~asked | (kind == NAME)].any() or lacking.sum() > 0.34 * asked.sum():
