@@ -265,13 +265,15 @@ class OfflineJudge:
         return self._refusals.refusal(answer, vectors, phrases, sample.question, queries.get(sample.question))
 
     def _relevancy(self, seen: Examination) -> float:
-        """Calibrated probability that the answer addresses the question."""
+        """Calibrated probability that the answer addresses the question; a bare yes or no to what wants one does."""
         cosine = np.array([seen.answer_cosine()], dtype=np.float32)
         pairs = "question_answer_han" if seen.question.han else "question_answer"
         features = examination.relevancy_features(seen, float(self._excess(cosine, pairs)[0]))
         even = float(self.coefficients.models["relevancy"].probability(features[None], examination.RELEVANCY)[0])
         if examination.is_vague(seen.question):
             even = max(even, 0.5)  # nothing tells what is asked
+        if seen.answered:
+            even = max(even, 0.9)
         return even * ADDRESSING_ODDS / (even * ADDRESSING_ODDS + 1 - even)
 
     def _answer_similarity(self, seen: Examination) -> float:
