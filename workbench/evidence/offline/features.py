@@ -606,6 +606,8 @@ SAME, DOUBTED = 0.9, 0.6
 REST_IN_PLACE = 0.35
 #: Words on each side that make the slot of a number or name.
 _SLOT = 3
+#: A sentence that holds so much less of a claim than another is about something else.
+_ELSEWHERE = 0.2
 #: Kinds of names that could fill the same slot have the same value here.
 _COMPARED = {"name": "name", "title": "name", "code": "code"}
 #: A sentence below this cover is not looked at.
@@ -656,9 +658,33 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             told = present[:, sentence]
             before = np.maximum(told, present[:, sentence - 1]) if grid.leaning[sentence] else told
             relation = related(grid, number, int(sentence)) if with_before[sentence] >= _RELATED else None
-            sign = strongest(claim, text, at, told, before, relation=relation)
+            misplaced = _misplaced(grid, number, int(sentence), cover)
+            sign = strongest(claim, text, at, told, before, relation=relation, misplaced=misplaced)
             if sign is not None:
                 yield int(sentence), sign
+
+
+def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> frozenset[Quantity]:
+    """The numbers of a claim that other sentences of the text have for something else: "express takes 2 days" excuses no
+    "standard takes 2 days" where a sentence says 5 of standard.
+
+    A sentence is about something else when it holds much less of the claim's words, leans on none before it and has no
+    other number of the claim that ``sentence`` lacks.
+    """
+    owner = int(np.searchsorted(grid.offsets, sentence, side="right")) - 1
+    inside = slice(int(grid.offsets[owner]), int(grid.offsets[owner + 1]))
+    stated = list(_stated(grid, grid.rows[number]))
+    if len(stated) > _MANY or cover[sentence] < REST["number"]:
+        return frozenset()
+    excusing = (cover[inside] > cover[sentence] - _ELSEWHERE) | grid.leaning[inside]
+    for one in stated:
+        if not one.sentences[sentence]:
+            excusing = excusing | (one.sentences[inside] & (sum(other.sentences[inside] for other in stated) > 1))
+    return frozenset(
+        one.quantity
+        for one in stated
+        if not one.sentences[sentence] and one.sentences[inside].any() and not (one.sentences[inside] & excusing).any()
+    )
 
 
 def conflicts(grid: Grid, answer_at: int, claims: Sequence[int]) -> list[tuple[int, int, float]]:
@@ -711,6 +737,7 @@ def strongest(
     *,
     alone: bool = False,
     relation: Relation | None = None,
+    misplaced: frozenset[Quantity] = frozenset(),
 ) -> Sign | None:
     """The strongest sign of one sentence against a claim.
 
@@ -722,10 +749,12 @@ def strongest(
         (m,) how far it holds them together with the sentence before that it leans on ("It costs …"); for numbers only.
     alone
         Whether only this sentence of the text counts: a number that stands elsewhere in it is no excuse.
+    misplaced
+        Numbers of the claim that stand elsewhere in the text for something else, which is no excuse either.
     """
     words = _Sentence(text, sentence, alone=alone)
     signs = [
-        *_numbers(claim, words, present if before is None else before),
+        *_numbers(claim, words, present if before is None else before, misplaced),
         *_names(claim, words, present),
         *_related_signs(claim, words, present, relate(claim, text, sentence) if alone else relation),
     ]
@@ -799,14 +828,16 @@ def _same_slot(claim: ClaimWords, mine: Quantity | Entity, words: _Sentence, oth
     return len(left & right) / min(len(left), len(right))
 
 
-def _numbers(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
+def _numbers(
+    claim: ClaimWords, words: _Sentence, present: Any, misplaced: frozenset[Quantity] = frozenset()
+) -> Iterator[Sign]:
     mine = quantities_of(claim)
     if not mine or not words.quantities:
         return
     claimed = Numbers((quantity, 0) for quantity in mine)
     open_slots = [other for other in words.quantities if not claimed.held_by(other)][:_MANY]
     told = words.text.quantities
-    unheld = (q for q in mine if not words.known.holding(q) and not follows(q, told))
+    unheld = (q for q in mine if q in misplaced or not (words.known.holding(q) or follows(q, told)))
     for quantity in islice(unheld, _MANY if open_slots else 0):
         rest = _rest(claim, present, _inside(claim, quantity.start, quantity.end))
         if rest < REST_IN_PLACE:
