@@ -463,3 +463,8 @@ def test_names_and_years_in_other_forms(right: str, wrong: str, reference: str) 
     question = "Who or what was it?"
     assert told(question, right, reference)
     assert not told(question, wrong, reference)
+
+
+@pytest.mark.parametrize("question", ["多少？", "几？", "How many?", "?"])
+def test_a_question_without_words_of_its_own_tells_no_value_from_another(question: str) -> None:
+    assert told(question, "3 天，另有 5 天。", "3 天")

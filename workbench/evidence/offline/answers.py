@@ -766,6 +766,8 @@ def _asked_other(asked: Reading, said: Reading, numbers: Sequence[Quantity]) -> 
             strange[i] = max(strange[i], weight)
     common = set.intersection(*told)
     counts = _asked_weights(asked)
+    if not counts:
+        return 0.0
     scores = [sum(counts[word] for word in words - common) for words in told]
     # What a value is said of that the question does not name counts a little against it.
     scores = [score - STRANGE * other for score, other in zip(scores, strange, strict=True)]
