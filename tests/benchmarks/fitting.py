@@ -134,7 +134,8 @@ def main() -> None:
             found = pd.DataFrame([row for seed in seeds for row in measured(evaluation, labels, seed, suggested)])
             found["gain"], found["gain passed"] = found["after"] - found["before"], found["passed"] - found["before"]
             one = found[found["rate"] == RATES[-1]]
-            print(f"\n{name}: {len(labels)} labels, {LABELS} {'suggested' if suggested else 'drawn'}, {SEEDS} seeds from {options.first}")
+            way = "suggested" if suggested else "drawn"
+            print(f"\n{name}: {len(labels)} labels, {LABELS} {way}, {SEEDS} seeds from {options.first}")
             before, after, gain, least = one["before"].mean(), one["after"].mean(), one["gain"], one["gain passed"].min()
             print(f"agreement before {before:.3f}, after {after:.3f}; gain {gain.min():+.3f} to {gain.max():+.3f}")
             print(f"map used {(one['reason'] == '').sum()} of {SEEDS}; refused: {one['reason'].value_counts().to_dict()}; "
