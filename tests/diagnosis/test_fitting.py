@@ -88,6 +88,11 @@ def test_many_labels_give_a_map_of_any_shape() -> None:
     assert part([0.6])[0] < 0.2 < 0.8 < part([0.8])[0]
 
 
+def test_labels_of_other_samples_are_told(baseline) -> None:
+    with pytest.raises(wb.InputError, match=r"none of the labelled samples \(elsewhere, …\) is in baseline"):
+        wb.fit(baseline, {"elsewhere": "right"})
+
+
 @pytest.mark.parametrize("rate", [0.1, 0.15, 0.2])
 def test_on_average_no_more_are_wrong_than_asked_for(rate) -> None:
     # A judge that is hard to trust: where it is surest, one in ten of its verdicts is wrong.

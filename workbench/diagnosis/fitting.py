@@ -447,6 +447,8 @@ def fit(
         raise InputError("fit: this evaluation was scored with a fitted judge already; use the one that it was made from")
     judge = str(evaluation.manifest.get("judge") or "none")
     verdicts = load_labels(labels, evaluation.name)
+    if len(verdicts) and not verdicts["sample_id"].isin(evaluation.evidence.ids).any():
+        raise InputError(f"fit: none of the labelled samples ({verdicts['sample_id'].iloc[0]}, …) is in {evaluation.name}")
     parts, refused = {}, {}
     groups = labelled(evaluation, verdicts)
     for part in PARTS:
