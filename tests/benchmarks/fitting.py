@@ -27,7 +27,7 @@ RATES = (0.02, 0.05, 0.1)
 
 def evouna(data: Path) -> tuple[list[dict], dict[str, str]]:
     rows = [json.loads(line) for path in sorted((data / "evouna").glob("*.jsonl")) for line in path.open(encoding="utf-8")]
-    kept = set(list(dict.fromkeys(row["question"] for row in rows))[::4])
+    kept = set(list(dict.fromkeys(row["question"] for row in rows))[::16])
     rows = [row for row in rows if row["question"] in kept]
     labels = {row["id"]: "right" if row["right"] else "wrong" for row in rows}
     return [{"sample_id": r["id"], **{k: r[k] for k in ("question", "answer", "reference")}} for r in rows], labels

@@ -420,7 +420,7 @@ def fit(
         the refusal; without it a verdict is on the answer.
     error_rate
         In (0, 1): how many of the verdicts that are not unsure may be wrong. It sets the band of unsure, and holds on average
-        over sets of labels drawn at random.
+        over sets of labels drawn at random where the judge can keep it at all; where it cannot, few labels may hide that.
     name, out
         The judge's name, and the file to write it to.
 
