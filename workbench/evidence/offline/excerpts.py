@@ -74,6 +74,11 @@ def is_long(text: str) -> bool:
     return len(text) >= LONG
 
 
+def read_of(length: int) -> float:
+    """Characters that are encoded of a text of this length, about: its own vector of its beginning, and what is read."""
+    return length if length < LONG else min(length, LONG) + min(length // SHARE, MOST) + PIECE
+
+
 def excerpt(text: Analysis, rows: Sequence[ClaimWords]) -> Excerpt | None:
     """What is read of ``text`` for these claims (and question); None for all of it, which is so of a short text.
 
