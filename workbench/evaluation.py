@@ -18,9 +18,8 @@ from workbench.evidence.frames import Evidence, read_frames, restore, write_fram
 from workbench.scoring.facts import Facts
 from workbench.scoring.metrics import chosen, definition, definitions, score
 from workbench.scoring.scored import JUDGE_ERROR, Scored
-from workbench.scoring.tables import claim_rows, context_rows, error_rows, span_rows, support_rows
 from workbench.scoring.thresholds import Thresholds
-from workbench.scoring.view import View
+from workbench.scoring.view import View, claim_rows, context_rows, error_rows, span_rows, support_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,8 +99,11 @@ class Evaluation:
         KeyError
             When no sample has this id.
         """
-        small = self._over(self.view.one(int(self.evidence.ids.get_loc(sample_id))))
+        code = int(self.evidence.ids.get_loc(sample_id))
+        small = self._over(self.view.one(code))
         small.path = None  # it was never saved
+        if self._causes is not None and self._causes.rules == rules():
+            small._causes = self._causes.one(code, small.view)
         return small
 
     def head(self, n: int = 5) -> pd.DataFrame:
@@ -157,7 +159,7 @@ class Evaluation:
         """The state of every score, same shape as :meth:`scores`."""
         import pandas as pd
 
-        from workbench.scoring.lazy_texts import state_names
+        from workbench.scoring.scored import state_names
 
         return pd.DataFrame({name: state_names(s.states) for name, s in self._scored.items()}, index=self.evidence.ids)
 

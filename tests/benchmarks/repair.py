@@ -26,8 +26,7 @@ from workbench.evidence.encoders.resolve import load_cached  # noqa: E402
 from workbench.repair.documents import Chunking  # noqa: E402
 from workbench.repair.estimate import AnswerModel  # noqa: E402
 from workbench.repair.plan import Fix, repair_plan  # noqa: E402
-from workbench.repair.prepare import prepared  # noqa: E402
-from workbench.repair.retrieval import Retrieval  # noqa: E402
+from workbench.repair.retrieval import Retrieval, prepared  # noqa: E402
 
 DEEP = 100
 

@@ -684,3 +684,21 @@ def test_no_library_is_loaded_with_the_package() -> None:
 def test_shares_of_an_hour_multiples_and_releases(left, right, found):
     pair = quantities(left)[0], quantities(right)[0]
     assert relation(*pair) == relation(*reversed(pair)) == found
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "unit", "cue"),
+    [
+        ("打八折", 80, "%", ""), ("七五折", 75, "%", ""), ("85折", 85, "%", ""), ("8.5 折", 85, "%", ""),
+        ("Take it twice a day.", 2, "times", ""),
+        ("至少需要18人", 18, None, ">="), ("最多可以添加18人", 18, None, "<="), ("不得提前18天", 18, "day", ""),
+    ],
+)  # fmt: skip
+def test_discounts_multiples_and_bounds_across_a_verb(written, value, unit, cue):
+    (found,) = quantities(written)
+    assert (found.value, found.unit, found.cue) == (value, unit, cue)
+
+
+@pytest.mark.parametrize("written", ["没有折扣", "三折叠手机", "八折叠加"])
+def test_folding_is_no_discount(written):
+    assert not [found for found in quantities(written) if found.kind == "percent"]

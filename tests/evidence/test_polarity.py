@@ -13,7 +13,7 @@ import random
 import pytest
 
 from workbench.data.schema import Context, Sample
-from workbench.evidence.offline.comparisons import ordered
+from workbench.evidence.offline.comparisons import ordered, sequence_reversed
 from workbench.evidence.offline.examination import Examination, is_code
 from workbench.evidence.offline.features import contradictions, holds_code
 from workbench.evidence.offline.models import load_coefficients
@@ -341,6 +341,95 @@ def test_code_is_supported_only_verbatim_and_bare_words_are_unsure():
     assert not is_code("设置 client_id。")
     assert support("x = load(path, 1);", "Use x = load(path, 0); to read it.")[0] < 0.5
     assert 0.3 <= support("不可以。", "礼品卡不可兑换现金。")[0] < 0.5
+
+
+# ---------------------------------------------------------------- what is (not) there, everybody else, what comes first
+
+THINGS = {
+    "en": [("refunds", "refunded", "gift cards"), ("discounts", "discounted", "rail passes"), ("loans", "loaned", "old maps")],
+    "zh": [("保修", "进水损坏"), ("套餐", "机场接送"), ("票价", "午餐")],
+}
+
+
+@pytest.mark.parametrize(("what", "done", "thing"), THINGS["en"])
+@pytest.mark.parametrize("light", ["available", "offered", "possible", "provided"])
+def test_what_is_not_available_cannot_be_had(what, done, thing, light):
+    told = f"{what.capitalize()} are not {light} for {thing}."
+    assert "negation" not in kinds(f"{thing.capitalize()} cannot be {done}.", told)
+    assert "negation" in kinds(f"{what.capitalize()} are {light} for {thing}.", told)
+    assert clashes(f"You can get {what} for {thing}.", told)
+
+
+@pytest.mark.parametrize(("whole", "part"), THINGS["zh"])
+def test_what_is_not_included_is_outside(whole, part):
+    told = f"{whole}不包括{part}。"
+    assert not clashes(f"{part}不在{whole}范围内。", told)
+    assert clashes(f"{part}在{whole}范围内。", told)
+    assert clashes(f"{whole}包括{part}。", told)
+    excepted = relation(f"{whole}包括餐饮。", f"{whole}包括餐饮，不包括{part}。")
+    assert excepted.clash is None
+
+
+@pytest.mark.parametrize(
+    ("told", "others", "everyone", "who"),
+    [
+        ("Only {who} can delete projects.", "Regular users cannot delete projects.", "Any user can delete projects.",
+         ["administrators", "owners", "auditors"]),
+        ("Only {who} may open the archive.", "Other people may not open the archive.", "Everyone may open the archive.",
+         ["archivists", "curators", "trustees"]),
+        ("只有{who}可以删除项目。", "普通用户不能删除项目。", "所有用户都可以删除项目。", ["管理员", "审计员", "负责人"]),
+        ("仅{who}可以进入机房。", "其他人不能进入机房。", "任何人都可以进入机房。", ["值班人员", "工程师", "主管"]),
+    ],
+)  # fmt: skip
+def test_what_only_some_may_is_told_of_the_others(told, others, everyone, who):
+    for name in who:
+        sentence = told.format(who=name)
+        assert not clashes(others, sentence)
+        assert support(others, sentence)[0] >= 0.5
+        assert clashes(everyone, sentence)
+        assert support(everyone, sentence)[0] < 0.5
+        assert support(sentence.replace("Only ", "").replace("只有", "").replace("仅", ""), sentence)[0] >= 0.5
+
+
+STEPS = {
+    "en": (["clean the filter", "drain the tank", "close the valve", "log the reading", "check the seal"],
+           ["{0} before you {1}.", "Before you {1}, {0}.", "After you {0}, {1}.", "{1} only after you {0}.",
+            "First {0}, then {1}."]),
+    "zh": (["清洗滤网", "排空水箱", "关闭阀门", "记录读数", "检查密封"],
+           ["{1}之前请{0}。", "{0}之后再{1}。", "先{0}，再{1}。", "先{0}然后{1}。"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_sequence_of_two_steps_is_read_in_whatever_words(seed, language):
+    pick = random.Random(seed)
+    steps, ways = STEPS[language]
+    first, then = pick.sample(steps, 2)
+    for said, told in itertools.product(ways, ways):
+        same, turned = said.format(first, then), said.format(then, first)
+        sentence = told.format(first, then)
+        assert not sequence_reversed(same, sentence), (same, sentence)
+        assert sequence_reversed(turned, sentence), (turned, sentence)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "told"),
+    [
+        ("Company A", "Company B", "{} acquired {} in 2019."),
+        ("Plan A", "Plan B", "{} is cheaper and {} is faster."),
+        ("甲公司", "乙公司", "{}于2019年收购了{}。"),
+        ("北京分部", "上海分部", "{}每月向{}汇报。"),
+    ],
+)
+def test_things_that_share_a_word_change_places(left, right, told):
+    assert "exchange" in kinds(told.format(right, left), told.format(left, right))
+    assert not kinds(told.format(left, right), told.format(left, right))
+
+
+def test_items_of_a_list_may_stand_in_any_order():
+    for items in itertools.permutations(["身份证", "购房合同", "首付款发票", "银行卡"], 3):
+        assert not kinds(f"需要提供{'、'.join(items)}。", "申请须提供身份证、购房合同、首付款发票和银行卡。")
 
 
 MIXED = "备份每天凌晨两点自动运行，保留三十天。"

@@ -232,9 +232,10 @@ class Message(NamedTuple):
 
 _ROLE_KEYS = ("role", "speaker", "from", "sender", "obj", "message.role", "type", "id", "_type")
 _SAID_KEYS = ("content", "text", "value", "parts", "message.content", "output_text", "response", "contents", "output")
-_TALK_KEYS = ("messages", "conversation", "conversations", "turns", "traj", "dialogue", "chat_history")
+#: Keys under which a conversation stands.
+TALKS = ("messages", "conversation", "conversations", "turns", "traj", "dialogue", "chat_history", "contents")
 #: Keys under which services nest the message that is the answer; the last choice of an agent's output list counts.
-_REPLY_KEYS = ("choices", "generations", "candidates", "message", "output", "outputs", "kwargs", "response", "update")
+_REPLY_KEYS = ("choices", "generations", "candidates", "message", "output", "outputs", "kwargs", "response", "update", "body")
 #: Content blocks that say nothing to the user.
 _SILENT = ("tool_call", "tool_use", "function_call", "image_url", "image", "thinking", "reasoning", "input_audio")
 
@@ -265,7 +266,9 @@ def messages(value: Any) -> list[Message] | None:
         except ValueError:
             return None
     if isinstance(value, Mapping):
-        talk = next((value[key] for key in _TALK_KEYS if isinstance(value.get(key), (list, tuple))), None)
+        if isinstance(value.get("body"), Mapping):  # of a request
+            value = value["body"]
+        talk = next((value[key] for key in TALKS if isinstance(value.get(key), (list, tuple))), None)
         return None if talk is None else messages(talk)
     if not isinstance(value, (list, tuple)) or not value:
         return None
@@ -414,7 +417,7 @@ def _entries(value: Any, separators: re.Pattern[str], entry: Callable[[Any], str
         item = plain(item)
         if isinstance(item, Sequence) and not isinstance(item, str):
             options = [one for one in map(entry, item) if one]
-            found += [options] if options else []
+            found += [options] if len(options) > 1 else options
         elif (one := entry(item)) is not None:
             found.append(one)
     return found
@@ -504,6 +507,7 @@ def logprobs(value: Any) -> list[float] | None:
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\W_]+")
+_SCORE_MARK = re.compile(r"^(?:scores?|metrics?|feedback|eval|annotation|ragas|deepeval)_|_(?:scores?|value)$")
 _BRACKETS = re.compile(r"[(（\[].*?[)）\]]")
 
 
@@ -643,8 +647,12 @@ def near_miss(column: str, taken: Iterable[str] = ()) -> str | None:
 
 
 def is_score(column: str) -> bool:
-    """Whether a column is named like a metric of another tool; ``"rouge_score(mode=fmeasure)"`` and ``"mrr@10"`` are."""
-    return re.search(r"\w@(\d+|k)$", column) is not None or fold(_BRACKETS.sub("", column)) in aliases("scores")["names"]
+    """Whether a column is named like a metric of another tool; ``"rouge_score(mode=fmeasure)"``, ``"mrr@10"``,
+    ``"toxicity/v1/score"``, ``"eval.relevance.score"`` and ``"score_context_relevance"`` are."""
+    if re.search(r"\w@(\d+|k)$|[/.]score$", column) is not None:
+        return True
+    name, known = fold(_BRACKETS.sub("", column)), aliases("scores")["names"]
+    return name in known or _SCORE_MARK.sub("", name) in known
 
 
 def first_names(values: Mapping[str, Any], section: str, empty: bool = True) -> dict[str, str]:
@@ -684,7 +692,7 @@ def first_of(item: Mapping[str, Any], names: Iterable[str]) -> tuple[str | None,
 # The retrieved fragments of one sample, from whatever a tool recorded to the contract's list of dicts.
 
 
-_INNER = ("node", "document", "doc")
+_INNER = ("node", "document", "doc", "retrieved_context")
 
 
 def contexts(value: Any) -> list[dict[str, Any]] | None:
@@ -711,6 +719,29 @@ def contexts(value: Any) -> list[dict[str, Any]] | None:
     if pairs and all(rank is not None for _, rank in pairs):
         pairs.sort(key=lambda pair: pair[1] or 0.0)
     return [item for item, _ in pairs]
+
+
+def retrieved_in(value: Any, depth: int = 0) -> list[Any]:
+    """What was retrieved, from anywhere in what a service answered, under the names that services give to it; [] without."""
+    value = structure(value) if isinstance(value, str) and looks_structured(value) else value
+    if depth > 6 or not isinstance(value, (Mapping, list)):
+        return []
+    if isinstance(value, list):
+        found = [item for part in value[:1000] for item in retrieved_in(part, depth + 1)]
+        return [item for at, item in enumerate(found) if item not in found[:at]]
+    names = {*aliases("sample")["contexts"], *aliases("keys")["retrieved"]}
+    for key, part in value.items():
+        if fold(str(key)) in names:
+            try:
+                listed = contexts(part) if isinstance(part, (list, Mapping)) and part else None
+            except (Unreadable, ValueError):
+                listed = None
+            # Names of files are no texts: of a list of words only that which is called contexts counts.
+            objects = isinstance(part, Mapping) or (isinstance(part, list) and isinstance(part[0], Mapping))
+            objects = objects or fold(str(key)) in aliases("sample")["contexts"]
+            if objects and listed and all(item["text"] for item in listed):
+                return part if isinstance(part, list) else listed
+    return next((found for part in value.values() if (found := retrieved_in(part, depth + 1))), [])
 
 
 def _from_mapping(value: Mapping[str, Any]) -> list[Any]:

@@ -199,7 +199,12 @@ def _own(value: Any) -> Any:
 
 def _float(value: Any) -> tuple[float | None, bool]:
     """A score, and whether something is there that is no number."""
+    value = fields.structure(value)
+    if isinstance(value, list) and len(value) == 1:  # Langfuse exports a score as the list of its values
+        value = value[0]
     try:
+        if isinstance(value, str) and value.strip().lower() in ("true", "false", "yes", "no"):
+            value = fields.boolean(value)
         return float(value) if isinstance(value, bool) else fields.number(value), False
     except Unreadable:
         return None, True

@@ -260,13 +260,8 @@ WHOLE_UP_TO = 2000
 
 def scores_of(evaluation: Any, score: str) -> Floats:
     """(n,) one score of every sample, NaN where there is none; ``passed`` is 1 or 0, NaN if nothing could be tested."""
-    values: Floats = _passed(evaluation.view) if score == PASSED else evaluation.metric(score).values
+    values: Floats = failing(evaluation.view).passed if score == PASSED else evaluation.metric(score).values
     return values
-
-
-def _passed(view: View) -> Floats:
-    failed, tested = failing(view)
-    return np.where(failed, 0.0, np.where(tested, 1.0, np.nan))
 
 
 def calibratable(evaluation: Any) -> list[str]:
@@ -385,7 +380,7 @@ class Calibration:
         facts, places = _labelled_facts(self.evaluation, self.human.index, self.places)
         t = self.evaluation.thresholds
         views = (View(facts, t.replace(**{self.threshold: float(cut)})) for cut in GRID)
-        return np.column_stack([_passed(view)[places] for view in views])
+        return np.column_stack([failing(view).passed[places] for view in views])
 
     @cached_property
     def values(self) -> Floats:
@@ -411,8 +406,8 @@ class Calibration:
             return self._good(scores_of(self.evaluation, self.score), self.cut)
         t = self.evaluation.thresholds
         if getattr(t, self.threshold) == self.cut:
-            return _passed(self.evaluation.view)
-        return _passed(self.evaluation.with_thresholds(t.replace(**{self.threshold: self.cut})).view)
+            return failing(self.evaluation.view).passed
+        return failing(self.evaluation.with_thresholds(t.replace(**{self.threshold: self.cut})).view).passed
 
     @cached_property
     def judged(self) -> Floats:

@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -105,7 +105,12 @@ _cues = cache(_Cues)
 def types_of(question: str) -> frozenset[str]:
     """The types of one question, at least one; ``other`` and ``keyword`` never stand beside another."""
     text = normalise(question[:LONGEST])
-    asked = [_cues(language) for language in _written_in(text)]
+    return _types_of(text, tuple(_written_in(text)))
+
+
+@lru_cache(maxsize=65_536)  # filters, breakdowns and slices ask about the same questions
+def _types_of(text: str, written_in: tuple[Language, ...]) -> frozenset[str]:
+    asked = [_cues(language) for language in written_in]
     found = {name for cues in asked for name in cues.types(text)}
     found |= {other for cues in asked for name, other in cues.implied if name in found}
     return frozenset(found or {"keyword" if asked[0].is_keywords(text) else "other"})

@@ -72,7 +72,11 @@ class Candidates:
 
     def __init__(self, items: Masks, groups: Ints, least: int) -> None:
         self.items = items
-        profiles, self.profile = _profiles(items)
+        # The distinct rows of ``items`` (at most 64 columns), and which of them each row is.
+        bits = items.astype(np.uint64) @ (np.uint64(1) << np.arange(items.shape[1], dtype=np.uint64))
+        distinct, profile = np.unique(bits, return_inverse=True)
+        unpacked = (distinct[:, None] >> np.arange(items.shape[1], dtype=np.uint64)) & np.uint64(1)
+        profiles, self.profile = unpacked.astype(bool), profile.ravel().astype(np.int64)
         self.profiles = profiles.astype(np.float32)
         self.weights = np.bincount(self.profile, minlength=len(profiles)).astype(np.float32)
         free = groups[:, None] != groups[None, :]
@@ -146,14 +150,6 @@ class Candidates:
             triples = a[held].T @ (f[held, None] * a[held])
             found[mine] = np.rint(triples[self.members[mine, 1], self.members[mine, 2]])
         return found
-
-
-def _profiles(items: Masks) -> tuple[Masks, Ints]:
-    """The distinct rows of ``items`` (at most 64 columns), and which of them each row is."""
-    bits = items.astype(np.uint64) @ (np.uint64(1) << np.arange(items.shape[1], dtype=np.uint64))
-    distinct, profile = np.unique(bits, return_inverse=True)
-    unpacked = (distinct[:, None] >> np.arange(items.shape[1], dtype=np.uint64)) & np.uint64(1)
-    return unpacked.astype(bool), profile.ravel().astype(np.int64)
 
 
 def strength(n: Ints, x: Any, totals: Totals) -> Floats:

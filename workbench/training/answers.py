@@ -156,7 +156,7 @@ class Maker:
         found = [pair for row in self.rows for pair in self._spans(row)]
         makers = (
             self._yes_or_no, self._denied, self._listed, self._unspecified, self._statements, self._two_points,
-            self._identifiers,
+            self._identifiers, self._exchanged,
         )  # fmt: skip
         for make in makers:
             found += [pair for row in self.rows if self.random.random() < 0.8 for pair in make(row)]
@@ -285,6 +285,23 @@ class Maker:
         wrong = self._replaced(row, self._other(row))
         if row.span not in wrong + reworded[1]:
             yield self._pair(row, f"{wrong}{stop}{reworded[1]}", reference, False, "one point altered", question)
+
+    def _exchanged(self, row: _Asked) -> Iterator[Pair]:
+        """Two sentences that give a value each, and the same with the values exchanged: the words of the question decide."""
+        kind = _kind(row.span)
+        beside = [r for r in self.beside[row.paragraph] if r.sentence != row.sentence and _kind(r.span) == kind]
+        beside = [r for r in beside if not _shares(r.span, row.span) and r.span not in row.sentence]
+        if not beside or (kind == "text" and not row.span[:1].isupper()):
+            return
+        other = self.random.choice(beside)
+        stop = self.forms["stop"][0]
+        if row.span in other.sentence:
+            return
+        right = [_stripped(row.sentence), _stripped(other.sentence)]
+        wrong = [self._replaced(row, other.span), self._replaced(other, row.span)]
+        for told in (right, wrong):
+            first, second = self.random.sample(told, 2)
+            yield self._pair(row, f"{first}{stop}{second}", row.span, told is right, "exchanged")
 
     def _clause(self, row: _Asked) -> tuple[str, str]:
         """The clause that holds the span, and the same with another span in its place; empty where it is too long."""
@@ -494,7 +511,7 @@ SPEAKS_FOR = frozenset((
 ))  # fmt: skip
 SPEAKS_AGAINST = frozenset((
     "half_missing", "rarest_missing", "number_missing", "number_other", "substituted", "name_other", "opposite",
-    "flipped", "code_missing", "names_missing", "rival_names", "negated", "refused", "polarity_differs",
+    "flipped", "asked_other", "code_missing", "names_missing", "rival_names", "negated", "refused", "polarity_differs",
     "denial_differs", "worst_point", "apart", "declines_not",
 ))  # fmt: skip
 
@@ -504,7 +521,8 @@ SPEAKS_AGAINST = frozenset((
 AT_LEAST = {"recall": 1.0, "grams": 2.0, "some_grams": 0.5}
 #: Weights that are at most so: a quantity, an identifier or a name in the place of that of the reference is a fault by what
 #: notation means, however many words around it agree.
-AT_MOST = {"number_missing": -1.0, "number_other": -1.2, "code_missing": -1.5, "name_other": -1.5, "opposite": -2.8}
+AT_MOST = {"number_missing": -1.0, "number_other": -1.2, "code_missing": -1.5, "name_other": -1.5, "opposite": -2.8,
+           "asked_other": -4.0, "negated": -1.5}  # fmt: skip
 #: More of them for statements.
 AT_MOST_STATEMENT = AT_MOST | {"number_missing": -1.5, "names_missing": -0.7, "flipped": -1.5}
 

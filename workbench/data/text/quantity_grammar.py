@@ -244,13 +244,15 @@ class Grammar:
         self.ten_word = numerals["powers"][0]
         self.tens_of, self.half, self.bare = numerals["tenths"], numerals["half"], frozenset(numerals["bare"])
         self.one_half = tuple(numerals["one_half"].split())
+        self.multiples: dict[str, int] = en["numerals"]["multiples"]
+        self.discount = re.compile(rf"\ ?{numerals['discount']}(?!{any_of(numerals['after_discount'].split())})")
         self.no_words = frozenset(numerals["not_numbers"].split())
         self.no_pairs = frozenset(numerals["not_with_unit"].split())
         one = any_of(self.ones)
         more = rf"(?:[\ -](?:and\ )?(?:{any_of([*self.ones, *large, *self.groups])})\b)*"
         self.english = re.compile(
             rf"(?:{one}|(?:an?|{one})\ (?=(?:{any_of([*large, 'dozen'])})\b)(?:{any_of([*large, 'dozen'])}))"
-            rf"\b{more}|a\ couple(?:\ of)?\b"
+            rf"\b{more}|a\ couple(?:\ of)?\b|{any_of(self.multiples)}\b"
         )
         self.arabic = re.compile(
             r"""(?P<plain>\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!,?\d)|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?(?!,?\d)
@@ -473,7 +475,8 @@ class Grammar:
             rf"|{any_of(zh['clock']['hour'].split())}|{zh['numerals']['fraction']})"
         )
         han = "".join(sorted({*self.han, *firsts}))
-        words = {*self.ones, *self.months, *self.days, *self.ordinal_words, *self.fractions, *self.clock_names}
+        words = {*self.ones, *self.multiples, *self.months, *self.days}
+        words |= {*self.ordinal_words, *self.fractions, *self.clock_names}
         durations = [w for w, (kind, _) in self.units.items() if kind == "duration" and w.isalpha() and w.isascii()]
         after_article = any_of([*self.large, *self.groups, *self.fractions, *durations])
         # A set first: the engine then runs over what is in none of them, as most Chinese text is.

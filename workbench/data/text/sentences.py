@@ -324,9 +324,10 @@ def _stripped_claim(text: str, span: Span) -> Span | None:
         start = mark.end()
     while leading := CITATION_MARK.match(text, start, end):
         start = leading.end()
-    lead_in = pattern("sentences", "(?:«lead_in»)", re.IGNORECASE).match(text, start, end)
-    if lead_in and end - lead_in.end() >= _MIN_CLAUSE:
-        start = lead_in.end()
+    for _ in range(2):  # "Yes, according to the manual, …"
+        lead_in = pattern("sentences", "(?:«lead_in»)", re.IGNORECASE).match(text, start, end)
+        if lead_in and end - lead_in.end() >= _MIN_CLAUSE:
+            start = lead_in.end()
     body = text[start : start + _trailing_marks(text[start:end])]
     start += len(body) - len(body.lstrip())
     body = body.strip()

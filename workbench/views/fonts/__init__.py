@@ -1,13 +1,13 @@
 """Which fonts plots are drawn with, so that Chinese never turns into boxes.
 
 DejaVu Sans carries everything but Chinese; behind it stands an installed Chinese font where there is one, and always
-the subset that is shipped beside this module (simplified Chinese, made by ``make_subset.py``, licence in ``OFL.txt``).
+the subset that is shipped beside this module (simplified Chinese, made by ``training/fonts.py``, licence in ``OFL.txt``).
 """
 
 from __future__ import annotations
 
 import logging
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from workbench.language import text as _t
@@ -39,16 +39,14 @@ def families() -> tuple[str, ...]:
     return ("DejaVu Sans", *found)
 
 
+@lru_cache(maxsize=4096)
 def drawable(text: str, limit: int = 80) -> str:
     """``text`` on one line, cut to ``limit`` characters; a character that no font knows becomes ``?``, never a box."""
     line = " ".join(str(text)[: 4 * limit].split())
     line = line if len(line) <= limit else line[: limit - 1] + "…"
-    return line if line.isascii() and line.isprintable() else "".join(c if _known(c) else "?" for c in line)
-
-
-@cache
-def _known(character: str) -> bool:
-    return any(ord(character) in codes for codes in _codes())
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(c if any(ord(c) in codes for codes in _codes()) else "?" for c in line)
 
 
 @cache
