@@ -66,8 +66,11 @@ def clapnq(data: Path) -> tuple[list[dict], list[dict]]:
             if doc_id == f"p{len(documents)}":
                 documents.append({"doc_id": doc_id, "text": passage["text"], "source": doc_id, "position": 0})
             if name == "answerable":
-                cases.append({"sample_id": str(row["id"]), "question": row["input"], "reference": row["output"][0]["answer"],
-                              "expected_docs": [doc_id]})  # fmt: skip
+                told = row["output"][0]
+                # A person's own words stand in no chunk; what they rest on does: the first words of the chosen sentence.
+                rests = " ".join(" ".join(told["selected_sentences"][:1]).split()[:6])
+                cases.append({"sample_id": str(row["id"]), "question": row["input"], "reference": told["answer"],
+                              "rests_on": rests, "expected_docs": [doc_id]})  # fmt: skip
     return documents, cases
 
 
@@ -173,6 +176,7 @@ def relabelled(cases: list[dict], documents: list[dict]) -> list[dict]:
         by_source.setdefault(d["source"], []).append(d)
     kept = []
     for case in cases:
+        case = {**case, "reference": case.get("rests_on") or case["reference"]}
         found = [d["doc_id"] for d in by_source.get(case["expected_docs"][0], ()) if wb_stands(case["reference"], d["text"])]
         if found:
             kept.append({**case, "expected_docs": [found]})

@@ -56,6 +56,19 @@ def test_the_fact_is_found_wherever_it_stands_for_a_fifth_of_the_cost(language: 
     assert sum(map(len, in_parts)) - len(question) - len(answer) <= len(text) / 5
 
 
+@pytest.mark.parametrize(("reference", "share"), [("1,500", 0.2), ("两年", 0.2), ("a warranty of two years", 1.0)])
+def test_only_words_that_cannot_be_compared_have_a_text_of_another_script_read_evenly(reference: str, share: float) -> None:
+    """A bare number is the same in every script: a Chinese page is read for it as for Chinese words."""
+    text = analyse(page("zh", 150, 77))
+    rows = [claim_words(found, 0, len(found.text)) for found in map(analyse, (*ASKED["zh"], reference))]
+    read = excerpt(text, rows)
+    assert read is not None
+    assert (sum(map(len, read.strings)) <= share * len(text.text)) is True
+    assert any(FACT["zh"][:8] in piece for piece in read.strings)
+    if share == 1.0:
+        assert sum(map(len, read.strings)) > 0.2 * len(text.text)
+
+
 def test_a_number_in_another_notation_and_a_contradiction_are_read_too() -> None:
     text = page("en", 80, 40).replace("two years", "1,500 days")
     for number, supported in ((1500, True), (900, False)):

@@ -181,7 +181,7 @@ class SentenceTransformerEncoder:
         skip = len(self.prompts[kind])
         with torch.inference_mode():
             for batch in _token_batches([len(t.ids) for t in tokens], self._budget):
-                checkpoint(sum(len(texts[i]) for i in batch))
+                checkpoint(sum(max(end for _, end in tokens[i].offsets) for i in batch))
                 output = self.model(self._features([tokens[i].ids for i in batch]))
                 rows[batch] = output["sentence_embedding"].float().cpu().numpy()
                 if want_tokens:
