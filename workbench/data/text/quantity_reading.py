@@ -11,8 +11,8 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
+from workbench.data.text.kept import kept
 from workbench.data.text.quantity_grammar import BROKEN, Also, chinese_number, english_number, scale_of
 from workbench.data.text.quantity_numbers import (
     AND_HALF,
@@ -23,6 +23,7 @@ from workbench.data.text.quantity_numbers import (
     small_number,
     told_to,
 )
+from workbench.steps import checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +64,10 @@ class Quantity:
 
 def quantities(text: str) -> list[Quantity]:
     """The quantities of ``text`` in order, without overlaps."""
-    return list(_quantities_cached(text) if len(text) <= 2000 else _quantities(text))
+    return list(_quantities(text))
 
 
-@lru_cache(maxsize=32768)
-def _quantities_cached(text: str) -> tuple[Quantity, ...]:
-    return _quantities(text)
-
-
+@kept(characters=4_000_000)
 def _quantities(text: str) -> tuple[Quantity, ...]:
     return tuple(_Reader(text))
 
@@ -88,6 +85,7 @@ class _Reader(NumberReader):
             "mark": self.at_mark,
         }
         while (candidate := g.candidate.search(text, at)) is not None:
+            checkpoint()
             found = readers[candidate.lastgroup or ""](candidate.start())
             if isinstance(found, Quantity):
                 yield found

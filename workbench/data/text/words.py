@@ -25,6 +25,7 @@ from workbench.data.text.normalise import (
     unspaced,
 )
 from workbench.language import Language, languages
+from workbench.steps import checkpoint
 
 __all__ = [
     "HAN", "HANGUL", "KANA", "Offsets", "Span", "Token", "char_ngrams", "content_words", "fold_surrogates", "language",
@@ -187,6 +188,7 @@ def tokens(text: str) -> list[Token]:
     pattern, runs = _tokenizer(languages())
     found: list[Token] = []
     for match in pattern.finditer(text):
+        checkpoint()
         kind, start, piece = str(match.lastgroup), match.start(), match[0]
         if kind in runs:
             at = start

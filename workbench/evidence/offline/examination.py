@@ -695,10 +695,18 @@ class Examination:
                 found[here] = np.isin(self.grid.read[at], some.sentences)
         return found
 
-    def read_pieces(self, pieces: Mapping[str, TextVectors]) -> None:
-        """Take the vectors of what is read of the long texts from those of its pieces; without any, they have none."""
-        read = {some.text.text: vectors_of(some, pieces) for some in self.excerpts if some is not None and pieces}
-        self.passages = {**self.passages, **read} if read else self.passages
+    @property
+    def long_contexts(self) -> list[str]:
+        """The contexts that are read in parts."""
+        return [context.text for context, some in zip(self.contexts, self.excerpts, strict=False) if some is not None]
+
+    def read_pieces(self, pieces: Mapping[str, TextVectors], wholes: Mapping[str, Floats]) -> None:
+        """Take the vectors of what is read of the long texts from those of its pieces, and their own from ``wholes`` (joints
+        need none); without pieces they have none."""
+        if pieces:
+            long = [some for some in self.excerpts if some is not None]
+            read = {s.text.text: vectors_of(s, pieces, wholes.get(s.text.text, np.empty(0))) for s in long}
+            self.passages = {**self.passages, **read}
 
     def _words_read(self, at: int) -> Floats:
         """Vectors of the words of a text that are read."""

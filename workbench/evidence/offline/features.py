@@ -38,10 +38,12 @@ from workbench.evidence.offline.words import (
     names_of,
     quantities_of,
     rounds,
+    run_of,
     word_id,
     word_rows,
 )
 from workbench.language import pattern
+from workbench.steps import checkpoint
 
 Floats = NDArray[Any]
 
@@ -100,6 +102,7 @@ def sentence_cover(grid: Grid, number: int) -> Floats:
 
 
 def _claim_features(grid: Grid, number: int, spans: Windows) -> Floats:
+    checkpoint()
     rows, gram_rows = grid.rows[number], grid.gram_rows[number]
     weight, kind = grid.weight[rows], grid.kind[rows]
     present = in_windows(grid.present[rows], spans)
@@ -183,6 +186,7 @@ def related(grid: Grid, number: int, sentence: int) -> Relation:
     """The relation of a claim and a sentence of the grid, worked out once."""
     key = (number, sentence)
     if key not in grid.relations:
+        checkpoint()
         text, at = grid.locate(sentence)
         grid.relations[key] = relate(grid.claims[number], text, at)
     return grid.relations[key]
@@ -608,6 +612,8 @@ REST_IN_PLACE = 0.35
 _SLOT = 3
 #: A sentence that holds so much less of a claim than another is about something else.
 _ELSEWHERE = 0.2
+#: Sentences of one text that are looked through for that.
+_SCANNED = 1000
 #: Kinds of names that could fill the same slot have the same value here.
 _COMPARED = {"name": "name", "title": "name", "code": "code"}
 #: A sentence below this cover is not looked at.
@@ -653,6 +659,7 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
     claim, present = grid.claims[number], grid.present[grid.rows[number]]
     with_before = np.where(grid.leaning, cover + np.roll(cover, 1), cover)
     for sentence in np.flatnonzero(with_before >= _CANDIDATE):
+        checkpoint()
         text, at = grid.locate(int(sentence))
         if text is not claim.source:
             told = present[:, sentence]
@@ -673,8 +680,10 @@ def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> f
     """
     owner = int(np.searchsorted(grid.offsets, sentence, side="right")) - 1
     inside = slice(int(grid.offsets[owner]), int(grid.offsets[owner + 1]))
+    if cover[sentence] < REST["number"] or inside.stop - inside.start > _SCANNED:
+        return frozenset()
     stated = list(_stated(grid, grid.rows[number]))
-    if len(stated) > _MANY or cover[sentence] < REST["number"]:
+    if not stated or len(stated) > _MANY:
         return frozenset()
     excusing = (cover[inside] > cover[sentence] - _ELSEWHERE) | grid.leaning[inside]
     for one in stated:
@@ -771,26 +780,15 @@ class _Sentence:
         self.words = text.words_between(int(start), int(end))
         self.ids = text.ids[self.words]
         self.weight = text.weight[self.words]
-        self.quantities = text.quantities[_run(text.quantity_sentence, number)]
-        self.names = text.names[_run(text.name_sentence, number)]
+        self.quantities = text.quantities[run_of(text.quantity_sentence, number)]
+        self.names = text.names[run_of(text.name_sentence, number)]
         self.alone = alone
-
-    @property
-    def known(self) -> Numbers:
-        """The numbers that are no contradiction: those of the sentence, or of its whole text."""
-        return _numbers_of(self.text.text, self.number if self.alone else None)
-
-
-def _run(sentences: Ints, number: int) -> slice:
-    """Where ``number`` stands in a sorted array."""
-    low, high = np.searchsorted(sentences, [number, number + 1]).tolist()
-    return slice(low, high)
 
 
 @lru_cache(maxsize=256)
 def _numbers_of(text: str, sentence: int | None) -> Numbers:
     found = analyse(text)
-    inside = slice(None) if sentence is None else _run(found.quantity_sentence, sentence)
+    inside = slice(None) if sentence is None else run_of(found.quantity_sentence, sentence)
     return Numbers((quantity, 0) for quantity in found.quantities[inside])
 
 
@@ -836,8 +834,7 @@ def _numbers(
         return
     claimed = Numbers((quantity, 0) for quantity in mine)
     open_slots = [other for other in words.quantities if not claimed.held_by(other)][:_MANY]
-    told = words.text.quantities
-    unheld = (q for q in mine if q in misplaced or not (words.known.holding(q) or follows(q, told)))
+    unheld = (q for q in mine if q in misplaced or _is_untold(q, words.text.text, words.number if words.alone else None))
     for quantity in islice(unheld, _MANY if open_slots else 0):
         rest = _rest(claim, present, _inside(claim, quantity.start, quantity.end))
         if rest < REST_IN_PLACE:
@@ -848,6 +845,12 @@ def _numbers(
             slot = _same_slot(claim, quantity, words, other)
             if slot >= (0.5 if rest >= REST["number"] else 0.99):
                 yield Sign(_level(rest, slot), "number", quantity.text, other.text)
+
+
+@lru_cache(maxsize=16384)
+def _is_untold(claimed: Quantity, text: str, sentence: int | None) -> bool:
+    """Whether neither the text (or that sentence of it) holds a number nor it follows from what the text tells."""
+    return not _numbers_of(text, sentence).holding(claimed) and not follows(claimed, analyse(text).quantities)
 
 
 def _comparable(claimed: Quantity, found: Quantity) -> bool:
@@ -868,10 +871,12 @@ def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
         if not len(present[rows]) or float(np.max(present[rows])) > 0:
             continue
         said = claim.source.folded[name.start : name.end]
+        rest = _rest(claim, present, rows)
+        if rest < REST["name"]:
+            continue
         if name.kind == "code" and holds_code(words.scope, said):
             continue
         elsewhere = said in words.scope
-        rest = _rest(claim, present, rows)
         if rest < REST["name elsewhere" if elsewhere else "name"]:
             continue
         for other in words.names:

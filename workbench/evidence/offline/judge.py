@@ -31,7 +31,7 @@ from workbench.evidence.offline.examination import (
     span_features,
     word_support,
 )
-from workbench.evidence.offline.excerpts import is_long
+from workbench.evidence.offline.excerpts import is_long, read_of
 from workbench.evidence.offline.features import claim_negations, conflicts
 from workbench.evidence.offline.models import (
     AnswerSimilarity,
@@ -114,6 +114,17 @@ class OfflineJudge:
             return None
         return VectorStore(self.encoder, tokens=self.coefficients.uses_tokens, cache=Cache(name="words.sqlite"))
 
+    def efforts(self, samples: Sequence[Sample]) -> list[float]:
+        """Characters that are encoded for each sample, about: what its time goes by. A text counts once, where it is first."""
+        known: set[str] = set()
+        found = []
+        for sample in samples:
+            new = {text for text in _passages(sample, tokens=False) if text not in known}
+            known |= new
+            # Laying out a sample takes as long as encoding a paragraph does.
+            found.append(500.0 + sum(read_of(len(text)) for text in new))
+        return found
+
     def examine(self, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
         """Yield the evidence of each sample in order; texts are encoded in batches of :data:`BATCH` samples.
 
@@ -129,13 +140,10 @@ class OfflineJudge:
                 Examination(sample, self.coefficients, passages, queries, one.spans)
                 for sample, one in zip(batch, declined, strict=True)
             ]
-            pieces: dict[str, TextVectors] = {}
-            if self._store is not None and self.coefficients.uses_tokens:
-                read = [some for one in seen for some in one.excerpts if some is not None]
-                pieces = self._store.get([piece for some in read for piece in some.strings], "passage")
+            pieces, wholes = self._vectors_of_long(seen)
             while seen:
                 one = seen.pop(0)  # its matrices go when its evidence is there
-                one.read_pieces(pieces)
+                one.read_pieces(pieces, wholes)
                 yield self._evidence(one, declined.pop(0))
 
     def _vectors(self, batch: Sequence[Sample]) -> tuple[dict[str, TextVectors], dict[str, TextVectors]]:
@@ -143,6 +151,14 @@ class OfflineJudge:
             return {}, {}
         passages = [text for sample in batch for text in _passages(sample, self.coefficients.uses_tokens)]
         return self._store.get(passages, "passage"), self._store.get([s.question for s in batch], "query")
+
+    def _vectors_of_long(self, seen: Sequence[Examination]) -> tuple[dict[str, TextVectors], dict[str, Floats]]:
+        """Of what is read of long texts the vectors of its pieces, and one of each long context as a retriever has it."""
+        if self._store is None or not self.coefficients.uses_tokens:
+            return {}, {}
+        read = [some for one in seen for some in one.excerpts if some is not None]
+        pieces = self._store.get([piece for some in read for piece in some.strings], "passage")
+        return pieces, self._store.as_retrieved([text for one in seen for text in one.long_contexts])
 
     # -- one sample ------------------------------------------------------------------------------------------
 
