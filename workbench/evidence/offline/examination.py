@@ -869,7 +869,7 @@ class Examination:
         return lead if answer_reading.asks_yes_or_no(answer_reading.read(self.question.text)) else 0
 
     def _bare_yes_or_no(self, entail: Floats, contradict: Floats) -> None:
-        """What a bare yes or no says is the question: each text tells it, denies it (in place), or speaks of something else."""
+        """What a bare yes or no says is the question: each text tells it, denies it (in place), or leaves it open."""
         mine = [number for number, span in enumerate(self.spans) if span.side == "answer"]
         if not self.answered or len(mine) != 1:
             return
