@@ -15,11 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from workbench.data.files import without_controls, write_csv, write_text
+from workbench.data.files import REPORT_FORMATS, without_controls, write_csv, write_text
 from workbench.errors import InputError, WorkbenchError
 from workbench.language import codes, set_language
 from workbench.language import text as _t
-from workbench.reports import FORMATS
 
 if TYPE_CHECKING:
     from workbench.data.schema import SampleSet
@@ -748,7 +747,7 @@ def _read(path: str) -> str:
 
 REPORT = (
     FOLDER,
-    _option("--format", choices=tuple(FORMATS), default="html", help="default html"),
+    _option("--format", choices=tuple(REPORT_FORMATS), default="html", help="default html"),
     _option("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it"),
     _option("--baseline", metavar="DIR", help="an evaluation to compare with"),
     _option("--rules", metavar="FILE", help="a rules file: its verdict stands on page one"),
