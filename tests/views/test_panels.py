@@ -7,6 +7,7 @@ import threading
 import pandas as pd
 import pytest
 
+from workbench.data.files import REPORT_FORMATS
 from workbench.data.load import load_samples
 from workbench.errors import CancelledError, InputError, JudgeError
 from workbench.language import speaking

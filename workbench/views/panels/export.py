@@ -84,8 +84,8 @@ class Export(Panel):
         self._exporter = exporter
         session.refresh()
         self.list = W.VBox()
-        names = {"summary": _t("panels.export.summary"), "langfuse": "Langfuse", "langsmith": "LangSmith", "phoenix": "Phoenix",
-                 "mlflow": "MLflow", "junit": "JUnit"}  # fmt: skip
+        names = {"summary": _t("panels.export.summary"), "langfuse": "Langfuse", "langsmith": "LangSmith",
+                 "phoenix": "Phoenix", "mlflow": "MLflow", "junit": "JUnit"}  # fmt: skip
         offered = [(names.get(name, name.upper()), name) for name in REPORT_FORMATS]
         self.format = dropdown(_t("panels.export.format"), offered, "html")
         spoken = [(str(one.facts["name"]), one.code) for one in languages()]
