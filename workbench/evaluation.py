@@ -70,6 +70,7 @@ class Evaluation:
         #: Facts under the thresholds in force: what metrics and causes are computed from.
         self.view = view or View(Facts(evidence), self.thresholds)
         self._causes: Causes | None = None
+        self._claims: pd.DataFrame | None = None
         self.metrics = chosen(self._chosen, self.thresholds.k)
 
     # -- as a collection of samples ---------------------------------------------------------------------------------
@@ -213,7 +214,11 @@ class Evaluation:
 
     def claims(self) -> pd.DataFrame:
         """One row a claim of an answer or a reference, with its verdicts under the thresholds in force."""
-        return claim_rows(self.view)
+        if len(self) > 1:
+            return claim_rows(self.view)
+        if self._claims is None:  # a card and a comparison ask for those of one sample several times
+            self._claims = claim_rows(self.view)
+        return self._claims.copy()
 
     def contexts(self) -> pd.DataFrame:
         """One row a recorded context: relevance, whether expected, leaked, used."""

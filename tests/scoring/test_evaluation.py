@@ -9,7 +9,8 @@ import pytest
 
 import workbench as wb
 from tests.two_runs import case, run
-from workbench.evaluation import Evaluation
+from workbench.errors import InputError
+from workbench.evaluation import Evaluation, load_evaluation
 
 SAVED = Path(__file__).resolve().parents[2] / "sample_data" / "support" / "evaluations" / "baseline"
 TABLES = ("scores", "states", "failures")
@@ -74,3 +75,10 @@ def test_moving_a_low_score_computes_no_metric_again(evaluation: Evaluation) -> 
     assert moved.metric(name).values is evaluation.metric(name).values
     other = evaluation.with_thresholds(evaluation.thresholds.replace(support=0.9))
     assert other.metric(name).values is not evaluation.metric(name).values
+
+
+def test_a_recording_given_for_an_evaluation_is_told_how_to_score_it(tmp_path):
+    recording = tmp_path / "april.csv"
+    recording.write_text("question\nWho pays?\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"score the recording first: python -m workbench score .*april\.csv --out"):
+        load_evaluation(recording)

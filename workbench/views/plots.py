@@ -636,11 +636,13 @@ def heat_map(terms: Sequence[str], names: Sequence[str], weights: NDArray[np.flo
     with drawing(1.3 + 0.26 * max(len(terms), 1), theme) as (figure, axes):
         height = figure.get_figheight()
         figure.subplots_adjust(left=0.16, right=0.985, top=1 - 0.36 / height, bottom=0.8 / height)
-        axes.imshow(cells, cmap=blues, aspect="auto", vmin=0, vmax=max(float(cells.max(initial=0)), 1e-9))
+        # Where a word does not stand the page is seen: a field of white would blind a dark one.
+        shown = np.ma.masked_equal(cells, 0)
+        axes.imshow(shown, cmap=blues, aspect="auto", vmin=0, vmax=max(float(cells.max(initial=0)), 1e-9))
         for row, column in np.ndindex(cells.shape):
             value = cells[row, column]
             axes.annotate(f"{value:.1f}" if value else "·", (column, row), ha="center", va="center", fontsize=8,
-                          color="#1b1b1b")  # fmt: skip
+                          color="#1b1b1b" if value else _ink(theme))  # fmt: skip
             said = f"{terms[row]} × {names[column]}: {value:.1f}"
             stand_for(axes, "", said, box=(column - 0.5, row - 0.5, column + 0.5, row + 0.5))
         axes.set_yticks(range(len(terms)), [drawable(term, 20) for term in terms])
