@@ -51,7 +51,7 @@ BATCH_CHARACTERS = 400_000
 #: Of a question, an answer or a reference so many characters are examined (contexts have no bound); it holds some 200 claims.
 MAX_CHARACTERS = 30_000
 #: Raised when a change of code changes verdicts.
-VERSION = "7"
+VERSION = "8"
 
 #: Support from which a claim stands in a context, with all its numbers.
 STATED = 0.6
@@ -264,6 +264,10 @@ class OfflineJudge:
         pairs = "question_answer_han" if seen.question.han else "question_answer"
         features = examination.relevancy_features(seen, float(self._excess(cosine, pairs)[0]))
         even = float(self.coefficients.models["relevancy"].probability(features[None], examination.RELEVANCY)[0])
+        if features[examination.RELEVANCY.index("told_elsewhere")]:
+            even = min(even, examination.TOLD_ELSEWHERE)  # of another thing about the same subject
+        elif features[examination.RELEVANCY.index("opens")]:
+            even = max(even, 0.5)  # yes or no, as asked
         if examination.is_vague(seen.question):
             even = max(even, 0.5)  # nothing tells what is asked
         return even * ADDRESSING_ODDS / (even * ADDRESSING_ODDS + 1 - even)
