@@ -606,6 +606,10 @@ SAME, DOUBTED = 0.9, 0.6
 REST_IN_PLACE = 0.35
 #: Words on each side that make the slot of a number or name.
 _SLOT = 3
+#: Characters of a list between two of its names.
+_LIST_REACH = 160
+#: Characters before a number within which a negation denies it.
+_NEGATED = 12
 #: Kinds of names that could fill the same slot have the same value here.
 _COMPARED = {"name": "name", "title": "name", "code": "code"}
 #: A sentence below this cover is not looked at.
@@ -806,7 +810,10 @@ def _numbers(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign
     claimed = Numbers((quantity, 0) for quantity in mine)
     open_slots = [other for other in words.quantities if not claimed.held_by(other)][:_MANY]
     told = words.text.quantities
-    unheld = (q for q in mine if not words.known.holding(q) and not follows(q, told))
+    negated = claim_negations(claim)
+    # "Not the first" is no claim of a first.
+    meant = (q for q in mine if not ((negated < q.start) & (negated >= q.start - _NEGATED)).any())
+    unheld = (q for q in meant if not (words.known.holding(q) or follows(q, told) or _either(claim, mine, q, words)))
     for quantity in islice(unheld, _MANY if open_slots else 0):
         rest = _rest(claim, present, _inside(claim, quantity.start, quantity.end))
         if rest < REST_IN_PLACE:
@@ -819,9 +826,24 @@ def _numbers(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign
                 yield Sign(_level(rest, slot), "number", quantity.text, other.text)
 
 
+def _either(claim: ClaimWords, mine: Sequence[Quantity], one: Quantity, words: _Sentence) -> bool:
+    """Whether the claim has another number beside an "or" that the text holds: "in the 18th or 19th century"."""
+    either = {word for table in tables("polarity") for word in table["words"]["or"].split()}
+    for other in mine:
+        low, high = sorted((one, other), key=lambda q: q.start)
+        if other is not one and claim.source.folded[low.end : high.start].strip() in either and words.known.holding(other):
+            return True
+    return False
+
+
 def _comparable(claimed: Quantity, found: Quantity) -> bool:
     """Whether two numbers could fill the same slot, where only one of them can stand."""
-    return quantity_relation(claimed, found) == "different"
+    if quantity_relation(claimed, found) != "different":
+        return False
+    ends = (claimed.low, found.low, found.high, claimed.high)
+    # "At least five" are more than four.
+    within = bool(claimed.cue) and claimed.unit == found.unit and None not in ends
+    return not (within and claimed.low <= found.low and found.high <= claimed.high)  # type: ignore[operator]
 
 
 def _level(rest: float, slot: float) -> float:
@@ -830,11 +852,17 @@ def _level(rest: float, slot: float) -> float:
 
 
 def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
-    mine = [name for name in names_of(claim) if name.kind in _COMPARED]
+    mine = [part for name in names_of(claim) if name.kind in _COMPARED for part in _single(claim.source.text, name)]
     known = claim.source.folded[claim.start : claim.end]
+    others = [part for name in words.names for part in _single(words.text.text, name)]
+    leaning = pattern("offline", "(?:«pronoun»)").match(words.text.folded, int(words.text.bounds[words.number, 0]))
+    meant = [other for other in others if words.text.folded[other.start : other.end] in known]
     for name in mine:
         rows = _inside(claim, name.start, name.end)
         if not len(present[rows]) or float(np.max(present[rows])) > 0:
+            continue
+        # The pronoun that a sentence begins with may stand for the name that the claim begins with.
+        if leaning and name.start <= claim.start + 4:
             continue
         said = claim.source.folded[name.start : name.end]
         if name.kind == "code" and holds_code(words.scope, said):
@@ -843,12 +871,46 @@ def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
         rest = _rest(claim, present, rows)
         if rest < REST["name elsewhere" if elsewhere else "name"]:
             continue
-        for other in words.names:
+        for other in others:
             if _COMPARED.get(other.kind) != _COMPARED[name.kind] or words.text.folded[other.start : other.end] in known:
+                continue
+            if any(_listed(words.text.text, others, other, shared) for shared in meant) and not any(
+                _listed(claim.source.text, mine, name, shared) for shared in mine if shared is not name
+            ):
                 continue
             slot = _same_slot(claim, name, words, other)
             if slot >= (0.99 if elsewhere else 0.6):
                 yield Sign(_level(rest, slot) - 0.05, "name", name.text, other.text)
+
+
+def _single(text: str, name: Entity) -> Iterator[Entity]:
+    """The names of a name: "Paris and London" are two."""
+    if name.kind != "name":
+        yield name
+        return
+    at = name.start
+    for match in [*_joining().finditer(text, name.start, name.end), None]:
+        end = match.start() if match else name.end
+        if end > at:
+            yield Entity(at, end, text[at:end], name.kind)
+        at = match.end() if match else end
+
+
+def _listed(text: str, names: Sequence[Entity], one: Entity, two: Entity) -> bool:
+    """Whether two names stand in one list: what a claim adds to it need not be in the place of another item."""
+    low, high = sorted((one, two), key=lambda name: name.start)
+    between = text[low.end : high.start]
+    if len(between) > _LIST_REACH:
+        return False
+    for name in names:
+        between = between.replace(name.text, "")
+    return bool(between.strip()) and _joining().sub(",", f" {between} ").strip(" ,，、;；") == ""
+
+
+@cache
+def _joining() -> re.Pattern[str]:
+    words = "|".join(re.escape(word) for table in tables("polarity") for word in table["words"]["symmetric"].split())
+    return re.compile(rf"\s+(?:{words})\s+", re.IGNORECASE)
 
 
 def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: Relation | None) -> Iterator[Sign]:
@@ -892,6 +954,9 @@ def _other_word(
     """An opposite or a rival in the place of a word of the claim."""
     at, place = pair
     row = at - claim.words.start
+    start, negated = int(claim.source.starts[at]), claim_negations(claim)
+    if kind == "kind" and ((negated < start) & (negated >= start - _NEGATED)).any():
+        return None
     rest = _rest(claim, present, slice(row, row + 1))
     if rest < REST[kind]:
         return None
