@@ -220,9 +220,6 @@ _ADDRESSING = (
     "type_fits", "type_misses",  # it has, or lacks, what the type of question asks for, beside what the question says
     "rests_there", "rests_elsewhere",  # it rests on the sentence of a context that says most about what is asked; on another
     "outdone", "outdone_similarity",  # by how much a sentence of the contexts covers the question better than it, is nearer
-    "told_elsewhere",  # one about the same tells what the question wants, where the answer does not
-    "key_elsewhere",  # rarity of the rarest word of the question that it lacks and a sentence about the same subject has
-    "opens",  # it opens with yes or no, as the question asks
 )  # fmt: skip
 #: The same, and once more for bare answers alone and for those that rest on a context alone.
 RELEVANCY = tuple(name + of for of in ("", "_bare", "_resting") for name in _ADDRESSING)
@@ -233,6 +230,8 @@ ADDRESSING_ODDS = 3.0
 TOLD_ELSEWHERE = 0.1
 #: Rarity from which a word of the question that the answer lacks tells what was asked.
 KEY = 0.2
+#: Share of a claim from which it rests on a sentence.
+RESTING = 0.9
 #: Sentences of the contexts that are looked at for what a question wants.
 _LOOKED_AT = 30
 #: What kinds of answer a question may want, the first that fits.
@@ -335,40 +334,51 @@ def relevancy_features(seen: Examination, similarity: float) -> Floats:
     across = float(seen.question.han != answer.han and len(answer.ids) > 0 and not _neutral(answer))
     missing = float((weight * (1.0 - present)).max(initial=0.0))
     values = [float(weight @ present) / total, missing, similarity, float(content <= 4), np.log1p(content), across, aligned,
-              *type_fit(seen.question, answer), *_rests(seen, row), *_outdone(seen, row, told),
-              float(wanted(seen.question.text) == "polar" and answered(answer.folded) != 0)]  # fmt: skip
+              *type_fit(seen.question, answer), *_rests(seen, row), *_outdone(seen, row, told)]  # fmt: skip
     own = np.array(values, dtype=np.float32)
     resting = float(own[_ADDRESSING.index("rests_there")] + own[_ADDRESSING.index("rests_elsewhere")] > 0)
     return np.concatenate([own, own * (content <= 4), own * resting])
 
 
-def _outdone(seen: Examination, row: int, told: slice) -> tuple[float, float, float, float]:
-    """What a sentence of the contexts has that the answer lacks: by how much the best one covers the question better, by how
-    much its cosine is higher, whether one about the same tells what is wanted where the answer does not, and the rarity of
-    the rarest word of the question that one has beside others which it shares with the answer. 0 without contexts.
+def _outdone(seen: Examination, row: int, told: slice) -> tuple[float, float]:
+    """By how much the best sentence of the contexts covers the question better than the best one of the answer, and by
+    how much its cosine is higher; 0 without contexts."""
+    end = int(seen.grid.offsets[seen.n_contexts])
+    found = []
+    for values in (sentence_cover(seen.grid, row), np.nan_to_num(seen.sentence_similarities())):
+        gap = values[:end].max(initial=0.0) - values[told].max(initial=0.0) if end else 0.0
+        found.append(max(0.0, float(gap)))
+    return found[0], found[1]
+
+
+def says_yes_or_no(seen: Examination) -> bool:
+    """Whether the answer opens with yes or no, and the question asks for that."""
+    return seen.answer is not None and wanted(seen.question.text) == "polar" and answered(seen.answer.folded) != 0
+
+
+def told_elsewhere(seen: Examination) -> bool:
+    """Whether the answer has nothing of the kind that the question wants while another sentence of the contexts has.
+
+    That sentence is about the same: it has words of the question in common with the answer, and a telling one beyond them,
+    or as many as the answer.
     """
-    grid, end = seen.grid, int(seen.grid.offsets[seen.n_contexts])
-    if not end or seen.answer is None:
-        return 0.0, 0.0, 0.0, 0.0
-    cover, near = sentence_cover(grid, row), np.nan_to_num(seen.sentence_similarities())
-    own = cover[told].max(initial=0.0)
-    gaps = [max(0.0, float(values[:end].max(initial=0.0) - values[told].max(initial=0.0))) for values in (cover, near)]
+    grid, row, end = seen.grid, len(seen.claims), int(seen.grid.offsets[seen.n_contexts])
+    if not end or seen.answer is None or not type_fit(seen.question, seen.answer)[1]:
+        return False
     weight, present = grid.weight[grid.rows[row]], grid.present[grid.rows[row]]
-    lacking = weight * (1.0 - present[:, told].max(axis=1, initial=0.0))
+    mine = present[:, int(grid.offsets[seen.answer_at]) : int(grid.offsets[seen.answer_at + 1])].max(axis=1, initial=0.0)
+    theirs = present[:, :end]
     # A sentence that leans on the one before speaks of the same.
-    before = np.where(grid.leaning[:end], np.roll(present[:, :end], 1, axis=1), 0.0)
-    joint = np.maximum(present[:, :end], 0.8 * before)
-    better = (weight @ joint) / max(float(weight.sum()), 1e-6)
-    shared = weight @ (joint * present[:, told].max(axis=1, initial=0.0)[:, None]) > 0
-    keys = (lacking[:, None] * present[:, :end] * shared).max(axis=0, initial=0.0)
-    fitting = 0.0
-    if type_fit(seen.question, seen.answer)[1]:
-        theirs = np.max([sentence_cover(grid, at)[:end] for at, span in enumerate(seen.spans) if span.side == "answer"]
-                        or [np.zeros(end)], axis=0)  # fmt: skip
-        other = shared & ((keys >= KEY) | (better >= own - 0.05)) & (theirs < 0.9)
-        looked_at = np.flatnonzero(other)[:_LOOKED_AT].tolist()
-        fitting = float(any(sentence_fits(seen.question, *grid.locate(at)) for at in looked_at))
-    return gaps[0], gaps[1], fitting, float(keys.max(initial=0.0))
+    joint = np.maximum(theirs, 0.8 * np.where(grid.leaning[:end], np.roll(theirs, 1, axis=1), 0.0))
+    keys = ((weight * (1.0 - mine))[:, None] * theirs).max(axis=0, initial=0.0)
+    as_much = weight @ joint >= weight @ mine - 0.05 * weight.sum()
+    rests = np.zeros(end, dtype=np.float32)
+    for at, span in enumerate(seen.spans):
+        if span.side == "answer":
+            rests = np.maximum(rests, sentence_cover(grid, at)[:end])
+    other = (weight @ (joint * mine[:, None]) > 0) & ((keys >= KEY) | as_much) & (rests < RESTING)
+    looked_at = np.flatnonzero(other)[:_LOOKED_AT].tolist()
+    return any(sentence_fits(seen.question, *grid.locate(at)) for at in looked_at)
 
 
 def _rests(seen: Examination, row: int) -> tuple[float, float]:
