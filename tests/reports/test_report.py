@@ -408,13 +408,13 @@ def test_trust_shows_the_figures_that_come_with_the_judge(evaluation, monkeypatc
     method, version = judge.split("/")[0], judge.split("/")[1].rpartition("-")[2]
     figures = {"xquad": {"language": "zh", "n": 1234, "auroc": 0.912345}}
     known = [{"method": method, "version": version, "validation": figures}, {"method": "other", "validation": {}}]
-    monkeypatch.setattr(measured, "_coefficients", lambda: known)
+    monkeypatch.setattr(measured, "coefficient_tables", lambda: dict(enumerate(known)))
     report = report_of(evaluation)
     assert report.measured.trust_table == (("set", "language", "n", "AUROC"), ("xquad", "zh", "1,234", "0.912"))
     told = report.measured.trust[0]
     assert re.match(r"It was unsure about \d+.% of the claims of a sample, on average \(\d samples with claims\)", told)
     assert "On held-out folds of labelled sets:" in page(report)
-    monkeypatch.setattr(measured, "_coefficients", list)
+    monkeypatch.setattr(measured, "coefficient_tables", dict)
     assert "is not measured in this version" in page(report_of(evaluation))
 
 
