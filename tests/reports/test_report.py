@@ -12,6 +12,7 @@ from markupsafe import escape
 
 import workbench as wb
 from tests.reports.hostile import FORMULA, OVERRIDE
+from workbench.data.files import REPORT_FORMATS
 from workbench.errors import InputError
 from workbench.language import get_language, listed, speaking
 from workbench.reports import render as extracts
@@ -19,7 +20,7 @@ from workbench.reports.content import Stretch
 from workbench.reports.render import html as page
 from workbench.reports.render import md
 from workbench.reports.sections import build_report, expected
-from workbench.reports.tables import FORMATS, rows, write
+from workbench.reports.tables import rows, write
 from workbench.views import wording as words
 
 DATE = datetime.date(2026, 11, 29)
@@ -194,9 +195,9 @@ def test_every_failing_sample_stands_in_the_page(evaluation):
 
 
 def test_the_same_report_gives_the_same_bytes(evaluation, tmp_path):
-    for format in FORMATS:
+    for format in REPORT_FORMATS:
         first, second = (write(report_of(evaluation), tmp_path / name, format) for name in ("a", "b"))
-        assert first.suffix == FORMATS[format]
+        assert first.suffix == REPORT_FORMATS[format]
         same = first.read_bytes().replace(b"a_files", b"b_files")
         assert same == second.read_bytes(), format
 
