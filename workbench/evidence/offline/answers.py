@@ -846,6 +846,7 @@ def _in_place_of_missing(asked: Reading, said: Reading, wanted: Reading, missing
             substituted |= both and telling
             named = wanted.capital[i] and said.capital[p] and said.capital[p + step] and word not in _no_names()
             other |= named and _adjacent(said, p, p + step)
+            other |= both and wanted.han and len(wanted.words) <= 4 and wanted.weights[i] >= 0.5
     put("substituted", substituted)
     put("name_other", other)
 
