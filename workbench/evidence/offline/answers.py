@@ -702,7 +702,7 @@ def _rounds_to(exact: float, rounded: float) -> bool:
         return False
     digits = str(abs(int(rounded)))
     zeros = len(digits) - len(digits.rstrip("0"))
-    near = abs(exact - rounded) <= 0.05 * abs(exact)
+    near = abs(exact - rounded) <= 0.025 * abs(exact)
     return near and zeros > 0 and exact != rounded and round(exact, -zeros) == rounded
 
 
