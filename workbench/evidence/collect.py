@@ -71,6 +71,8 @@ def collect(
         unread = math.isnan(judged.declines) or math.isnan(judged.residual)
         try:
             seen = observe(sample, row, chunks, read_refusal=unread)
+        except CancelledError:
+            raise
         except Exception as error:  # noqa: BLE001 - a broken or too large text belongs to its sample alone
             unread_reason = _reason(error)
             seen = Observation(n_tokens=[0] * len(sample.contexts or ()), answer_share=[0.0] * len(sample.contexts or ()))
@@ -123,6 +125,8 @@ def _with_best_reference(
     alternatives = list(references or [sample.reference])
     try:
         right = answer_right(sample.question, sample.answer, alternatives)
+    except CancelledError:
+        raise
     except Exception as error:  # noqa: BLE001 - as for ``observe``
         return sample, None, _reason(error)
     if len(alternatives) == 1:

@@ -27,6 +27,7 @@ from workbench.data.files import write_bytes, write_csv, write_text
 from workbench.errors import CancelledError, WorkbenchError
 from workbench.language import get_language
 from workbench.language import text as _t
+from workbench.steps import ByText
 from workbench.views import html as ht
 from workbench.views import plots
 from workbench.views.error_box import error_line
@@ -189,6 +190,8 @@ class WorkProgress:
     total: int
     cached: int
     seconds: float
+    #: Seconds left by the length of the texts; None where that is not known.
+    by_text: float | None = None
 
     @property
     def rate(self) -> float:
@@ -197,7 +200,9 @@ class WorkProgress:
 
     @property
     def left(self) -> float | None:
-        """Seconds left at this rate; None while it cannot be told."""
+        """Seconds left, by the length of the texts where that is known, else at this rate; None while it cannot be told."""
+        if self.by_text is not None:
+            return self.by_text
         return (self.total - self.done) / self.rate if self.rate else None
 
 
@@ -214,6 +219,7 @@ class Work:
     def __init__(self, function: Callable[..., Any], on_progress: Callable[[WorkProgress], None],
                  on_end: Callable[[Any, BaseException | None], None]) -> None:  # fmt: skip
         self._function, self._on_progress, self._on_end = function, on_progress, on_end
+        self._progress = ByText(self._report)
         self._stop, self._ended = threading.Event(), False
         self._started, self._told = time.monotonic(), 0.0
         self._thread = threading.Thread(target=self._run, name="scoring", daemon=True)
@@ -239,7 +245,7 @@ class Work:
     def _run(self) -> None:
         result, failure = None, None
         try:
-            result = self._function(progress=self._report, cancelled=self._stop.is_set)
+            result = self._function(progress=self._progress, cancelled=self._stop.is_set)
         except Exception as error:  # noqa: BLE001 - handed to on_end, which shows or raises it
             _log.info("work ended early: %s", error, exc_info=True)
             failure = error
@@ -252,7 +258,8 @@ class Work:
         if self._ended or self._stop.is_set() or (done < total and now - self._told < PACE):
             return
         self._told = now
-        self._on_progress(WorkProgress(done, total, cached, now - self._started))
+        seconds = now - self._started
+        self._on_progress(WorkProgress(done, total, cached, seconds, self._progress.left(seconds)))
 
 
 # Single widgets.

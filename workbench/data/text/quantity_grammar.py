@@ -401,6 +401,10 @@ class Grammar:
         self.am, self.pm = tuple(zh["clock"]["am"].split()), tuple(zh["clock"]["pm"].split())
         self.noon = tuple(zh["clock"]["noon"].split())
         self.quarters: dict[str, int] = zh["clock"]["quarters"]
+        hours, to = any_of(zh["clock"]["hour"].split()), any_of(zh["cue_fillers"]["to"].split())
+        self.until = re.compile(rf"(?:{hours}|{any_of(zh['clock']['half'].split())}|:\d\d)\ ?(?:[-~–—]|{to})\ ?$")
+        self.month_end = re.compile(rf"\ ?{any_of(zh['dates']['month_end'].split())}")
+        self.end_of_month = tuple(en["dates"]["month_end"])
         self.before_clock, self.after_clock = frozenset(zh["clock"]["before"]), frozenset(zh["clock"]["after_time"])
 
     def _cues(self, en: dict[str, Any], zh: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from itertools import islice
 from workbench.data.text.normalise import Span, unspaced
 from workbench.data.text.words import stop_words, word_list
 from workbench.language import pattern
+from workbench.steps import checkpoint
 
 # ------------------------------------------------------------------------------
 # What surrounds an answer by mistake: tool calls, control tokens, an echo of the prompt, a JSON envelope.
@@ -152,6 +153,7 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _ends(text: str) -> Iterator[int]:
     for match in _CANDIDATE.finditer(text):
+        checkpoint()
         sign = match[0][0]
         if sign == "\n":
             if _line_ends(text, match.start()):

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from workbench.evidence.offline.lexicon import lexicon, tables
-from workbench.evidence.offline.words import FUNCTION, RAREST, Analysis, analyse, rarity, word_id
+from workbench.evidence.offline.words import FUNCTION, RAREST, Analysis, analyse, rarity, run_of, word_id
 
 #: Words that a negation reaches at most, within its clause.
 _REACH = 14
@@ -130,8 +130,10 @@ class _Reader:
 
     def __init__(self, text: Analysis, first: int, last: int, start: int, end: int, sentence: int) -> None:
         self.text, self.first, self.last, self.start, self.end, self.sentence = text, first, last, start, end, sentence
-        folded, starts, ends = text.folded, text.starts.tolist(), text.ends.tolist()
-        self.words = {at: folded[starts[at] : ends[at]] for at in range(first, last)}
+        places = range(first, last)
+        starts = dict(zip(places, text.starts[first:last].tolist(), strict=True))
+        ends = dict(zip(places, text.ends[first:last].tolist(), strict=True))
+        self.words = {at: text.folded[starts[at] : ends[at]] for at in places}
         marks = list(self._marks())
         # "No, you cannot": the particle answers, the sentence says by itself what it says.
         particles = {at for *_, low, high in marks if self._opens(low, high) for at in range(low, high)}
@@ -163,7 +165,7 @@ class _Reader:
     def _marks(self) -> Iterator[tuple[str, Any, int, int]]:
         """(category, value, first word, past the last word) of the listed expressions and the negations."""
         taken: set[int] = set()
-        for quantity in self.text.quantities:
+        for quantity in self.text.quantities[run_of(self.text.quantity_sentence, self.sentence)]:
             # "No less than 12" denies nothing and limits nothing else.
             if quantity.cue and quantity.cue != "~" and self.start <= quantity.start < self.end:
                 taken.update(range(*self._touched(*quantity.wide)))
@@ -188,11 +190,11 @@ class _Reader:
                     yield category, value, low, high
                     if category in _TAKING:
                         taken.update(range(low, high))
-        for start, end in self.text.negation_spans.tolist():
-            if self.start <= start < self.end:
-                low, high = self._touched(start, end)
-                if not taken & set(range(low, high)):
-                    yield "forward", None, low, high
+        first, last = self.text.negation_spans[:, 0].searchsorted((self.start, self.end)).tolist()
+        for start, end in self.text.negation_spans[first:last].tolist():
+            low, high = self._touched(start, end)
+            if not taken & set(range(low, high)):
+                yield "forward", None, low, high
 
     def _touched(self, start: int, end: int) -> tuple[int, int]:
         """The words that ``[start, end)`` touches."""
@@ -209,7 +211,7 @@ class _Reader:
                 found[at] = base
         return found
 
-    def _clauses(self, starts: list[int], ends: list[int]) -> dict[int, int]:
+    def _clauses(self, starts: dict[int, int], ends: dict[int, int]) -> dict[int, int]:
         boundary = {low for category, _, low, _ in self.marks if category == "boundary"}
         clause, found = 0, {}
         for at in range(self.first, self.last):
@@ -320,13 +322,14 @@ class _Reader:
         answer = 0
         if self.sentence + 1 < len(self.text.bounds):
             start, end = self.text.bounds[self.sentence + 1].tolist()
-            answer = _answer(self.text.folded[start:end])
+            answer = answered(self.text.folded[start:end])
         found.asks = answer == 0
         if answer < 0:
             found.operators.append(Operator(self.first, tuple(self.content), -1))
 
 
-def _answer(text: str) -> int:
+def answered(text: str) -> int:
+    """1 for a text that opens with yes, -1 for one that opens with no, else 0."""
     yes, no = _answers()
     text = _answer_head().sub("", text)
     if no.match(text):
