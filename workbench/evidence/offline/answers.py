@@ -17,7 +17,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
@@ -107,6 +107,8 @@ TELLING = 0.6
 
 #: The most that an answer without any number can reach where a number is asked for.
 UNCOUNTED = 0.1
+#: What is left where an answer leaves out a part of what was asked, and the recall from which a part is told.
+PART_LEFT_OUT, PART_TOLD = 0.3, 0.3
 
 Floats = NDArray[np.float64]
 
@@ -148,6 +150,8 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     scores = model.probabilities(np.array(rows))
     for row, owner in enumerate(owners):
         scores[row] = min([scores[row], *_of_items(question, said, alternatives[usable[owner]], model)])
+        if scores[row] >= 0.5 and _leaves_out(question, said, alternatives[usable[owner]]):
+            scores[row] = PART_LEFT_OUT
     if pattern("offline", "«count»").search(normalise(question)):
         # Who is asked how many and gives none of the numbers has not answered, however much else is the same.
         missing = np.array(rows)[:, [_AT["number_wanted"], _AT["number_missing"]]].min(axis=1) == 1.0
@@ -197,6 +201,17 @@ def _of_items(question: str, said: str, reference: str, model: Coefficients) -> 
         rows[:, _AT["asked_other"]] = 0.0  # the other values stand there as well
         found.append(float(model.probabilities(rows).max()))
     return found
+
+
+def _leaves_out(question: str, said: str, reference: str) -> bool:
+    """Whether an answer leaves out what the reference says to one part of a question that asks for several things."""
+    asked = normalise(question)
+    if len(pattern("offline", "(?:«interrogative»)").findall(asked)) < 2:
+        return False
+    parts = [part for clause in cut_clauses(plain(reference)) for part in _joins().split(clause)]
+    rows = [compared(question, said, [part])[0][0] for part in parts if any(_new(read(question), read(part)))]
+    told = [row[_AT["number_missing"]] < 1 and row[_AT["recall"]] >= PART_TOLD for row in rows]
+    return len(told) > 1 and not all(told) and any(told)
 
 
 @cache
@@ -666,7 +681,12 @@ def _gram_recall(asked: Reading, said: Reading, wanted: Reading, meant: Sequence
 
 
 def _says(wanted: Quantity, found: Quantity) -> bool:
-    """Whether ``found`` says at least as much as ``wanted``: the same, a date with more parts, a number without its unit."""
+    """Whether ``found`` says at least as much as ``wanted``: the same, a date with more parts, a number without its unit.
+
+    A limit is said by that limit, with its word or without, not by a number that keeps it.
+    """
+    if wanted.cue in ("<", "<=", ">", ">=") and math.isfinite(found.low) and math.isfinite(found.high) and wanted.value:
+        return _says(replace(wanted, low=wanted.value, high=wanted.value, cue=""), found)
     if same_quantity(wanted, found):
         return True
     if "date" in (wanted.kind, found.kind):
