@@ -474,12 +474,14 @@ def test_a_question_without_words_of_its_own_tells_no_value_from_another(questio
 SEVERAL = [
     ("When are invoices issued and when are they due?", "Issued on the first of each month, due within 14 days.",
      ["Invoices are issued on the first day of each month.", "Within 14 days."],
-     ["They are issued on the first of the month and due within 14 days.", "Due within two weeks, issued on the first of each month."]),
+     ["They are issued on the first of the month and due within 14 days.",
+      "Due within two weeks, issued on the first of each month."]),
     ("How many days do I get and how early must I ask for them?", "You get 25 days and must ask ten working days ahead.",
      ["You get 25 days."], ["25 days; ask ten working days before."]),
     ("Who leads the project and where is the office?", "Dana Wolff leads it; the office is in Graz.",
      ["Dana Wolff."], ["Dana Wolff, and the office is in Graz."]),
-    ("账单什么时候开具，什么时候到期？", "每月1日开具，14天内付款。", ["账单每月1日开具。"], ["每月1日开具，14天内付清。", "账单在每月1日开具，付款期限为14天。"]),
+    ("账单什么时候开具，什么时候到期？", "每月1日开具，14天内付款。",
+     ["账单每月1日开具。"], ["每月1日开具，14天内付清。", "账单在每月1日开具，付款期限为14天。"]),
     ("谁负责采购，预算是多少？", "采购由李娜负责，预算为五万元。", ["李娜负责采购。"], ["由李娜负责，预算5万元。"]),
 ]  # fmt: skip
 
