@@ -121,7 +121,7 @@ def drawing(height: float, theme: str = "print", *places: tuple[float, float, fl
     }  # fmt: skip
     with _ONE_AT_A_TIME, rc_context(settings):
         figure = Figure(figsize=(width, height), dpi=_DPI)
-        vars(figure).update(places=[], paper=_paper(theme), ratio=_screen.ratio if on_screen else 2.0)
+        vars(figure).update(places=[], paper=_paper(theme), passing=on_screen, ratio=_screen.ratio if on_screen else 2.0)
         FigureCanvasAgg(figure)
         own = [figure.add_axes(place) for place in places] or [figure.add_subplot()]
         for axes in own:
@@ -138,7 +138,7 @@ def figure_png(figure: Figure) -> bytes:
         _fit_titles(figure)
         # A picture on the way to the screen is packed quickly, one that is kept is packed small.
         figure.savefig(buffer, format="png", dpi=_DPI * vars(figure).get("ratio", 2.0), facecolor=figure.get_facecolor(),
-                       pil_kwargs={"compress_level": 6 if figure.get_facecolor()[3] else 1})  # fmt: skip
+                       pil_kwargs={"compress_level": 1 if vars(figure).get("passing") else 6})  # fmt: skip
     return buffer.getvalue()
 
 
