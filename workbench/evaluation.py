@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
@@ -18,9 +19,8 @@ from workbench.evidence.frames import Evidence, read_frames, restore, write_fram
 from workbench.scoring.facts import Facts
 from workbench.scoring.metrics import chosen, definition, definitions, score
 from workbench.scoring.scored import JUDGE_ERROR, Scored
-from workbench.scoring.tables import claim_rows, context_rows, error_rows, span_rows, support_rows
 from workbench.scoring.thresholds import Thresholds
-from workbench.scoring.view import View
+from workbench.scoring.view import View, claim_rows, context_rows, error_rows, span_rows, support_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,9 +87,12 @@ class Evaluation:
 
     def __getitem__(self, key: str | int) -> Evaluation:
         """One sample, by its id or its position."""
-        if isinstance(key, str):
-            return self.one(key)
-        return self.one(str(self.evidence.ids[key]))
+        if not isinstance(key, str):
+            place = operator.index(key)
+            if not -len(self) <= place < len(self):
+                raise IndexError(f"position {place} is outside of {self!r}")
+            key = str(self.evidence.ids[place])
+        return self.one(key)
 
     def one(self, sample_id: str) -> Evaluation:
         """The evaluation of one sample as part of this one: same scores, states, causes and tables as it has here.
@@ -101,6 +104,8 @@ class Evaluation:
         KeyError
             When no sample has this id.
         """
+        if sample_id not in self:
+            raise KeyError(f"{self!r} holds no sample_id {sample_id!r}")
         code = int(self.evidence.ids.get_loc(sample_id))
         small = self._over(self.view.one(code))
         small.path = None  # it was never saved
@@ -161,7 +166,7 @@ class Evaluation:
         """The state of every score, same shape as :meth:`scores`."""
         import pandas as pd
 
-        from workbench.scoring.lazy_texts import state_names
+        from workbench.scoring.scored import state_names
 
         return pd.DataFrame({name: state_names(s.states) for name, s in self._scored.items()}, index=self.evidence.ids)
 

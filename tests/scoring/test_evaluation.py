@@ -55,9 +55,9 @@ def test_it_is_iterated_indexed_and_counted(evaluation: Evaluation) -> None:
     assert [one.evidence.ids.tolist() for one in small] == [["a"], ["b"], ["c"]] and len(small) == 3
     assert small[0].evidence.ids[0] == small[-3].evidence.ids[0] == small["a"].evidence.ids[0] == "a"
     assert "a" in small and "z" not in small and len(small["a"]) == 1
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match=r"Evaluation\(.*holds no sample_id 'z'"):
         small.one("z")
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="position 3 is outside"):
         small[3]
 
 

@@ -222,8 +222,7 @@ def _values(run: Any, metric: str, ids: pd.Index) -> np.ndarray:
     """(n,) scores of one run on the shared samples, NaN where there is none."""
     codes = run.evidence.ids.get_indexer(ids)
     if metric == PASSED:
-        primary = run.causes.primary[codes]
-        return np.where(primary == -2, np.nan, (primary == -1).astype(float))
+        return np.asarray(run.causes.inputs.failing.passed[codes], dtype=float)
     values: np.ndarray = run.metric(metric).values[codes]
     return values
 

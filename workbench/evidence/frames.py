@@ -258,14 +258,18 @@ def own_columns(evidence: Evidence) -> list[str]:
     return [str(c) for c in evidence.samples.columns if not is_derived(str(c))]
 
 
+def plain_columns(frame: pd.DataFrame, names: Iterable[str]) -> list[list[Any]]:
+    """Columns as lists of plain values, None for what is missing."""
+    return [_objects(frame[name]).tolist() for name in names]
+
+
 def context_lists(evidence: Evidence) -> list[list[dict[str, Any]] | None]:
     """``contexts`` of each sample as lists of mappings; None where none were recorded."""
     frame = evidence.contexts
     names = ("doc_id", "text", "score", "title", "tenant", "position", "prompted", "metadata")
-    columns = [_objects(frame[name]).tolist() for name in names]
     recorded = evidence.plain("contexts_recorded")
     lists: list[list[dict[str, Any]] | None] = [[] if there is True else None for there in recorded]
-    for code, *values in zip(evidence.codes(frame).tolist(), *columns, strict=True):
+    for code, *values in zip(evidence.codes(frame).tolist(), *plain_columns(frame, names), strict=True):
         item = dict(zip(names, values, strict=True))
         item["metadata"] = json.loads(item["metadata"]) if item["metadata"] else None
         if item["metadata"] and item["metadata"].get("kind") == "tool":

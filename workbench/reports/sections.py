@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import sys
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from workbench.diagnosis.hallucinations import clean_bound
 from workbench.diagnosis.queries import Dimensions, grouped, outcomes, value_title
 from workbench.diagnosis.slices import worst_slices
 from workbench.diagnosis.statistics import wilson
+from workbench.evidence.offline.models import coefficient_tables
 from workbench.language import get_language, has_text, listed, speaking
 from workbench.language import text as _t
 from workbench.reports.content import (
@@ -262,11 +261,7 @@ def measures(material: Material) -> tuple[Measure, ...]:
     """Every metric of the evaluation: those of the first table in its order, then the rest."""
     tests = _tests(material)
     rows = [_measure(str(name), row, tests.get(str(name))) for name, row in material.summary.iterrows()]
-    return tuple(sorted(rows, key=lambda measure: (not measure.shown, _place(measure))))
-
-
-def _place(measure: Measure) -> int:
-    return _first(measure.metric) or sys.maxsize
+    return tuple(sorted(rows, key=lambda measure: (not measure.shown, _first(measure.metric) or sys.maxsize)))
 
 
 def _first(metric: str) -> int:
@@ -752,22 +747,14 @@ def _unsure(material: Material) -> str:
 
 def _validation(judge: str) -> tuple[tuple[str, ...], ...]:
     """The judge's figures on labelled sets, a heading row first; empty when none are kept with its coefficients."""
-    rows = [row for own in _coefficients() if _same(own, judge) for row in _validation_rows(own.get("validation"))]
+    mine = (own for own in coefficient_tables().values()
+            if judge.startswith(str(own.get("method"))) and str(own.get("version", "")) in judge)  # fmt: skip
+    rows = [row for own in mine for row in _validation_rows(own.get("validation"))]
     if not rows:
         return ()
     heads = list(dict.fromkeys(name for row in rows for name in row))
     titles = [_t(f"report.trust.{name}") if has_text(f"report.trust.{name}") else name for name in heads]
     return (tuple(titles), *(tuple(_figure(row.get(name)) for name in heads) for row in rows))
-
-
-def _same(own: Mapping[str, Any], judge: str) -> bool:
-    return judge.startswith(str(own.get("method"))) and str(own.get("version", "")) in judge
-
-
-def _coefficients() -> list[dict[str, Any]]:
-    folder = resources.files("workbench.evidence.offline") / "coefficients"
-    files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
-    return [tomllib.loads(item.read_text(encoding="utf-8")) for item in files]
 
 
 def _validation_rows(validation: Any) -> list[dict[str, Any]]:

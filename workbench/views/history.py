@@ -19,8 +19,8 @@ from workbench.language.numbers import p_value, percent, points
 from workbench.runs import History
 from workbench.scoring.metrics import HEADLINE
 from workbench.views import plots
-from workbench.views.fonts import drawable
 from workbench.views.html import empty, h, marked, picture, quiet, safe, table, text_differences
+from workbench.views.plots import drawable
 from workbench.views.wording import cause_title
 
 if TYPE_CHECKING:

@@ -34,9 +34,9 @@ from workbench.views.card import (
 from workbench.views.filtering import Slices, explained
 from workbench.views.history import history_parts
 from workbench.views.html import Fragment, empty, excerpt, fragment, h, join, marked, quiet, table, text_differences
-from workbench.views.interactive import Column
 from workbench.views.panels.history import SeriesOfRuns
 from workbench.views.widgets import (
+    Column,
     Picture,
     button,
     cut_slider,
