@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -286,10 +287,19 @@ def _row_axes(
         axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.set_title(drawable(title, 110), x=(0.02 - left) / (right - left))
+        room = (1 - right) * float(figure.get_figwidth()) * _DPI - 14
         for row, note in enumerate(notes):
-            axes.annotate(drawable(note, 66), (1, row), xytext=(8, -3), textcoords="offset points",
+            axes.annotate(_as_wide(drawable(note, 66), room), (1, row), xytext=(8, -3), textcoords="offset points",
                           xycoords=("axes fraction", "data"))  # fmt: skip
         yield axes, np.arange(len(names))
+
+
+def _as_wide(words: str, room: float) -> str:
+    """``words`` cut to about ``room`` pixels at the size of a note; a square character is as wide as two others."""
+    widths = np.cumsum([13.8 if east_asian_width(char) in "WF" else 7.3 for char in words])
+    if not words or widths[-1] <= room:
+        return words
+    return words[: int(np.searchsorted(widths, room - 12))].rstrip(" ·") + "…"
 
 
 def _floats(*arrays: ArrayLike) -> list[NDArray[np.float64]]:
