@@ -419,9 +419,10 @@ def failures(
         left.set_yticks(range(len(shown)), [drawable(cause_title(name), 22) for name, _, _ in shown])
         left.tick_params(axis="y", length=0, labelsize=8.5)
         left.spines[["left", "bottom"]].set_visible(False)
+        mains, further = ([cause[place] for cause in shown] for place in (1, 2))
+        left.barh(range(len(shown)), mains, 0.66, color=VERMILLION)
+        left.barh(range(len(shown)), further, 0.66, left=mains, facecolor="none", edgecolor=VERMILLION, hatch="////", lw=0.6)
         for row, (name, main, more) in enumerate(shown):
-            left.barh(row, main, 0.66, color=VERMILLION)
-            left.barh(row, more, 0.66, left=main, facecolor="none", edgecolor=VERMILLION, hatch="////", lw=0.6)
             counts = f"{main:,}" + (f" + {more:,}" if more else "")
             _beside(left, counts, (main + more, row), (4, -3), _ink(theme), fontsize=8.5)
             words = _t("lists.cause", cause=cause_title(name), main=f"{main:,}", more=f"{more:,}")
