@@ -707,8 +707,9 @@ def test_folding_is_no_discount(written):
 @pytest.mark.parametrize(
     ("written", "day"),
     [
-        ("until the end of March", "31 March"), ("次年3月底", "次年3月31日"), ("四月末之前", "4月30日"), ("by the end of June", "30 June"),
-        ("the end of February 2024", "29 February 2024"), ("2023年2月底", "2023年2月28日"), ("end of May 2024", "2024-05-31"),
+        ("until the end of March", "31 March"), ("次年3月底", "次年3月31日"), ("四月末之前", "4月30日"),
+        ("by the end of June", "30 June"), ("the end of February 2024", "29 February 2024"), ("2023年2月底", "2023年2月28日"),
+        ("end of May 2024", "2024-05-31"),
     ],
 )  # fmt: skip
 def test_the_end_of_a_month_is_its_last_day(written, day):
@@ -718,7 +719,10 @@ def test_the_end_of_a_month_is_its_last_day(written, day):
     assert relation(other, month) != "compatible"
 
 
-@pytest.mark.parametrize("written", ["凌晨2点到4点停机维护", "02:00至04:00", "凌晨两点~四点进行", "2:00-4:00", "从2点半至4点维修"])
+RANGES = ["凌晨2点到4点停机维护", "02:00至04:00", "凌晨两点~四点进行", "2:00-4:00", "从2点半至4点维修"]
+
+
+@pytest.mark.parametrize("written", RANGES)
 def test_the_second_time_of_a_range_is_a_time(written):
     found = quantities(written)
     assert [quantity.kind for quantity in found] == ["time", "time"]

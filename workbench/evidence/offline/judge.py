@@ -286,6 +286,10 @@ class OfflineJudge:
         pairs = "question_answer_han" if seen.question.han else "question_answer"
         features = examination.relevancy_features(seen, float(self._excess(cosine, pairs)[0]))
         even = float(self.coefficients.models["relevancy"].probability(features[None], examination.RELEVANCY)[0])
+        if examination.told_elsewhere(seen):
+            even = min(even, examination.TOLD_ELSEWHERE)  # of another thing about the same subject
+        elif examination.says_yes_or_no(seen):
+            even = max(even, 0.5)  # yes or no, as asked
         if examination.is_vague(seen.question):
             even = max(even, 0.5)  # nothing tells what is asked
         if seen.answered:

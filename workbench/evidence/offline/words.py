@@ -549,6 +549,8 @@ _Span = TypeVar("_Span", Quantity, Entity)
 _NEARLY = 0.6
 #: How far a long Han word counts of which a part is found.
 _PARTLY = 0.7
+#: How far a sentence holds a compound whose two parts stand in it, each for itself.
+_COMPOUND = 0.9
 #: How far a word of the same meaning counts as the word.
 _ALIKE = 0.9
 
@@ -821,11 +823,14 @@ def _with_neighbour(folded: str, at: int, sentence: str) -> bool:
 
 
 def _inside_share(piece: str, sentence: str) -> float:
-    """1 for a word that stands in the sentence; else how far its longer half does, in part; 0 where none does."""
+    """1 for a word that stands in the sentence, nearly so for a compound whose two parts do; else how far its longer part
+    does, in part; 0 where none does."""
     if piece in sentence:
         return 1.0
     if len(piece) < 4 and not (len(piece) == 3 and (piece[:2] in sentence or piece[1:] in sentence)):
         return 0.0
+    if any(piece[:n] in sentence and piece[n:] in sentence for n in range(2, len(piece) - 1)):
+        return _COMPOUND
     longest = next((n for n in range(len(piece) - 1, 1, -1) if piece[:n] in sentence or piece[-n:] in sentence), 0)
     return _PARTLY * longest / len(piece)
 
