@@ -315,14 +315,9 @@ def _scores(session: Session, sample_id: str) -> Markup:
         chips.append(h("details", h("summary", _t("panels.card.without", n=n), cls="wb-quiet"), *lines))
     pairs = [("scores", join(chips))]
     if recorded := session.slices.recorded(sample_id):
-<<<<<<< HEAD
-        others = [h("span", f"{name} ", h("strong", numbers.score(value)), cls="wb-chip")
-                  for name, value in recorded.items()]  # fmt: skip
-=======
         others = [
             h("span", f"{name} ", h("strong", numbers.score(value)), cls="wb-chip") for name, value in recorded.items()
         ]
->>>>>>> 0d28718b2565e2ab0748f27901dadea4cf48a9d1
         pairs.append(("other_tool", join(others)))
     return _grid(pairs)
 
