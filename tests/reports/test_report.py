@@ -12,6 +12,7 @@ from markupsafe import escape
 
 import workbench as wb
 from tests.reports.hostile import FORMULA, OVERRIDE
+from workbench.data.files import REPORT_FORMATS as FORMATS
 from workbench.errors import InputError
 from workbench.language import get_language, listed, speaking
 from workbench.reports import render as extracts
@@ -19,7 +20,7 @@ from workbench.reports.content import Stretch
 from workbench.reports.render import html as page
 from workbench.reports.render import md
 from workbench.reports.sections import build_report, expected
-from workbench.reports.tables import FORMATS, rows, write
+from workbench.reports.tables import rows, write
 from workbench.views import wording as words
 
 DATE = datetime.date(2026, 11, 29)
