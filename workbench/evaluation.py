@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -70,7 +70,7 @@ class Evaluation:
         #: Facts under the thresholds in force: what metrics and causes are computed from.
         self.view = view or View(Facts(evidence), self.thresholds)
         self._causes: Causes | None = None
-        self._claims: pd.DataFrame | None = None
+        self._of_one: dict[str, pd.DataFrame] = {}
         self.metrics = chosen(self._chosen, self.thresholds.k)
 
     # -- as a collection of samples ---------------------------------------------------------------------------------
@@ -214,15 +214,19 @@ class Evaluation:
 
     def claims(self) -> pd.DataFrame:
         """One row a claim of an answer or a reference, with its verdicts under the thresholds in force."""
-        if len(self) > 1:
-            return claim_rows(self.view)
-        if self._claims is None:  # a card and a comparison ask for those of one sample several times
-            self._claims = claim_rows(self.view)
-        return self._claims.copy()
+        return self._rows("claims", claim_rows)
 
     def contexts(self) -> pd.DataFrame:
         """One row a recorded context: relevance, whether expected, leaked, used."""
-        return context_rows(self.view)
+        return self._rows("contexts", context_rows)
+
+    def _rows(self, name: str, rows: Callable[[View], pd.DataFrame]) -> pd.DataFrame:
+        """A table; that of one sample, for which a card and a comparison ask several times, is kept."""
+        if len(self) > 1:
+            return rows(self.view)
+        if name not in self._of_one:
+            self._of_one[name] = rows(self.view)
+        return self._of_one[name].copy()
 
     def support(self) -> pd.DataFrame:
         """The matrix of claims against contexts: ``entail, contradict`` in [0, 1], evidence span in the context."""

@@ -150,3 +150,20 @@ def test_a_title_never_runs_out_of_the_picture(words):
 @pytest.mark.parametrize(("values", "shown"), [([], ""), ([1.0], "▁▁▁▁▁▁▁█"), ([0, 0, 0.99], "█▁▁▁▁▁▁▅")])
 def test_sparklines(values, shown):
     assert plots.spark(values) == shown
+
+
+@pytest.mark.parametrize("words", [
+    "13 of 31 · 42 % (26 – 59 %)  permission leak 3 · bad citation 1", "13 / 31 · 42%（26 – 59%） 越权泄露 3 · 引用错误 1",
+])  # fmt: skip
+@pytest.mark.parametrize("right", [0.5, 0.7])
+def test_notes_beside_bars_end_within_the_picture(words, right):
+    """On a page of 760 pixels as well, where there is least room."""
+    from matplotlib.text import Annotation
+
+    plots.screen({"width": 760, "ratio": 1, "dark": False})
+    try:
+        with plots._row_axes(["a"], "t", "screen", right=right, notes=[words]) as (axes, _):
+            note = next(item for item in axes.findobj(Annotation))
+            assert note.get_window_extent().x1 <= axes.figure.bbox.width and len(note.get_text()) > 8
+    finally:
+        plots.screen({"width": 1056, "ratio": 1, "dark": False})

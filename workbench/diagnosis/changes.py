@@ -19,7 +19,6 @@ from workbench.data.text.quantities import contains_quantity, quantities
 from workbench.diagnosis.statistics import exact_mean
 from workbench.evidence.frames import Evidence
 from workbench.language import languages
-from workbench.scoring.view import claim_rows, context_rows
 
 # ------------------------------------------------------------------------------
 # The samples that two evaluations share, and what of each is the same text in both.
@@ -274,7 +273,7 @@ def contexts(comparison: Any) -> pd.DataFrame:
 
 def _named_contexts(run: Any, ids: pd.Index) -> pd.DataFrame:
     """Contexts of the given samples, each document once; ``key`` is the id, or the text where none was recorded."""
-    frame = context_rows(run.view)
+    frame = run.contexts()
     frame = frame[frame["sample_id"].isin(ids)]
     return frame.assign(key=frame["doc_id"].fillna(frame["text"])).drop_duplicates(["sample_id", "key"])
 
@@ -298,7 +297,7 @@ def claims(comparison: Any) -> pd.DataFrame:
 
 
 def _answer_claims(run: Any, ids: pd.Index) -> pd.DataFrame:
-    frame = claim_rows(run.view)
+    frame = run.claims()
     frame = frame[(frame["side"] == "answer") & frame["sample_id"].isin(ids)]
     frame = frame[["sample_id", "claim_id", "text", "verdict"]].rename(columns={"claim_id": "claim"})
     again = frame.groupby(["sample_id", "text"]).cumcount()

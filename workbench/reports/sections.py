@@ -272,7 +272,8 @@ def _first(metric: str) -> int:
 
 def _measure(name: str, row: Any, test: Any) -> Measure:
     has_target = row["target"] == row["target"]
-    shown = has_target or (_first(name) and row["n_ok"] > 0)
+    # A first table of dashes says nothing; what has no score, targets included, is listed under how it was measured.
+    shown = row["n_ok"] > 0 and (has_target or _first(name))
     return Measure(
         name, metric_title(name), metric_reading(name), float(row["mean"]), float(row["low"]), float(row["high"]),
         int(row["n_ok"]), int(row["n_total"]), {state: int(row[f"n_{state}"]) for state in STATES if row[f"n_{state}"]},

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -172,7 +173,7 @@ def drawing(height: float, theme: str = "print", *places: tuple[float, float, fl
     }  # fmt: skip
     with _ONE_AT_A_TIME, rc_context(settings):
         figure = Figure(figsize=(width, height), dpi=_DPI)
-        vars(figure).update(places=[], paper=_paper(theme), ratio=_screen.ratio if on_screen else 2.0)
+        vars(figure).update(places=[], paper=_paper(theme), passing=on_screen, ratio=_screen.ratio if on_screen else 2.0)
         FigureCanvasAgg(figure)
         own = [figure.add_axes(place) for place in places] or [figure.add_subplot()]
         for axes in own:
@@ -183,15 +184,13 @@ def drawing(height: float, theme: str = "print", *places: tuple[float, float, fl
 def figure_png(figure: Figure) -> bytes:
     """The figure as PNG bytes."""
     from matplotlib import rc_context
-    from matplotlib.colors import to_rgba
 
     buffer = io.BytesIO()
     with _ONE_AT_A_TIME, rc_context({"font.family": list(families()), "text.parse_math": False}):
         _fit_titles(figure)
         # A picture on the way to the screen is packed quickly, one that is kept is packed small.
-        face = to_rgba(figure.get_facecolor())
-        figure.savefig(buffer, format="png", dpi=_DPI * vars(figure).get("ratio", 2.0), facecolor=face,
-                       pil_kwargs={"compress_level": 6 if face[3] else 1})  # fmt: skip
+        figure.savefig(buffer, format="png", dpi=_DPI * vars(figure).get("ratio", 2.0), facecolor=figure.get_facecolor(),
+                       pil_kwargs={"compress_level": 1 if vars(figure).get("passing") else 6})  # fmt: skip
     return buffer.getvalue()
 
 
@@ -288,10 +287,19 @@ def _row_axes(
         axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.set_title(drawable(title, 110), x=(0.02 - left) / (right - left))
+        room = (1 - right) * float(figure.get_figwidth()) * _DPI - 14
         for row, note in enumerate(notes):
-            axes.annotate(drawable(note, 66), (1, row), xytext=(8, -3), textcoords="offset points",
+            axes.annotate(_as_wide(drawable(note, 66), room), (1, row), xytext=(8, -3), textcoords="offset points",
                           xycoords=("axes fraction", "data"))  # fmt: skip
         yield axes, np.arange(len(names))
+
+
+def _as_wide(words: str, room: float) -> str:
+    """``words`` cut to about ``room`` pixels at the size of a note; a square character is as wide as two others."""
+    widths = np.cumsum([13.8 if east_asian_width(char) in "WF" else 7.3 for char in words])
+    if not words or widths[-1] <= room:
+        return words
+    return words[: int(np.searchsorted(widths, room - 12))].rstrip(" ·") + "…"
 
 
 def _floats(*arrays: ArrayLike) -> list[NDArray[np.float64]]:
@@ -411,9 +419,10 @@ def failures(
         left.set_yticks(range(len(shown)), [drawable(cause_title(name), 22) for name, _, _ in shown])
         left.tick_params(axis="y", length=0, labelsize=8.5)
         left.spines[["left", "bottom"]].set_visible(False)
+        mains, further = ([cause[place] for cause in shown] for place in (1, 2))
+        left.barh(range(len(shown)), mains, 0.66, color=VERMILLION)
+        left.barh(range(len(shown)), further, 0.66, left=mains, facecolor="none", edgecolor=VERMILLION, hatch="////", lw=0.6)
         for row, (name, main, more) in enumerate(shown):
-            left.barh(row, main, 0.66, color=VERMILLION)
-            left.barh(row, more, 0.66, left=main, facecolor="none", edgecolor=VERMILLION, hatch="////", lw=0.6)
             counts = f"{main:,}" + (f" + {more:,}" if more else "")
             _beside(left, counts, (main + more, row), (4, -3), _ink(theme), fontsize=8.5)
             words = _t("lists.cause", cause=cause_title(name), main=f"{main:,}", more=f"{more:,}")

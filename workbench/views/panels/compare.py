@@ -367,7 +367,9 @@ def _differences(sides: tuple[Side, Side], sample_id: str, flip: Any) -> Markup:
     same = [name for name in ("answer", "contexts") if not flip[f"{name}_changed"]]
     lines: list[Any] = [_t(f"compare.panel.same_{'both' if len(same) == 2 else same[0]}")] if same else []
     lines += [_t("compare.panel.case_changed")] if flip["case_changed"] else []
-    lines += [*_rank_lines(small.rank_moves(), sample_id), *_claim_lines(small.claims(), sample_id)]
+    if flip["contexts_changed"] or flip["case_changed"]:
+        lines += _rank_lines(small.rank_moves(), sample_id)
+    lines += _claim_lines(small.claims(), sample_id)
     return h("ul", *(h("li", line) for line in lines)) if lines else h("span")
 
 

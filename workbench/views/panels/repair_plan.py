@@ -140,7 +140,7 @@ class RepairPlanPanel(ListPanel):
         assert self.plan is not None
         affected = self._affected()
         shown = affected[self._first : self._first + COLUMNS]
-        layout = W.Layout(width="52px", height="24px", margin="0", padding="0")
+        layout = W.Layout(width="auto", height="24px", margin="0", padding="0")
         # A hyphen at which no line breaks.
         heads = [s[-6:].replace("-", "\u2011") for s in shown]
         cells: list[W.Widget] = [markup(quiet(head)) for head in (_t("repair.columns.fix"), *heads)]
@@ -153,7 +153,7 @@ class RepairPlanPanel(ListPanel):
                 cell = W.Button(description=sign, button_style=style, layout=layout, tooltip=words_of)
                 cell.on_click(self.guarded(lambda _, key=repair.fix.key, one=sample_id: self.look_at(key, one), "cell"))
                 cells.append(cell)
-        self.grid.layout.grid_template_columns = f"minmax(180px, 330px) repeat({len(shown)}, 52px)"
+        self.grid.layout.grid_template_columns = f"minmax(180px, 330px) repeat({len(shown)}, minmax(32px, 52px))"
         self.grid.children = tuple(cells)
         show(self.columns, quiet(_t("repair.panel.columns", first=count(min(self._first + 1, len(affected))),
                                     last=count(self._first + len(shown)), n=count(len(affected)))))  # fmt: skip
