@@ -182,7 +182,9 @@ def run_check(options: argparse.Namespace) -> int:
     for row in samples.rejected.head(20).itertuples():
         say(_w("rejected_row", row=row.row, field=row.field, reason=row.reason))
     for row in samples.warnings.head(20).itertuples():
-        say(_w("note_row" if row.row else "note_file", row=row.row, field=row.field, reason=row.reason))
+        say(_w("note_row" if row.row else "note_file", row=row.row, field=row.field or samples.name, reason=row.reason))
+        if row.excerpt and not row.row:
+            say(f"        {row.excerpt}")
     findings = check(samples, corpus, others, k=options.k)
     for finding in findings.itertuples():
         say(f"{finding.level:8} {finding.message} {finding.remedy}")

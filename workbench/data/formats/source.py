@@ -1,4 +1,7 @@
-"""Any source as records: what a file is, is read from its content and not from its name."""
+"""Any source as records: what a file is, is read from its content and not from its name.
+
+:func:`_from_bytes` tells the kinds of files apart and calls what reads each; what tools nest in records is for ``tools.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data frames, Parquet and Arrow files, and data sets of the Hugging Face library (without importing it)."""
+"""Tables: CSV, TSV and Excel, data frames, Parquet and Arrow files, data sets of the Hugging Face library (not imported)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Records of other tools, with what they nest brought to the top; everything else passes unchanged.
 
-Known are those of ``_TOOLS``. Columns that are only called differently need nothing here: ``fields.toml`` names them.
+A new tool is a line of :data:`_TOOLS`, at the end: what its records are known by, and what makes ours of them. Columns that
+are only called differently need nothing here: ``fields.toml`` names them.
 """
 
 from __future__ import annotations

@@ -28,10 +28,22 @@ from workbench.diagnosis.query_log import QueryLog, group_columns, load_log, sta
 from workbench.errors import InputError
 from workbench.language import text as _t
 from workbench.views.html import Fragment, empty, fragment, h, join, quiet, table
-from workbench.views.interactive import Column, RowList
 from workbench.views.plots import Course, course, figure_png
 from workbench.views.session import Session
-from workbench.views.widgets import PagedTable, Panel, Picture, button, dropdown, markup, row, show, slider, still
+from workbench.views.widgets import (
+    Column,
+    PagedTable,
+    Panel,
+    Picture,
+    RowList,
+    button,
+    dropdown,
+    markup,
+    row,
+    show,
+    slider,
+    still,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
