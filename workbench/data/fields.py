@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-from workbench.data.formats.records import looks_structured, parse_literal
+from workbench.data.formats.records import looks_structured, opened, parse_literal
 from workbench.data.schema import none_if_missing
 from workbench.data.text.normalise import SURROGATE
 from workbench.errors import InputError
@@ -739,7 +739,7 @@ def contexts(value: Any) -> list[dict[str, Any]] | None:
 
 def retrieved_in(value: Any, depth: int = 0) -> list[Any]:
     """What was retrieved, from anywhere in what a service answered, under the names that services give to it; [] without."""
-    value = structure(value) if isinstance(value, str) and looks_structured(value) else value
+    value = opened(value)
     if depth > 6 or not isinstance(value, (Mapping, list)):
         return []
     if isinstance(value, list):
@@ -753,7 +753,7 @@ def retrieved_in(value: Any, depth: int = 0) -> list[Any]:
             except (Unreadable, ValueError):
                 listed = None
             # Names of files are no texts: of a list of words only that which is called contexts counts.
-            objects = isinstance(part, Mapping) or (isinstance(part, list) and isinstance(part[0], Mapping))
+            objects = isinstance(part, Mapping) or (isinstance(part, list) and bool(part) and isinstance(part[0], Mapping))
             objects = objects or fold(str(key)) in aliases("sample")["contexts"]
             if objects and listed and all(item["text"] for item in listed):
                 return part if isinstance(part, list) else listed

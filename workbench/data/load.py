@@ -28,7 +28,7 @@ from workbench.data.fields import (
     scrubbed,
     with_parallel,
 )
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, looks_structured
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, looks_structured, opened
 from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
 from workbench.data.formats.turns import as_turns
@@ -200,7 +200,7 @@ def _own(value: Any) -> Any:
 
 def _float(value: Any) -> tuple[float | None, bool]:
     """A score, and whether something is there that is no number."""
-    value = fields.structure(value)
+    value = opened(value)
     if isinstance(value, list) and len(value) == 1:  # Langfuse exports a score as the list of its values
         value = value[0]
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -177,7 +178,8 @@ def _asks_inside(value: Mapping[str, Any], depth: int = 0) -> bool:
 def _by_question(value: Mapping[str, Any]) -> list[Any] | None:
     """Records of ``{"How many …?": {"answer": …}, …}`` and ``{"How many …?": "Five."}``."""
     asked = [str(key) for key in value]
-    if 2 * sum(key.rstrip().endswith(("?", "？")) for key in asked) <= len(asked):
+    # NFKC also makes the full-width mark of Chinese a plain one.
+    if 2 * sum(unicodedata.normalize("NFKC", key).rstrip().endswith("?") for key in asked) <= len(asked):
         return None
     parts = [part if isinstance(part, Mapping) else {"answer": part} for part in value.values()]
     known = [resolve(list(map(str, part)), "sample").keys() for part in parts]

@@ -433,4 +433,6 @@ def _from_arrow_table(table: pa.Table, where: str) -> Records:
     except (pa.ArrowException, ValueError, UnicodeDecodeError) as error:
         raise InputError(f"{where}: holds values that cannot be read ({error}); write it again") from error
     rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-    return _numbered(rows, f"file {where}", names)
+    records = _numbered(rows, f"file {where}", names)
+    records.may_hold_surrogates = False  # Arrow's texts are valid UTF-8
+    return records

@@ -169,7 +169,7 @@ class MonitoringPanel(Panel):
         rows = [] if self.found_arms is None else arm_rows(self.found_arms)
         return pd.DataFrame([
             {"arm": item["arm"], "control": item["control"], "statistic": f"{item['metric']} ({item['role']})",
-             "value": item["value"], "baseline": item["value_control"],
+             "value": item["value"], "value_control": item["value_control"],
              "change": f"{item['delta']} ({item['low']} – {item['high']})", "n": f"{item['n']} · {item['n_control']}",
              "verdict": f"{item['mark']} {item['verdict']}"} for item in rows
         ])  # fmt: skip
