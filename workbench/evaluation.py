@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
@@ -69,6 +70,7 @@ class Evaluation:
         #: Facts under the thresholds in force: what metrics and causes are computed from.
         self.view = view or View(Facts(evidence), self.thresholds)
         self._causes: Causes | None = None
+        self._claims: pd.DataFrame | None = None
         self.metrics = chosen(self._chosen, self.thresholds.k)
 
     # -- as a collection of samples ---------------------------------------------------------------------------------
@@ -85,9 +87,12 @@ class Evaluation:
 
     def __getitem__(self, key: str | int) -> Evaluation:
         """One sample, by its id or its position."""
-        if isinstance(key, str):
-            return self.one(key)
-        return self.one(str(self.evidence.ids[key]))
+        if not isinstance(key, str):
+            place = operator.index(key)
+            if not -len(self) <= place < len(self):
+                raise IndexError(f"position {place} is outside of {self!r}")
+            key = str(self.evidence.ids[place])
+        return self.one(key)
 
     def one(self, sample_id: str) -> Evaluation:
         """The evaluation of one sample as part of this one: same scores, states, causes and tables as it has here.
@@ -99,6 +104,8 @@ class Evaluation:
         KeyError
             When no sample has this id.
         """
+        if sample_id not in self:
+            raise KeyError(f"{self!r} holds no sample_id {sample_id!r}")
         code = int(self.evidence.ids.get_loc(sample_id))
         small = self._over(self.view.one(code))
         small.path = None  # it was never saved
@@ -207,7 +214,11 @@ class Evaluation:
 
     def claims(self) -> pd.DataFrame:
         """One row a claim of an answer or a reference, with its verdicts under the thresholds in force."""
-        return claim_rows(self.view)
+        if len(self) > 1:
+            return claim_rows(self.view)
+        if self._claims is None:  # a card and a comparison ask for those of one sample several times
+            self._claims = claim_rows(self.view)
+        return self._claims.copy()
 
     def contexts(self) -> pd.DataFrame:
         """One row a recorded context: relevance, whether expected, leaked, used."""

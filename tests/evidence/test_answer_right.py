@@ -436,9 +436,35 @@ def test_of_two_names_both_are_needed(data: st.DataObject) -> None:
         ("What side effect is common?", "Many patients feel sleepy.", "Many patients feel dizzy.", "drowsiness"),
         ("常见的副作用是什么？", "很多人会犯困。", "很多人会头晕。", "嗜睡"),
         ("灯是什么颜色？", "灯会变绿。", "灯会变红。", "绿色"),
-        ("Do visitors need a permit?", "Yes, with a permit from the office.", "Yes, no permit is needed.", "Yes, a permit from the office"),
+        ("Do they need a permit?", "Yes, one from the office.", "Yes, no permit is needed.", "a permit from the office"),
     ],
 )  # fmt: skip
 def test_the_same_in_other_words(question: str, right: str, wrong: str, reference: str) -> None:
     assert told(question, right, reference)
     assert not told(question, wrong, reference)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "reference"),
+    [
+        ("Jim Harlow led it.", "Tim Harlow led it.", "James Harlow"),
+        ("It was led by T. Harlow.", "It was led by J. Harlow.", "Thomas Harlow"),
+        ("Thomas Harlow", "James Harlow", "T. K. Harlow"),
+        ("General Harlow led it.", "Olaf Harlow led it.", "Thomas Harlow"),
+        ("Ada and Carl Dane", "Carl Dane", "Ada & Carl Dane"),
+        ("In the 1890s.", "In the 1900s.", "1890s"),
+        ("In 1894.", "In 1904.", "the 1890s"),
+        ("1934", "1943", "one thousand, nine hundred and thirty-four"),
+        ("1982", "1928", "nineteen eighty-two"),
+        ("Ardenia, Belmar and the United States", "Ardenia, Belmar and the United Kingdom", "Ardenia, Belmar, USA"),
+    ],
+)
+def test_names_and_years_in_other_forms(right: str, wrong: str, reference: str) -> None:
+    question = "Who or what was it?"
+    assert told(question, right, reference)
+    assert not told(question, wrong, reference)
+
+
+@pytest.mark.parametrize("question", ["多少？", "几？", "How many?", "?"])
+def test_a_question_without_words_of_its_own_tells_no_value_from_another(question: str) -> None:
+    assert told(question, "3 天，另有 5 天。", "3 天")

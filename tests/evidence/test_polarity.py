@@ -18,7 +18,7 @@ from workbench.evidence.offline.examination import Examination, is_code
 from workbench.evidence.offline.features import contradictions, holds_code
 from workbench.evidence.offline.models import load_coefficients
 from workbench.evidence.offline.polarity import read
-from workbench.evidence.offline.relations import RELATION, Relation, relate
+from workbench.evidence.offline.relations import RELATION, Relation, _cut, relate
 from workbench.evidence.offline.words import Grid, analyse, claim_words
 
 SEEDS = range(12)
@@ -447,3 +447,55 @@ def test_reading_any_text_raises_nothing():
         for sentence in range(len(analysed.bounds)):
             read(analysed, sentence)
             relate(claim_words(analysed, 0, len(text)), analysed, sentence)
+
+
+def test_a_part_of_a_sentence_keeps_what_is_said_of_the_whole() -> None:
+    whole = read(analyse("Was any other regular member ever admitted only by a vote or not, perhaps by the board?"), 0)
+    part = _cut(whole, whole.first, whole.last - 2)
+    assert (part.passive, part.asks) == (whole.passive, whole.asks) == (True, True) and whole.others
+    for name in ("content", "only", "disjunctions", "others", "predicates"):
+        assert getattr(part, name) == [at for at in getattr(whole, name) if at < part.last]
+
+
+# ---------------------------------------------------------------- a bare yes or no
+
+
+ASKED = [
+    ("Can I reuse my last password?", "The last ten passwords cannot be reused.", -1),
+    ("Are refunds available for gift cards?", "Refunds are not available for gift cards.", -1),
+    ("Is breakfast included?", "Breakfast is included in the price.", 1),
+    ("Do I need a visa?", "No visa is required for stays of up to 90 days.", -1),
+    ("Is smoking allowed in the rooms?", "Smoking is prohibited in all rooms.", -1),
+    ("May guests park in the yard?", "Guests may park in the yard.", 1),
+    ("可以重复使用上一个密码吗？", "不得重复使用最近十个密码。", -1),
+    ("含早餐吗？", "房价包含早餐。", 1),
+    ("需要签证吗？", "停留不超过90天无需签证。", -1),
+    ("房间内能吸烟吗？", "所有房间禁止吸烟。", -1),
+    ("访客可以在院内停车吗？", "访客可以在院内停车。", 1),
+    ("保修包括进水损坏吗？", "保修不包括进水损坏。", -1),
+]
+SAID = {
+    False: [("Yes.", 1), ("Yes, you can.", 1), ("No.", -1), ("No, that is not so.", -1)],
+    True: [("是的。", 1), ("可以。", 1), ("不可以。", -1), ("不。", -1)],
+}
+
+
+@pytest.mark.parametrize(("question", "evidence", "told"), ASKED)
+def test_a_bare_yes_or_no_says_the_question(question, evidence, told):
+    for answer, said in SAID[question.endswith("？")]:
+        contexts = (Context(evidence), Context("The canteen opens at noon. 食堂中午开门。"))
+        seen = Examination(Sample("", question, answer=answer, contexts=contexts), load_coefficients(None), {}, {})
+        entail, contradict = seen.by_text
+        assert (seen.answered, len(seen.claims)) == (said, 1)
+        assert entail[0, 0] >= 0.5 if said == told else contradict[0, 0] >= 0.5
+
+
+def test_a_bare_yes_says_nothing_where_no_yes_or_no_is_wanted_or_nothing_speaks_of_it():
+    for question, answer, evidence in (
+        ("When does it open?", "Yes.", "It opens at nine."),
+        ("Can I pay by card?", "Yes.", "The garden is large."),
+        ("可以刷卡吗？", "可以。", "花园很大。"),
+    ):
+        seen = Examination(Sample("", question, answer=answer, contexts=(Context(evidence),)), load_coefficients(None), {}, {})
+        entail, contradict = seen.by_text
+        assert not len(entail) or (entail[0, 0] < 0.5 and contradict[0, 0] < 0.5)

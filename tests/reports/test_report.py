@@ -140,7 +140,7 @@ def test_a_set_that_nothing_can_be_said_of_says_so():
     text = page(report)
     assert "No sample could be tested, so no cause can be named." in text
     assert "1 of 1 samples could not be tested at all" in text
-    assert "Nothing was pinned" in text
+    assert "No sample or view was saved" in text
     assert "No judge was used" in text
 
 

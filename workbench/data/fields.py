@@ -557,9 +557,20 @@ def resolve(
     ``mapping`` (their column → our field) wins; then our names for a field in the order of ``fields.toml``. A column
     is used for one field only.
     """
-    found = {field: column for column, field in (mapping or {}).items()}
+    if not mapping:
+        return dict(_resolved(tuple(columns), section, languages()))
+    return _resolve(columns, aliases(section), {field: column for column, field in mapping.items()})
+
+
+@lru_cache(maxsize=2048)
+def _resolved(columns: tuple[str, ...], section: str, known: tuple[Language, ...]) -> dict[str, str]:
+    """Records of one source have the same few sets of names."""
+    return _resolve(columns, _aliases(section, known), {})
+
+
+def _resolve(columns: Sequence[str], fields: Mapping[str, tuple[str, ...]], found: dict[str, str]) -> dict[str, str]:
     by_fold = _by_fold(columns, set(found.values()))
-    for field, names in aliases(section).items():
+    for field, names in fields.items():
         match = next((by_fold[name] for name in names if name in by_fold), None)
         if field not in found and match is not None:
             found[field] = by_fold.pop(fold(match))
@@ -634,8 +645,8 @@ def _refuse_pair(left: str, right: str, columns: Sequence[str], fields: Iterable
 
 def near_miss(column: str, taken: Iterable[str] = ()) -> str | None:
     """The field whose name ``column`` nearly has, or None. Fields in ``taken`` are not proposed."""
-    name = fold(column)
-    if len(name) < 4:
+    name = fold(column[:200])
+    if not 4 <= len(name) <= 80:  # a longer one is a text, and comparing it would take long
         return None
     names = {alias: field for field, known in aliases("sample").items() if field not in set(taken) for alias in known}
     match = difflib.get_close_matches(name, names, n=1, cutoff=0.82)
@@ -660,12 +671,17 @@ def first_names(values: Mapping[str, Any], section: str, empty: bool = True) -> 
 
     ``empty``: whether an empty text is a value.
     """
-    places, best = _places(section, languages()), dict[str, tuple[int, str]]()
-    for name, value in values.items():
-        if value is not None and (empty or value != ""):
-            for field, rank in places.get(name, ()):
-                if field not in best or rank < best[field][0]:
-                    best[field] = rank, name
+    there = tuple([name for name, value in values.items() if value is not None and (empty or value != "")])
+    return _first_names(there, section, languages())
+
+
+@lru_cache(maxsize=2048)
+def _first_names(there: tuple[str, ...], section: str, known: tuple[Language, ...]) -> dict[str, str]:
+    places, best = _places(section, known), dict[str, tuple[int, str]]()
+    for name in there:
+        for field, rank in places.get(name, ()):
+            if field not in best or rank < best[field][0]:
+                best[field] = rank, name
     return {field: name for field, (_, name) in best.items()}
 
 

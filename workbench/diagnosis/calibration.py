@@ -317,7 +317,7 @@ def _human(labels: Any, run: str) -> pd.Series:
 def load_labels(labels: Any, run: str) -> pd.DataFrame:
     """Verdicts on one run in the form of :func:`load_verdicts`: what that reads, or sample id → verdict.
 
-    Raises ``InputError`` as :func:`load_verdicts` does.
+    Raises ``InputError`` as :func:`load_verdicts` does, and where all of them are on other runs.
     """
     if not isinstance(labels, (str, Path)) and not len(labels):
         return own_verdicts({})
@@ -326,7 +326,13 @@ def load_labels(labels: Any, run: str) -> pd.DataFrame:
         return load_verdicts([{"sample_id": str(key), "verdict": said} for key, said in plain.items()])
     if isinstance(labels, pd.DataFrame) and {"sample_id", "verdict"} <= set(labels.columns):
         labels = labels.to_dict("records")
-    return load_verdicts(labels if not isinstance(labels, str) else Path(labels), run)
+    found = load_verdicts(labels if not isinstance(labels, str) else Path(labels), run)
+    if not len(found) and (others := found.attrs["runs"]):
+        raise InputError(
+            f"the labels are on {', '.join(others[:5])} and none on {run!r}: give those of this run; verdicts without a run "
+            "count for every one"
+        )
+    return found
 
 
 class Calibration:

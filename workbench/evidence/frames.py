@@ -317,6 +317,9 @@ def read_frames(folder: str | Path) -> Evidence:
         When the folder is no evaluation, is of a later layout, or a frame is missing, unreadable or has rows of samples
         that are not in ``samples``.
     """
+    if Path(folder).is_file():
+        command = f"python -m workbench score {folder} --out runs/{Path(folder).stem}"
+        raise InputError(f"{folder}: is a file, not a scored evaluation; score the recording first: {command}")
     if not is_evaluation(folder):
         raise InputError(
             f"{folder}: no saved evaluation (it has no samples.parquet); give a folder that score --out wrote"

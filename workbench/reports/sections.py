@@ -502,7 +502,7 @@ def _breakdown(dimensions: Dimensions, found: Any, by: str) -> Breakdown | None:
 
 
 def _row(by: str, row: Any) -> SliceRow:
-    name = str(row.value) if row.folded else value_title(by, str(row.value))
+    name = str(row.value) if row.folded > 1 else value_title(by, str(row.value))
     return SliceRow(name, int(row.n), int(row.n_failing), float(row.rate), float(row.low), float(row.high),
                     _causes(row.causes))  # fmt: skip
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from workbench.data.files import redacted, replacing, without_controls, write_csv, write_text
+from workbench.data.files import REPORT_FORMATS, redacted, replacing, without_controls, write_csv, write_text
 from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
 from workbench.language import speaking
 from workbench.language import text as _t
-from workbench.reports import FORMATS, exchange, render
+from workbench.reports import exchange, render
 from workbench.reports.content import Changes, FailingSample, Measure, Report
 from workbench.reports.render import without_keys
 from workbench.reports.sections import build_report, expected, thresholds_words
@@ -427,19 +427,19 @@ def write(report: Report, path: str | Path, format: str) -> Path:
         The ending of the format is added when it has none (".1" of "gpt-4.1" is none). Markdown puts its pictures into
         ``<name>_files`` beside it; CSV and Parquet hold the samples, and the findings are in ``<name>_findings`` beside it.
     format
-        One of :data:`FORMATS`.
+        One of :data:`workbench.data.files.REPORT_FORMATS`.
 
     Raises
     ------
     InputError
         For an unknown format, or a place that cannot be written.
     """
-    if format not in FORMATS:
-        raise InputError(f"format {format!r} is not known; use one of {', '.join(FORMATS)}")
+    if format not in REPORT_FORMATS:
+        raise InputError(f"format {format!r} is not known; use one of {', '.join(REPORT_FORMATS)}")
     target = Path(path).expanduser()
     if not target.name:
         raise InputError(f"{str(path)!r} names no file; give the name of one")
-    target = target if target.suffix[1:].isalpha() else target.with_name(target.name + FORMATS[format])
+    target = target if target.suffix[1:].isalpha() else target.with_name(target.name + REPORT_FORMATS[format])
     if target.is_dir():
         raise InputError(f"{target}: is a folder; give the name of a file")
     return _WRITERS[format](report, target)

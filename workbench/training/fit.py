@@ -115,13 +115,21 @@ def difference_interval(
     """95 % interval of auroc(scores) − auroc(floor), drawing whole groups with replacement."""
     random = np.random.default_rng(seed)
     names, of = np.unique(groups, return_inverse=True)
-    members = [np.flatnonzero(of == at) for at in range(len(names))]
+    ranks = [np.unique(values, return_inverse=True)[1] for values in (scores, floor)]
     differences = []
     for _ in range(DRAWS):
-        rows = np.concatenate([members[at] for at in random.integers(0, len(names), len(names))])
-        differences.append(auroc(labels[rows], scores[rows]) - auroc(labels[rows], floor[rows]))
+        drawn = np.bincount(random.integers(0, len(names), len(names)), minlength=len(names))[of].astype(np.float64)
+        mine, other = (_drawn_auroc(labels, rank, drawn) for rank in ranks)
+        differences.append(mine - other)
     low, high = np.nanpercentile(differences, [2.5, 97.5])
     return float(low), float(high)
+
+
+def _drawn_auroc(labels: Bools, rank: NDArray[np.int64], drawn: Numbers) -> float:
+    """:func:`auroc` of rows that are there ``drawn`` times each, by the rank of their scores: a draw costs microseconds."""
+    right, wrong = np.bincount(rank, drawn * labels), np.bincount(rank, drawn * ~labels)
+    pairs = right.sum() * wrong.sum()
+    return float(right @ (np.cumsum(wrong) - wrong / 2) / pairs) if pairs else float("nan")
 
 
 def calibration_plot(path: Path, series: Sequence[tuple[str, Bools, Numbers]]) -> None:

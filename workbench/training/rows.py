@@ -450,30 +450,41 @@ def replies(asked: Sequence[Asked], seed: int = 0) -> list[Reply]:
     chance = random.Random(seed)
     told = {item.question: _told(item) for item in asked}
     passages = list(dict.fromkeys(item.passage for item in asked))
-    beside: dict[str, list[Asked]] = {}
+    sharing: dict[str, list[Asked]] = {}
     for item in asked:
-        beside.setdefault(item.passage, []).append(item)
+        sharing.setdefault(item.passage, []).append(item)
+    alike_kinds: dict[str, list[Asked]] = {}
+    for item in asked:
+        alike_kinds.setdefault(examination.wanted(item.question), []).append(item)
     found: list[Reply] = []
     for item in asked:
         if apart_passage(item.passage):
             continue
         statement, other = told[item.question], chance.choice(asked)
+        alike = chance.choice(alike_kinds[examination.wanted(item.question)])
         contexts = (item.passage, *chance.sample([p for p in passages if p != item.passage], 2)) * (chance.random() > 0.25)
-        same = [a for a in beside[item.passage] if item.answer not in told[a.question] and told[a.question] != statement]
-        silent = [s.text for s in sentences(item.passage) if item.sentences and not _chosen(s.text, item)]
+        same = [a for a in sharing[item.passage] if item.answer not in told[a.question] and told[a.question] != statement]
+        beside = _silent(item)
         made = [("own", item.answer, True)]
         if statement != item.answer:
-            altered = statement.replace(item.answer, other.answer)
+            altered = statement.replace(item.answer, alike.answer)
             made += [("statement", statement, True), ("altered", altered, True)]
         if other.passage != item.passage:
             made.append(("other", told[other.question], False))
             if examination.wanted(other.question) != examination.wanted(item.question):
                 made.append(("other span", other.answer, False))
-        elsewhere = [told[chance.choice(same).question]] if same else [chance.choice(silent)] if silent else []
-        made += [("same passage", text, False) for text in elsewhere]
+        made += [("same passage", told[chance.choice(same).question], False)] if same else []
+        made += [("beside", chance.choice(beside), False)] if beside else []
         for change, answer, addresses in dict.fromkeys(made):
             found.append(Reply(item.question, answer, contexts, addresses, item.source, item.passage, change))
     return found
+
+
+def _silent(item: Asked) -> list[str]:
+    """The sentences of the passage that say nothing of the answer and stand apart from those that give it."""
+    found = [sentence.text for sentence in sentences(item.passage)]
+    telling = [at for at, text in enumerate(found) if _chosen(text, item)]
+    return [text for at, text in enumerate(found) if telling and min(abs(at - place) for place in telling) > 1]
 
 
 def apart_passage(passage: str) -> bool:

@@ -8,19 +8,20 @@ see :func:`regions_of`: the same picture answers the pointer in a panel and stan
 from __future__ import annotations
 
 import io
+import logging
 import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.language import language_of, numbers
 from workbench.language import text as _t
-from workbench.views.fonts import drawable, families
 from workbench.views.wording import cause_title, verdict_title
 
 if TYPE_CHECKING:
@@ -32,6 +33,56 @@ if TYPE_CHECKING:
     from workbench.diagnosis.calibration import Calibration
     from workbench.repair.sweep import Sweep
 
+# Which fonts pictures are drawn with, so that Chinese never turns into boxes: DejaVu Sans carries everything but Chinese;
+# behind it stands an installed Chinese font where there is one, and always the subset that is shipped (simplified Chinese,
+# made by ``workbench/training/fonts.py``, licence in ``fonts/OFL.txt``).
+
+SHIPPED = Path(__file__).parent / "fonts" / "WorkbenchSansSC-Regular.otf"
+SHIPPED_FAMILY = "Workbench Sans SC"
+#: Installed families to prefer, best first: they know traditional characters too.
+INSTALLED = (
+    "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC", "Microsoft YaHei",
+    "Hiragino Sans GB", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Noto Sans CJK JP", "SimHei",
+)  # fmt: skip
+
+_log = logging.getLogger(__name__)
+
+
+@cache
+def families() -> tuple[str, ...]:
+    """Font families in the order of fallback. One logged warning when none of them knows Chinese."""
+    from matplotlib import font_manager
+
+    known = {entry.name for entry in font_manager.fontManager.ttflist}
+    found = [name for name in INSTALLED if name in known][:1]
+    if SHIPPED.is_file():
+        if SHIPPED_FAMILY not in known:
+            font_manager.fontManager.addfont(str(SHIPPED))
+        found.append(SHIPPED_FAMILY)
+    if not found:
+        _log.warning(_t("panels.common.no_font"))
+    return ("DejaVu Sans", *found)
+
+
+@lru_cache(maxsize=4096)
+def drawable(text: str, limit: int = 80) -> str:
+    """``text`` on one line, cut to ``limit`` characters; a character that no font knows becomes ``?``, never a box."""
+    line = " ".join(str(text)[: 4 * limit].split())
+    line = line if len(line) <= limit else line[: limit - 1] + "…"
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(c if any(ord(c) in codes for codes in _codes()) else "?" for c in line)
+
+
+@cache
+def _codes() -> tuple[frozenset[int], ...]:
+    """The code points of every family in force."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    return tuple(frozenset(get_font(findfont(FontProperties(family=[name]))).get_charmap()) for name in families())
+
+
+# Colours and sizes.
 
 #: Okabe–Ito, by what it stands for.
 GREEN, VERMILLION, ORANGE, BLUE, PURPLE, SKY, GREY = (
@@ -585,11 +636,13 @@ def heat_map(terms: Sequence[str], names: Sequence[str], weights: NDArray[np.flo
     with drawing(1.3 + 0.26 * max(len(terms), 1), theme) as (figure, axes):
         height = figure.get_figheight()
         figure.subplots_adjust(left=0.16, right=0.985, top=1 - 0.36 / height, bottom=0.8 / height)
-        axes.imshow(cells, cmap=blues, aspect="auto", vmin=0, vmax=max(float(cells.max(initial=0)), 1e-9))
+        # Where a word does not stand the page is seen: a field of white would blind a dark one.
+        shown = np.ma.masked_equal(cells, 0)
+        axes.imshow(shown, cmap=blues, aspect="auto", vmin=0, vmax=max(float(cells.max(initial=0)), 1e-9))
         for row, column in np.ndindex(cells.shape):
             value = cells[row, column]
             axes.annotate(f"{value:.1f}" if value else "·", (column, row), ha="center", va="center", fontsize=8,
-                          color="#1b1b1b")  # fmt: skip
+                          color="#1b1b1b" if value else _ink(theme))  # fmt: skip
             said = f"{terms[row]} × {names[column]}: {value:.1f}"
             stand_for(axes, "", said, box=(column - 0.5, row - 0.5, column + 0.5, row + 0.5))
         axes.set_yticks(range(len(terms)), [drawable(term, 20) for term in terms])

@@ -82,10 +82,10 @@ def _find_records(value: Any, depth: int = 0) -> Sequence[Any] | None:
         return [_unwrap(item) for item in value] if any(isinstance(item, Mapping) for item in value) else None
     if not isinstance(value, Mapping) or not value:
         return None
-    columns = _by_column(value)
+    columns: Sequence[Any] | None = _by_column(value)
     if _holds_spans(value) and not (columns and all(isinstance(part, Mapping) for part in value.values())):
         return [value]
-    found = columns or _split_orient(value) or _by_judged(value) or _by_question(value)
+    found: Sequence[Any] | None = columns or _split_orient(value) or _by_judged(value) or _by_question(value)
     found = found or _wrapped(value, depth) or _by_id(value)
     return found or ([value] if _names_a_record(value) or (not depth and _asks_inside(value)) else None)
 

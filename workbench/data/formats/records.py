@@ -36,6 +36,10 @@ _LOOKS_STRUCTURED = re.compile(
 )
 
 
+#: What a written list or dict may begin with.
+_OPENS = frozenset("[{(na \t\r\n\f\v")
+
+
 def looks_structured(text: str) -> bool:
     """Whether ``text`` begins like a written list or dict; ``"[1] according to …"`` does not."""
     return _LOOKS_STRUCTURED.match(text) is not None
@@ -61,7 +65,7 @@ def parse_literal(text: str) -> Any:
 
 def opened(value: Any) -> Any:
     """``value``, read back when it is an object or list written as text; text that is none stays."""
-    if isinstance(value, str) and looks_structured(value):
+    if type(value) is str and value[:1] in _OPENS and looks_structured(value):
         try:
             return parse_literal(value)
         except ValueError:

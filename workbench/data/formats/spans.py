@@ -227,11 +227,13 @@ def _pairs(value: Any) -> Mapping[str, Any]:
         return value
     if not isinstance(value, list):
         return {}
-    return {
-        str(item["key"]): _typed(item.get("value"))
-        for item in value
-        if isinstance(item, (dict, Mapping)) and "key" in item
-    }
+    found = {}
+    for item in value:
+        if isinstance(item, (dict, Mapping)) and "key" in item:
+            inner = item.get("value")
+            plain_text = type(inner) is dict and len(inner) == 1 and inner.get("stringValue")  # most are
+            found[str(item["key"])] = plain_text if type(plain_text) is str else _typed(inner)
+    return found
 
 
 def _typed(value: Any) -> Any:
@@ -287,7 +289,7 @@ def _gather(
             continue
         if type(value) is not str and isinstance(value, Mapping) and value and depth < 4:
             _gather(value, f"{prefix}{name}.", own, numbered, depth + 1)
-        _put(f"{prefix}{name}", value, own, numbered)
+        _put(prefix + name if prefix else name, value, own, numbered)
 
 
 def _put(name: str, value: Any, own: Row, numbered: dict[str, dict[int, Any]]) -> None:
@@ -415,7 +417,7 @@ def _sample(root: Span, spans: list[Span], beside: Mapping[str, Any]) -> Row:
         row |= _earlier(talk, row["question"])
     documents = _documents(found["reranker"] or found["retriever"], found["retriever"])
     lifted = _lifted((told, root.get("output"), given, root.get("input")), row)
-    _lifted((root.own, beside), row)
+    _lifted((root.own, beside), row, ("reference", "expected_docs"))
     documents = lifted if documents is None else documents
     tools = _tool_contexts(found["tool"], spans, talk)
     if documents is not None or tools:
@@ -428,6 +430,8 @@ def _sample(root: Span, spans: list[Span], beside: Mapping[str, Any]) -> Row:
 
 def _told(beside: Mapping[str, Any], names: Sequence[str]) -> Any:
     """What stands beside a trace's spans under one of ``names``; MLflow keeps the second of them in its data."""
+    if not beside:
+        return None
     data, trace = opened(beside.get("data")), opened(beside.get("trace"))
     found = _first_of(beside, names) or (data.get(names[1]) if isinstance(data, Mapping) else None)
     return found or (_first_of(trace, names) if isinstance(trace, Mapping) else None)
@@ -485,23 +489,19 @@ def _documents(chosen: list[Span], retrievers: list[Span]) -> Any:
     return items if some else (None if chosen is retrievers else _documents(retrievers, retrievers))
 
 
-def _lifted(values: Sequence[Any], row: Row) -> Any:
+#: What a trace may say of its sample beside question, answer and contexts.
+_OURS = ("reference", "expected_docs", "citations", "case_type", "tenant", "rewritten_question", "history")
+
+
+def _lifted(values: Sequence[Any], row: Row, fields: Sequence[str] = _OURS) -> Any:
     """Contexts (and whatever of our fields) that stand inside the trace's own inputs and outputs."""
     documents = None
     for value in map(opened, values):
-        if isinstance(value, Mapping):
+        if value and type(value) is not str and isinstance(value, Mapping):
             names = resolve(list(map(str, value)), "sample")
             if "contexts" in names and documents is None and not messages(value[names["contexts"]]):
                 documents = value[names["contexts"]]
-            for field in (
-                "reference",
-                "expected_docs",
-                "citations",
-                "case_type",
-                "tenant",
-                "rewritten_question",
-                "history",
-            ):
+            for field in fields:
                 if field in names:
                     row.setdefault(field, value[names[field]])
     return documents
@@ -553,9 +553,10 @@ def _accounting(root: Span, spans: list[Span], models: list[Span], beside: Mappi
     session = _first_of(beside, ("sessionId", "session_id")) or root.get("session")
     names = {"usage": usage or None, "model": model, "latency_ms": latency, "error": error, "session_id": session}
     row |= {name: value for name, value in names.items() if value is not None}
+    inner = opened(beside.get("trace"))
+    about = {**(inner if isinstance(inner, Mapping) else {}), **root.own, **beside}
     for name in _ABOUT:
-        inner = opened(beside.get("trace"))
-        value = beside.get(name, root.own.get(name, inner.get(name) if isinstance(inner, Mapping) else None))
+        value = about.get(name)
         if value is None:
             continue
         if name == "tags" and isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
@@ -565,12 +566,17 @@ def _accounting(root: Span, spans: list[Span], models: list[Span], beside: Mappi
     return row
 
 
+_COUNTS = ("usage", "input_tokens", "output_tokens", "total_tokens")
+
+
 def _tokens(span: Span) -> dict[str, float]:
+    if span.fields.keys().isdisjoint(_COUNTS):
+        return {}
     usage = opened(span.get("usage"))
     inner = {fold(str(key)): value for key, value in usage.items()} if isinstance(usage, Mapping) else {}
     told = span.fields | _fields(inner, usage=True)
     found = {}
-    for name in ("input_tokens", "output_tokens", "total_tokens"):
+    for name in _COUNTS[1:]:
         value = told.get(name)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             found[name] = value

@@ -166,9 +166,10 @@ def english_number(text: str) -> float | None:
     """The value of an English numeral in lower case (twenty-five, two hundred and ten, a dozen), None if it is none."""
     g = grammar()
     total, current, seen = 0.0, 0.0, False
-    for word in re.split(r"[\s-]+", text):
+    for word in re.split(r"[\s,-]+", text):
         if word in g.ones:
-            current, seen = current + g.ones[word], True
+            year = 10 <= current < 100 and g.ones[word] >= 10  # nineteen eighty-two
+            current, seen = current * (100 if year else 1) + g.ones[word], True
         elif word == "hundred":
             current, seen = (current or 1) * 100, True
         elif word in g.groups:
@@ -249,7 +250,8 @@ class Grammar:
         self.no_words = frozenset(numerals["not_numbers"].split())
         self.no_pairs = frozenset(numerals["not_with_unit"].split())
         one = any_of(self.ones)
-        more = rf"(?:[\ -](?:and\ )?(?:{any_of([*self.ones, *large, *self.groups])})\b)*"
+        gap = r"(?:[\ -]|(?<=thousand),\ (?=\w+\ hundred\b)|(?<=million),\ (?=\w+\ (?:hundred|thousand)\b))"
+        more = rf"(?:{gap}(?:and\ )?(?:{any_of([*self.ones, *large, *self.groups])})\b)*"
         self.english = re.compile(
             rf"(?:{one}|(?:an?|{one})\ (?=(?:{any_of([*large, 'dozen'])})\b)(?:{any_of([*large, 'dozen'])}))"
             rf"\b{more}|a\ couple(?:\ of)?\b|{any_of(self.multiples)}\b"
@@ -399,6 +401,10 @@ class Grammar:
         self.am, self.pm = tuple(zh["clock"]["am"].split()), tuple(zh["clock"]["pm"].split())
         self.noon = tuple(zh["clock"]["noon"].split())
         self.quarters: dict[str, int] = zh["clock"]["quarters"]
+        hours, to = any_of(zh["clock"]["hour"].split()), any_of(zh["cue_fillers"]["to"].split())
+        self.until = re.compile(rf"(?:{hours}|{any_of(zh['clock']['half'].split())}|:\d\d)\ ?(?:[-~–—]|{to})\ ?$")
+        self.month_end = re.compile(rf"\ ?{any_of(zh['dates']['month_end'].split())}")
+        self.end_of_month = tuple(en["dates"]["month_end"])
         self.before_clock, self.after_clock = frozenset(zh["clock"]["before"]), frozenset(zh["clock"]["after_time"])
 
     def _cues(self, en: dict[str, Any], zh: dict[str, Any]) -> None:

@@ -126,9 +126,9 @@ class Reading:
     """
 
     __slots__ = (
-        "_grams", "_initials", "_meanings", "_trigrams", "acronyms", "at", "capital", "code", "edges", "folded", "foreign", "han", "length",
-        "number_statement", "numbers", "offsets", "squashed", "statement", "statements", "stems", "text", "vocabulary",
-        "weights", "words",
+        "_grams", "_initials", "_meanings", "_trigrams", "acronyms", "at", "capital", "code", "edges", "folded",
+        "foreign", "han", "length", "number_statement", "numbers", "offsets", "squashed", "statement", "statements",
+        "stems", "text", "vocabulary", "weights", "words",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -195,7 +195,7 @@ class Reading:
     def alike(self, word: str, name: bool = False) -> int | None:
         """The place of the word that shares most letter trigrams with ``word``, from :data:`ALIKE` on.
 
-        Of names, those that differ in the last vowel alone are two (Mario, Maria).
+        Of names, those that differ in the last letter alone, a or o, are two (Mario, Maria).
         """
         if self._trigrams is None:
             self._trigrams = {}
@@ -210,7 +210,7 @@ class Reading:
         best, place = (ALIKE if len(word) > SHORT else ALIKE_SHORT), None
         for mine, count in shared.items():
             dice = 2 * count / (len(wanted) + len(_trigrams(mine)))
-            if name and mine[:-1] == word[:-1] and {mine[-1], word[-1]} <= set("aeiouy"):
+            if name and mine[:-1] == word[:-1] and {mine[-1], word[-1]} == {"a", "o"}:
                 continue
             if dice >= best:
                 best, place = dice, self.at[mine][0]

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.text.normalise import HAN, HAN_CHARACTER
-from workbench.data.text.quantities import Quantity, same_quantity
+from workbench.data.text.quantities import Quantity, date_parts, same_quantity
 from workbench.data.text.refusals import may_decline, refusal
 from workbench.data.text.sentences import denied
 from workbench.data.text.words import normalise, stem, stop_words
@@ -116,10 +116,11 @@ class AnswerRight:
     """How likely an answer makes the point of its reference.
 
     ``probability`` in [0, 1]. ``alternative``: index of the alternative that fits best, −1 without any. ``reason``: what
-    decided, one of ``makes the point``, ``declines alike``, ``declines``, ``other polarity``, ``other number``, ``other
-    name``, ``denies``, ``part missing``, ``differs``, ``no answer``, ``no reference``. ``close_call``: the probability
-    lies in the band around one half that holds a tenth of the labelled pairs. ``features``: the values by name, of the
-    best alternative.
+    decided, one of ``makes the point``, ``declines alike``, ``answers where the reference declines``, ``declines``, ``other
+    polarity``, ``denies``, ``other number``, ``other value`` (the number stands there for something else), ``opposite``,
+    ``other name``, ``other word``, ``part missing``, ``differs``, ``no answer``, ``no reference``. ``close_call``: the
+    probability lies in the band around one half that holds a tenth of the labelled pairs. ``features``: the values by
+    name, of the best alternative.
     """
 
     probability: float
@@ -181,7 +182,7 @@ def _of_items(question: str, said: str, reference: str, model: Coefficients) -> 
     Two that a comma parts may be one (a town and its country).
     """
     values = [reference[start:end] for start, end in bare_values(reference)]
-    joins = any_of(("wrapping", "joins"))
+    joins = _joins()
     parts = [part.strip() for value in values for part in joins.split(value) if part.strip()]
     # Bare quantities, unless they are one together (1 hour and 30 minutes).
     counted = 1 < len(parts) <= len(read(reference).numbers) and all(read(part).numbers for part in parts)
@@ -198,20 +199,28 @@ def _of_items(question: str, said: str, reference: str, model: Coefficients) -> 
     return found
 
 
+@cache
+def _joins() -> re.Pattern[str]:
+    return re.compile(any_of(("wrapping", "joins")).pattern + r"|(?<=\s)&(?=\s)")
+
+
 def _two_names(parts: Sequence[str]) -> bool:
-    """Whether two parts are names of more than one word each, or of two to four Han characters: both are asked for."""
-    return all(
-        (len(part) in (2, 3, 4) and all(map(HAN_CHARACTER.match, part)))
-        or (len(read(part).words) > 1 and all(word[:1].isupper() for word in part.split()))
-        for part in parts
-    )
+    """Whether two parts are names, of two to four Han characters or of two words and more: both are asked for.
+
+    The first may leave out the last word of the second (Ada and Carl Dane).
+    """
+    if all(len(part) in (2, 3, 4) and all(map(HAN_CHARACTER.match, part)) for part in parts):
+        return True
+    named = all(word[:1].isupper() for part in parts for word in part.split())
+    return named and len(read(parts[-1]).words) > 1
 
 
 #: What is said of an answer that fails, by the first value that holds; the bound is what the value must exceed.
 _REASONS = (
     ("declines_not", 0.5, "answers where the reference declines"), ("refused", 0.5, "declines"),
     ("polarity_differs", 0.5, "other polarity"), ("denial_differs", 0.5, "denies"), ("negated", 0.5, "denies"),
-    ("number_other", 0.5, "other number"), ("asked_other", 0.5, "other value"), ("opposite", 0.5, "opposite"), ("name_other", 0.5, "other name"),
+    ("number_other", 0.5, "other number"), ("asked_other", 0.5, "other value"),
+    ("opposite", 0.5, "opposite"), ("name_other", 0.5, "other name"),
     ("substituted", 0.5, "other word"), ("recall", 0.25, "part missing"),
 )  # fmt: skip
 
@@ -331,7 +340,7 @@ def _other_names() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def _name_pattern(name: str) -> re.Pattern[str]:
-    return re.compile(bounded(name) if not name[-1] == "." else bounded(name[:-1]) + r"\.", re.IGNORECASE)
+    return re.compile(bounded(name) if name[-1] != "." else bounded(name[:-1]) + r"\.", re.IGNORECASE)
 
 
 #: A value of so many characters (of Han script: half as many) may have something added to it.
@@ -583,13 +592,39 @@ def _find_latin(wanted: Reading, i: int, word: str, said: Reading) -> tuple[floa
         return 1.0, True, None
     if wanted.written_large(i) and len(word) > 2 and (place := said.initials_of(word)) >= 0:
         return 1.0, True, -1 - place
-    if len(word) == 1:
-        named = next((p for p, w in enumerate(said.words) if w[0] == word and said.capital[p]), None)
-        return (0.0, False, None) if named is None else (1.0, False, named)
+    if len(word) == 1 or (len(word) < 4 and wanted.written_large(i) and wanted.words[-1] != word):
+        named = next((p for p, w in enumerate(said.words) if w[0] == word[0] and said.capital[p] and len(w) > 3), None)
+        if named is not None or len(word) == 1:
+            return (0.0, False, None) if named is None else (1.0, False, named)
+    if wanted.capital[i] and (place := _short_name(wanted, i, word, said)) is not None:
+        return 1.0, False, -1 - place
     if len(word) < 4 or word.isdigit():
         return 0.0, False, None
     place = said.alike(word, name=wanted.capital[i])
     return (0.0, False, None) if place is None else (1.0, False, place)
+
+
+def _short_name(wanted: Reading, i: int, word: str, said: Reading) -> int | None:
+    """The place of the short form of a first name (James → Jim), or of its initial before the next word of the name."""
+    for other in _first_names().get(word, ()):
+        if (places := said.at.get(other)) and said.capital[places[0]]:
+            return places[0]
+    last = wanted.words[-1]
+    if i == len(wanted.words) - 1 or last not in said.at:
+        return None
+    before = said.at[last][0] - 1
+    initials = before >= 0 and said.written_large(before) and len(said.words[before]) < 4
+    return before if initials and said.words[before][0] == word[0] else None
+
+
+@cache
+def _first_names() -> Mapping[str, tuple[str, ...]]:
+    groups = [tuple(group.split("=")) for group in listed("names", "first")]
+    found: dict[str, tuple[str, ...]] = {}
+    for group in groups:
+        for name in group:
+            found[name] = found.get(name, ()) + tuple(other for other in group if other != name)
+    return found
 
 
 #: A series and its number, which is one with and without its hyphen.
@@ -631,22 +666,17 @@ def _says(wanted: Quantity, found: Quantity) -> bool:
     """Whether ``found`` says at least as much as ``wanted``: the same, a date with more parts, a number without its unit."""
     if same_quantity(wanted, found):
         return True
-    if wanted.kind == "date" and found.kind == "date":
-        mine, theirs = _parts(wanted), _parts(found)
-        return bool(mine) and all(theirs.get(part) == value for part, value in mine.items())
+    if "date" in (wanted.kind, found.kind):
+        mine, theirs = _parts_of_any(wanted), _parts_of_any(found)
+        if mine and mine == theirs:
+            return True
+        if wanted.kind == found.kind:
+            return bool(mine) and all(theirs.get(part) == value for part, value in mine.items())
     if wanted.unit is None or found.unit is None:
-        if math.isinf(wanted.low) and math.isinf(found.high) or math.isinf(wanted.high) and math.isinf(found.low):
+        if (math.isinf(wanted.low) and math.isinf(found.high)) or (math.isinf(wanted.high) and math.isinf(found.low)):
             return False  # at most three is not at least three
         return wanted.value is not None and wanted.value == found.value and "date" not in (wanted.kind, found.kind)
     return False
-
-
-def _parts(date: Quantity) -> dict[str, int]:
-    """The parts of a date by their letters: ``{"y": 2024, "m": 5}``."""
-    digits, parts = int(date.value or 0), {}
-    for letter in reversed(date.unit or ""):
-        digits, parts[letter] = (digits, digits) if letter == "y" else divmod(digits, 100)
-    return parts
 
 
 def _near(wanted: Quantity, found: Quantity) -> bool:
@@ -673,10 +703,10 @@ def _rounds_to(exact: float, rounded: float) -> bool:
 
 
 def _parts_of_any(quantity: Quantity) -> dict[str, int]:
-    if quantity.kind == "date":
-        return _parts(quantity)
-    year = quantity.kind == "number" and quantity.unit is None and quantity.value and 1000 <= quantity.value <= 2100
-    return {"y": int(quantity.value or 0)} if year else {}
+    """The parts of a date; of a number without a unit that may be a year, that year."""
+    parts = date_parts(quantity)
+    decade = quantity.kind == "date" and quantity.unit == "y" and quantity.value is not None
+    return parts | {"decade": int(quantity.value or 0) // 10 * 10} if decade else parts
 
 
 def _numbers_told(asked: Reading, said: Reading, numbers: Sequence[Quantity], same: Sequence[bool], put: _Put) -> None:
@@ -736,6 +766,8 @@ def _asked_other(asked: Reading, said: Reading, numbers: Sequence[Quantity]) -> 
             strange[i] = max(strange[i], weight)
     common = set.intersection(*told)
     counts = _asked_weights(asked)
+    if not counts:
+        return 0.0
     scores = [sum(counts[word] for word in words - common) for words in told]
     # What a value is said of that the question does not name counts a little against it.
     scores = [score - STRANGE * other for score, other in zip(scores, strange, strict=True)]
@@ -812,10 +844,16 @@ def _in_place_of_missing(asked: Reading, said: Reading, wanted: Reading, missing
                 continue
             telling = wanted.foreign[i] or wanted.code[i] if wanted.han else wanted.weights[i] >= TELLING
             substituted |= both and telling
-            named = wanted.capital[i] and said.capital[p] and said.capital[p + step]
+            named = wanted.capital[i] and said.capital[p] and said.capital[p + step] and word not in _no_names()
             other |= named and _adjacent(said, p, p + step)
     put("substituted", substituted)
     put("name_other", other)
+
+
+@cache
+def _no_names() -> frozenset[str]:
+    """Words that stand beside a name with a capital and are none."""
+    return frozenset(word.strip(".") for name in ("titles", "after") for word in listed("names", name))
 
 
 def _place(wanted: Reading, i: int, said: Reading) -> int | None:
@@ -828,7 +866,8 @@ def _place(wanted: Reading, i: int, said: Reading) -> int | None:
 def _adjacent(text: Reading, p: int, q: int) -> bool:
     p, q = min(p, q), max(p, q)
     between = text.text[text.offsets[p] + len(text.words[p]) : text.offsets[q]]
-    return len(between) <= 2 and not re.search(r"[,;.!?]", between)
+    initial = len(text.words[p]) == 1 and between.startswith(".")
+    return len(between) <= 2 and not re.search(r"[,;.!?]", between[initial:])
 
 
 def _opposite(asked: Reading, said: Reading, wanted: Reading) -> bool:

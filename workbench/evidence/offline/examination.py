@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -26,6 +26,8 @@ from workbench.data.text.refusals import claims as find_claims
 from workbench.data.text.sentences import denied
 from workbench.data.text.words import Span, normalise
 from workbench.evidence.judge import MAX_CLAIMS, Side
+from workbench.evidence.offline import answer_reading
+from workbench.evidence.offline.cells import CellVerdict, cell_verdict, tables_in
 from workbench.evidence.offline.excerpts import Excerpt, excerpt
 from workbench.evidence.offline.features import (
     ALIGNMENT,
@@ -43,11 +45,14 @@ from workbench.evidence.offline.features import (
     untold,
 )
 from workbench.evidence.offline.models import Coefficients, Logistic
+from workbench.evidence.offline.polarity import answered
+from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.vectors import TextVectors, sentence_vectors, vectors_of
 from workbench.evidence.offline.words import (
     FUNCTION,
     NAME,
     NUMBER,
+    TERM,
     Analysis,
     ClaimWords,
     Grid,
@@ -224,6 +229,14 @@ RELEVANCY = tuple(name + of for of in ("", "_bare", "_resting") for name in _ADD
 #: How much more often an answer addresses its question than not, in use; the model is fitted on as many of both.
 ADDRESSING_ODDS = 3.0
 
+#: The most that an answer addresses its question which lacks what is asked for while a sentence about the same tells it.
+TOLD_ELSEWHERE = 0.1
+#: Rarity from which a word of the question that the answer lacks tells what was asked.
+KEY = 0.2
+#: Share of a claim from which it rests on a sentence.
+RESTING = 0.9
+#: Sentences of the contexts that are looked at for what a question wants.
+_LOOKED_AT = 30
 #: What kinds of answer a question may want, the first that fits.
 _WANTED = ("reason", "duration", "count", "time", "place", "person", "way", "polar")
 
@@ -237,33 +250,64 @@ def wanted(question: str) -> str:
 
 
 def type_fit(question: Analysis, answer: Analysis) -> tuple[float, float]:
-    """(fits, misses): whether the answer has what the type of question asks for; (0, 0) for open questions.
+    """(fits, misses): whether the answer has what the type of question asks for; (0, 0) where nothing can be told.
 
-    What the question says itself does not count: a year that it names answers no "when".
+    What the question says itself does not count: a year that it names answers no "when". A question for yes or no is also
+    answered without either, so that nothing is missed there.
     """
     kind = wanted(question.text)
     if kind == "open":
         return 0.0, 0.0
+    has = _has(kind, question, answer, slice(0, len(answer.ids)), answer.folded, answer.quantities)
+    has = has or (kind in ("place", "person", "way") and len(answer.ids) <= 4)
+    return float(has), float(not has and kind != "polar")
+
+
+def sentence_fits(question: Analysis, text: Analysis, sentence: int) -> bool:
+    """Whether a sentence has what the type of question asks for; True for open questions."""
+    kind = wanted(question.text)
+    start, end = text.bounds[sentence].tolist()
+    inside = slice(*np.searchsorted(text.quantity_sentence, [sentence, sentence + 1]).tolist())
+    words = text.words_between(start, end)
+    return kind in ("open", "polar") or _has(kind, question, text, words, text.folded[start:end], text.quantities[inside])
+
+
+#: Kinds of quantities that are no number of things, and the units of lengths.
+_NO_COUNT = ("date", "time", "ordinal", "version", "phone")
+_LENGTHS = ("mm", "cm", "m", "km", "in", "ft", "yd", "mi", "inch", "foot", "yard", "mile")
+
+
+def _has(
+    kind: str, question: Analysis, text: Analysis, words: slice, folded: str, told: Sequence[Quantity]
+) -> bool:
+    """Whether words of a text tell a thing of a kind that the question does not name."""
     asked = Numbers((quantity, 0) for quantity in question.quantities)
-    new = {quantity.kind for quantity in answer.quantities if not asked.holding(quantity)}
+    new = [quantity for quantity in told if not asked.holding(quantity)]
     if kind == "count":
-        has = bool(new)
-    elif kind == "duration":
-        has = bool(new & {"duration", "number"}) or pattern("offline", "«tells_duration»").search(answer.folded) is not None
-    elif kind == "time":
-        has = bool(new & {"date", "time", "duration", "number", "ordinal"}) or _tells(kind, answer, question)
-    else:
+        return any(q.kind not in _NO_COUNT for q in new) or _tells(kind, folded, question)
+    if kind == "duration":
+        long = pattern("offline", "«asks_length»").search(question.folded) is not None
+        fitting = (q.kind == "duration" or (q.kind == "number" and (not q.unit or (long and q.unit in _LENGTHS))) for q in new)
+        return any(fitting) or _tells(kind, folded, question)
+    if kind == "time":
+        year = (q.kind == "number" and not q.unit and q.value is not None and 1000 <= q.value <= 2100 for q in new)
+        dated = any(q.kind in (*_DATES, "duration", "ordinal") for q in new)
+        return dated or any(year) or _tells(kind, folded, question)
+    if kind == "polar":
+        return answered(folded) != 0
+    if kind in ("place", "person"):
         known = frozenset(question.ids.tolist())
-        named = kind in ("place", "person") and any(
-            number not in known for number in answer.ids[answer.kind == NAME].tolist()
-        )
-        has = named or _tells(kind, answer, question) or (kind != "reason" and len(answer.ids) <= 4)
-    return float(has), float(not has)
+        named = text.kind[words] == NAME
+        if len(named) and text.text[int(text.starts[words.start])].isupper():
+            named[0] |= text.weight[words.start] > 0.8  # a name that opens a sentence looks like any other word
+        if any(number not in known for number in text.ids[words][named].tolist()):
+            return True
+    return _tells(kind, folded, question)
 
 
-def _tells(kind: str, answer: Analysis, question: Analysis) -> bool:
-    """Whether an answer has words that tell a thing of that kind and that the question does not have."""
-    found = pattern("offline", f"«tells_{kind}»").finditer(answer.folded)
+def _tells(kind: str, folded: str, question: Analysis) -> bool:
+    """Whether a text has words that tell a thing of that kind and that the question does not have."""
+    found = pattern("offline", f"«tells_{kind}»").finditer(folded)
     return any(match[0] not in question.folded for match in found)
 
 
@@ -308,6 +352,36 @@ def _outdone(seen: Examination, row: int, told: slice) -> tuple[float, float]:
         gap = values[:end].max(initial=0.0) - values[told].max(initial=0.0) if end else 0.0
         found.append(max(0.0, float(gap)))
     return found[0], found[1]
+
+
+def says_yes_or_no(seen: Examination) -> bool:
+    """Whether the answer opens with yes or no, and the question asks for that."""
+    return seen.answer is not None and wanted(seen.question.text) == "polar" and answered(seen.answer.folded) != 0
+
+
+def told_elsewhere(seen: Examination) -> bool:
+    """Whether the answer has nothing of the kind that the question wants while another sentence of the contexts has.
+
+    That sentence is about the same: it has words of the question in common with the answer, and a telling one beyond them,
+    or as many as the answer.
+    """
+    grid, row, end = seen.grid, len(seen.claims), int(seen.grid.offsets[seen.n_contexts])
+    if not end or seen.answer is None or not type_fit(seen.question, seen.answer)[1]:
+        return False
+    weight, present = grid.weight[grid.rows[row]], grid.present[grid.rows[row]]
+    mine = present[:, int(grid.offsets[seen.answer_at]) : int(grid.offsets[seen.answer_at + 1])].max(axis=1, initial=0.0)
+    theirs = present[:, :end]
+    # A sentence that leans on the one before speaks of the same.
+    joint = np.maximum(theirs, 0.8 * np.where(grid.leaning[:end], np.roll(theirs, 1, axis=1), 0.0))
+    keys = ((weight * (1.0 - mine))[:, None] * theirs).max(axis=0, initial=0.0)
+    as_much = weight @ joint >= weight @ mine - 0.05 * weight.sum()
+    rests = np.zeros(end, dtype=np.float32)
+    for at, span in enumerate(seen.spans):
+        if span.side == "answer":
+            rests = np.maximum(rests, sentence_cover(grid, at)[:end])
+    other = (weight @ (joint * mine[:, None]) > 0) & ((keys >= KEY) | as_much) & (rests < RESTING)
+    looked_at = np.flatnonzero(other)[:_LOOKED_AT].tolist()
+    return any(sentence_fits(seen.question, *grid.locate(at)) for at in looked_at)
 
 
 def _rests(seen: Examination, row: int) -> tuple[float, float]:
@@ -462,6 +536,8 @@ UNSURE, WIDENED = 0.35, 0.7
 CODE = 0.45
 #: From this alignment on the missing words are there in another spelling (licence, license).
 SPELT_ALIKE = 0.95
+#: A cell of a table that the claim names by row and column: how sure it is that it holds, or that it says otherwise.
+CELL = 0.85
 #: Contradiction where no sign shows, as a share of what support leaves.
 BASE_RATE = 0.03
 #: The most that a text supports a claim of whose content words, by rarity, it has at most a fifth.
@@ -472,6 +548,12 @@ UNTOLD = 0.2
 #: Support of a claim that the contexts tell in parts: all in one run but for words of the question, or in two runs; and how
 #: far a word must stand in a sentence for that.
 PARTS, PARTS_BROKEN, HELD = 0.7, 0.6, 0.6
+#: A sentence with this share of a question's words answers it by yes or no, and what is then said of a bare yes or no.
+ASKED, ANSWERED = 0.6, 0.8
+#: Rarity of the words that such a claim may have beside, "year" or "ahead", and their share of its rarity.
+COMMON, COMMON_SHARE = 0.6, 0.12
+#: Rarity from which a word that two contexts share links them.
+LINKING = 0.5
 #: Support of a bare value that stands in a text, and that does not.
 VALUE_FOUND, VALUE_ABSENT = 0.95, 0.03
 
@@ -545,11 +627,12 @@ def _mostly_within(claim: Span, parts: Sequence[Span]) -> bool:
 
 
 def joints(contexts: Sequence[Context]) -> list[Joint]:
-    """Neighbouring chunks of one document, both prompted."""
+    """Neighbouring chunks of one document, both prompted; twice where the edge may lie inside a word or a number."""
     return [
-        Joint(left, right, _across(contexts[left].text, contexts[right].text))
+        Joint(left, right, text)
         for left, right in enumerate(chunk_order(contexts))
         if right >= 0
+        for text in _across(contexts[left].text, contexts[right].text)
     ]
 
 
@@ -557,12 +640,15 @@ def _has_han(claim: ClaimWords) -> bool:
     return HAN_CHARACTER.search(claim.source.text, claim.start, claim.end) is not None
 
 
-def _across(left: str, right: str) -> str:
-    """The end of one chunk and the beginning of the next as one text."""
+def _across(left: str, right: str) -> Iterator[str]:
+    """The end of one chunk and the beginning of the next as one text, parted and unparted where both are letters or digits."""
     tail, head = analyse(left), analyse(right)
     start = int(tail.starts[-EDGE_WORDS]) if len(tail.starts) > EDGE_WORDS else 0
     end = int(head.ends[EDGE_WORDS - 1]) if len(head.ends) > EDGE_WORDS else len(right)
-    return stitch(left[start:], right[:end])
+    joined = [stitch(left[start:], right[:end])]
+    if left[-1:].isalnum() and right[:1].isalnum():
+        joined.append(left[start:] + right[:end])
+    yield from dict.fromkeys(joined)
 
 
 class Examination:
@@ -592,10 +678,12 @@ class Examination:
         self.joints = joints(self.contexts)
         answer, self.answer_capped = claims_of(sample.answer, "answer", declined)
         reference, self.reference_capped = claims_of(sample.reference, "reference")
-        self.spans = [*answer, *reference]
         self.answer = analyse(sample.answer) if sample.answer else None
         self.reference = analyse(sample.reference) if sample.reference else None
         self.question = analyse(sample.question)
+        if self.answer is not None and self.answered and not answer:
+            answer = [ClaimSpan("answer", 0, len(self.answer.text), 0)]
+        self.spans = [*answer, *reference]
         self.texts = self._texts()
         #: For each claim the statement that it denies, which is what is looked for then, or None.
         self.denied = [denied(self._source(span).folded, span.start, span.end) for span in self.spans]
@@ -766,7 +854,20 @@ class Examination:
                 key = (number, int(np.searchsorted(self.grid.offsets, sentence, side="right")) - 1)
                 if key not in found or sign.probability > found[key].probability:
                     found[key] = sign
+            for at, verdict in self.cells.get(number, {}).items():
+                if verdict.agrees:
+                    found.pop((number, at), None)
+                else:
+                    found[number, at] = Sign(CELL, "cell", verdict.claimed, verdict.found)
         return found
+
+    @cached_property
+    def cells(self) -> dict[int, dict[int, CellVerdict]]:
+        """For each claim that denies nothing what the tables of the texts say about it, by text."""
+        tabled = [at for at in range(self.n_contexts) if tables_in(self.texts[at].text)]
+        plain = [n for n in range(len(self.claims)) if not self.spans[n].value and not len(claim_negations(self.claims[n]))]
+        found = {n: {at: cell_verdict(self.claim_text(n), self.texts[at].text) for at in tabled} for n in plain if tabled}
+        return {n: {at: told for at, told in some.items() if told is not None} for n, some in found.items()}
 
     @cached_property
     def by_text(self) -> tuple[Floats, Floats]:
@@ -780,8 +881,12 @@ class Examination:
             entail[number, untold(self.grid, number, self.question)] *= UNTOLD
             entail[number] = self._at_most_unsure(number, entail[number])
             self._in_parts(number, entail[number])
+            for at, verdict in self.cells.get(number, {}).items():
+                if verdict.agrees and entail[number, at] >= CODE:
+                    entail[number, at] = max(entail[number, at], CELL)
         self._values(entail)
         contradict = BASE_RATE * (1.0 - entail)
+        self._bare_yes_or_no(entail, contradict)
         for (claim, text), sign in self.signs.items():
             contradict[claim, text] = sign.probability
             entail[claim, text] = min(entail[claim, text], 1.0 - sign.probability)
@@ -799,8 +904,8 @@ class Examination:
         """Raise the support (in place) of a claim of the answer that no single sentence tells but the contexts together do.
 
         Two documents put together, or the question repeated around a value: every content word stands in a context (but
-        for few that the question says); those that it does not say follow one another as they do there, with at most one
-        break; no sign is against it.
+        for few that the question says, or common ones); those that it does not say follow one another as they do there,
+        with at most one break; no sign is against it.
         """
         claim, rows, end = self.claims[number], self.grid.rows[number], int(self.grid.offsets[self.n_contexts])
         if self.spans[number].side != "answer" or not end or entail[: self.n_contexts + len(self.joints)].max() >= 0.5:
@@ -808,11 +913,22 @@ class Examination:
         content = np.flatnonzero(self.grid.weight[rows] > 0)
         held = self.grid.present[rows][content, :end] >= HELD
         kind = self.grid.kind[rows][content]
-        asked = np.isin(self.grid.ids[rows][content], self.question.ids) & (kind != NUMBER)
+        places = (claim.words.start + content).tolist()
+        said = [claim.source.folded[claim.source.starts[at] : claim.source.ends[at]] for at in places]
+        # The segmenter may cut the words of an unspaced question another way.
+        glued = [len(word) > 1 and HAN_CHARACTER.match(word) is not None and word in self.question.folded for word in said]
+        asked = (np.isin(self.grid.ids[rows][content], self.question.ids) | np.array(glued, dtype=bool)) & (kind != NUMBER)
         lacking = np.asarray(~held.any(axis=1), dtype=bool)
+        weight = self.grid.weight[rows][content]
+        common = lacking & ~asked & (kind == TERM) & (weight <= COMMON)
+        if weight[common].sum() <= COMMON_SHARE * weight.sum():
+            content, held, kind, asked, lacking = (x[~common] for x in (content, held, kind, asked, lacking))
         # Values alone, one for each part of the question, need not stand together.
         values = bool(len(content)) and bool(np.isin(kind, (NUMBER, NAME)).all())
-        if (len(content) < 3 and not values) or lacking[~asked | (kind == NAME)].any() or lacking.sum() > 0.34 * asked.sum():
+        foreign = lacking & (kind == NAME) & (self.grid.present[rows][content, :end].max(axis=1) < 0.4)
+        # Where all that is new is a name or a number, the question may be said in other words than the contexts.
+        spared = 0.5 if (~asked).any() and np.isin(kind[~asked], (NUMBER, NAME)).all() else 0.34
+        if (len(content) < 3 and not values) or lacking[~asked].any() or foreign.any() or lacking.sum() > spared * asked.sum():
             return
         texts = [text.folded for text in self.texts[: self.n_contexts]]
         if any(not any(holds_code(text, code) for text in texts) for code in codes_of(claim)):
@@ -828,7 +944,26 @@ class Examination:
         if negated and not self.grid.negations[resting].any():
             return
         owners = np.unique(np.searchsorted(self.grid.offsets, resting, side="right") - 1)
+        rare = self.grid.weight[rows][content]
+        about = asked & ~lacking & ((kind == NAME) | (rare >= 0.9))
+        if not values and not self._joined(held[rare > LINKING], fresh, held[about], owners):
+            return
         entail[owners] = np.maximum(entail[owners], PARTS_BROKEN if broken else PARTS)
+
+    def _joined(self, held: Any, fresh: Any, named: Any, owners: Any) -> bool:
+        """Whether contexts that hold what is new hang together, and hold a name or rare word of the question where it has one:
+        two do that have a telling word of the claim in common (what one calls the maker the other places in a town)."""
+        of = np.searchsorted(self.grid.offsets, np.arange(held.shape[1]), side="right") - 1
+        words, new, names = (
+            np.stack([row[:, of == at].any(axis=1) for at in range(self.n_contexts)], axis=1) for row in (held, fresh, named)
+        )
+        for first in owners.tolist():
+            reached = np.arange(self.n_contexts) == first
+            for _ in range(2):
+                reached |= words[words[:, reached].any(axis=1)].any(axis=0)
+            if new[:, reached].any(axis=1).all() and (not len(names) or names[:, reached].any()):
+                return True
+        return False
 
     def _at_most_unsure(self, number: int, entail: Floats) -> Floats:
         """The support of a claim that cannot be read: "No." alone says too little, code and formulas count only verbatim."""
@@ -841,6 +976,34 @@ class Examination:
         squashed = "".join(text.split())
         told = np.array([squashed in "".join(other.text.split()) for other in self.texts], dtype=bool)
         return np.where(told, entail, np.minimum(entail, CODE))
+
+    @cached_property
+    def answered(self) -> int:
+        """1 where the whole answer is a bare yes, -1 where it is a bare no, else 0; only of a question that wants one."""
+        lead, rest = answer_reading.polarity_lead(self.answer.text if self.answer is not None else "")
+        if not lead or (analyse(rest).weight > 0.3).any():
+            return 0
+        return lead if answer_reading.asks_yes_or_no(answer_reading.read(self.question.text)) else 0
+
+    def _bare_yes_or_no(self, entail: Floats, contradict: Floats) -> None:
+        """What a bare yes or no says is the question: each text tells it, denies it (in place), or leaves it open."""
+        mine = [number for number, span in enumerate(self.spans) if span.side == "answer"]
+        if not self.answered or len(mine) != 1:
+            return
+        cover = sentence_cover(self.grid, len(self.claims))
+        asked = claim_words(self.question, 0, len(self.question.text))
+        for at in range(self.n_contexts + len(self.joints)):
+            low, high = int(self.grid.offsets[at]), int(self.grid.offsets[at + 1])
+            best = low + int(np.argmax(cover[low:high])) if high > low else -1
+            if best < 0 or cover[best] < ASKED:
+                continue
+            text, sentence = self.grid.locate(best)
+            found = relate(asked, text, sentence)
+            denies = found.clash is not None or found.opposed is not None
+            if denies != (self.answered < 0):
+                entail[mine[0], at], contradict[mine[0], at] = 1.0 - ANSWERED, ANSWERED
+            else:
+                entail[mine[0], at], contradict[mine[0], at] = ANSWERED, 0.0
 
     def _values(self, entail: Floats) -> None:
         """A bare value of the reference is supported where it stands, and only there."""

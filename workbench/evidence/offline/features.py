@@ -6,6 +6,7 @@ and window.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -610,6 +611,15 @@ SAME, DOUBTED = 0.9, 0.6
 REST_IN_PLACE = 0.35
 #: Words on each side that make the slot of a number or name.
 _SLOT = 3
+#: A sentence that holds so much less of a claim than another is about something else.
+_ELSEWHERE = 0.2
+#: Sentences of one text that are looked through for that.
+_SCANNED = 1000
+_LIMITS = ("<", ">", "<=", ">=")
+#: Characters of a list between two of its names.
+_LIST_REACH = 160
+#: Characters before a number within which a negation denies it.
+_NEGATED = 12
 #: Kinds of names that could fill the same slot have the same value here.
 _COMPARED = {"name": "name", "title": "name", "code": "code"}
 #: A sentence below this cover is not looked at.
@@ -661,9 +671,35 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             told = present[:, sentence]
             before = np.maximum(told, present[:, sentence - 1]) if grid.leaning[sentence] else told
             relation = related(grid, number, int(sentence)) if with_before[sentence] >= _RELATED else None
-            sign = strongest(claim, text, at, told, before, relation=relation)
+            misplaced = _misplaced(grid, number, int(sentence), cover)
+            sign = strongest(claim, text, at, told, before, relation=relation, misplaced=misplaced)
             if sign is not None:
                 yield int(sentence), sign
+
+
+def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> frozenset[Quantity]:
+    """The numbers of a claim that other sentences of the text have for something else: "express takes 2 days" excuses no
+    "standard takes 2 days" where a sentence says 5 of standard.
+
+    A sentence is about something else when it holds much less of the claim's words, leans on none before it and has no
+    other number of the claim that ``sentence`` lacks.
+    """
+    owner = int(np.searchsorted(grid.offsets, sentence, side="right")) - 1
+    inside = slice(int(grid.offsets[owner]), int(grid.offsets[owner + 1]))
+    if cover[sentence] < REST["number"] or inside.stop - inside.start > _SCANNED:
+        return frozenset()
+    stated = list(_stated(grid, grid.rows[number]))
+    if not stated or len(stated) > _MANY:
+        return frozenset()
+    excusing = (cover[inside] > cover[sentence] - _ELSEWHERE) | grid.leaning[inside]
+    for one in stated:
+        if not one.sentences[sentence]:
+            excusing = excusing | (one.sentences[inside] & (sum(other.sentences[inside] for other in stated) > 1))
+    return frozenset(
+        one.quantity
+        for one in stated
+        if not one.sentences[sentence] and one.sentences[inside].any() and not (one.sentences[inside] & excusing).any()
+    )
 
 
 def conflicts(grid: Grid, answer_at: int, claims: Sequence[int]) -> list[tuple[int, int, float]]:
@@ -716,6 +752,7 @@ def strongest(
     *,
     alone: bool = False,
     relation: Relation | None = None,
+    misplaced: frozenset[Quantity] = frozenset(),
 ) -> Sign | None:
     """The strongest sign of one sentence against a claim.
 
@@ -727,10 +764,12 @@ def strongest(
         (m,) how far it holds them together with the sentence before that it leans on ("It costs …"); for numbers only.
     alone
         Whether only this sentence of the text counts: a number that stands elsewhere in it is no excuse.
+    misplaced
+        Numbers of the claim that stand elsewhere in the text for something else, which is no excuse either.
     """
     words = _Sentence(text, sentence, alone=alone)
     signs = [
-        *_numbers(claim, words, present if before is None else before),
+        *_numbers(claim, words, present if before is None else before, misplaced),
         *_names(claim, words, present),
         *_related_signs(claim, words, present, relate(claim, text, sentence) if alone else relation),
     ]
@@ -750,11 +789,6 @@ class _Sentence:
         self.quantities = text.quantities[run_of(text.quantity_sentence, number)]
         self.names = text.names[run_of(text.name_sentence, number)]
         self.alone = alone
-
-    @property
-    def known(self) -> Numbers:
-        """The numbers that are no contradiction: those of the sentence, or of its whole text."""
-        return _numbers_of(self.text.text, self.number if self.alone else None)
 
 
 @lru_cache(maxsize=256)
@@ -798,13 +832,23 @@ def _same_slot(claim: ClaimWords, mine: Quantity | Entity, words: _Sentence, oth
     return len(left & right) / min(len(left), len(right))
 
 
-def _numbers(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
+def _numbers(
+    claim: ClaimWords, words: _Sentence, present: Any, misplaced: frozenset[Quantity] = frozenset()
+) -> Iterator[Sign]:
     mine = quantities_of(claim)
     if not mine or not words.quantities:
         return
     claimed = Numbers((quantity, 0) for quantity in mine)
     open_slots = [other for other in words.quantities if not claimed.held_by(other)][:_MANY]
-    unheld = (q for q in mine if _is_untold(q, words.text.text, words.number if words.alone else None))
+    negated = claim_negations(claim)
+    # "Not the first" is no claim of a first.
+    meant = (q for q in mine if not ((negated < q.start) & (negated >= q.start - _NEGATED)).any())
+    here = words.number if words.alone else None
+    unheld = (
+        q
+        for q in meant
+        if (q in misplaced or _is_untold(q, words.text.text, here)) and not _either(claim, mine, q, words)
+    )
     for quantity in islice(unheld, _MANY if open_slots else 0):
         rest = _rest(claim, present, _inside(claim, quantity.start, quantity.end))
         if rest < REST_IN_PLACE:
@@ -823,9 +867,28 @@ def _is_untold(claimed: Quantity, text: str, sentence: int | None) -> bool:
     return not _numbers_of(text, sentence).holding(claimed) and not follows(claimed, analyse(text).quantities)
 
 
+def _either(claim: ClaimWords, mine: Sequence[Quantity], one: Quantity, words: _Sentence) -> bool:
+    """Whether the claim has another number beside an "or" that the text holds: "in the 18th or 19th century"."""
+    either = {word for table in tables("polarity") for word in table["words"]["or"].split()}
+    known = _numbers_of(words.text.text, words.number if words.alone else None)
+    for other in mine:
+        low, high = sorted((one, other), key=lambda q: q.start)
+        if other is not one and claim.source.folded[low.end : high.start].strip() in either and known.holding(other):
+            return True
+    return False
+
+
 def _comparable(claimed: Quantity, found: Quantity) -> bool:
     """Whether two numbers could fill the same slot, where only one of them can stand."""
-    return quantity_relation(claimed, found) == "different"
+    if quantity_relation(claimed, found) != "different":
+        return False
+    if not claimed.cue or claimed.unit != found.unit:
+        return True
+    if found.cue in _LIMITS:
+        # "At least five" are more than four; but who needs at least ten does not need at least fourteen.
+        ends = ((claimed.low, found.low), (claimed.high, found.high))
+        return not any(math.isfinite(mine) and abs(mine - theirs) == 1 for mine, theirs in ends)
+    return not (claimed.low <= found.low and found.high <= claimed.high)
 
 
 def _level(rest: float, slot: float) -> float:
@@ -834,11 +897,17 @@ def _level(rest: float, slot: float) -> float:
 
 
 def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
-    mine = [name for name in names_of(claim) if name.kind in _COMPARED]
+    mine = [part for name in names_of(claim) if name.kind in _COMPARED for part in _single(claim.source.text, name)]
     known = claim.source.folded[claim.start : claim.end]
+    others = [part for name in words.names for part in _single(words.text.text, name)]
+    leaning = pattern("offline", "(?:«pronoun»)").match(words.text.folded, int(words.text.bounds[words.number, 0]))
+    meant = [other for other in others if words.text.folded[other.start : other.end] in known]
     for name in mine:
         rows = _inside(claim, name.start, name.end)
         if not len(present[rows]) or float(np.max(present[rows])) > 0:
+            continue
+        # The pronoun that a sentence begins with may stand for the name that the claim begins with.
+        if leaning and name.start <= claim.start + 4:
             continue
         said = claim.source.folded[name.start : name.end]
         rest = _rest(claim, present, rows)
@@ -849,12 +918,46 @@ def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
         elsewhere = said in words.scope
         if rest < REST["name elsewhere" if elsewhere else "name"]:
             continue
-        for other in words.names:
+        for other in others:
             if _COMPARED.get(other.kind) != _COMPARED[name.kind] or words.text.folded[other.start : other.end] in known:
+                continue
+            if any(_listed(words.text.text, others, other, shared) for shared in meant) and not any(
+                _listed(claim.source.text, mine, name, shared) for shared in mine if shared is not name
+            ):
                 continue
             slot = _same_slot(claim, name, words, other)
             if slot >= (0.99 if elsewhere else 0.6):
                 yield Sign(_level(rest, slot) - 0.05, "name", name.text, other.text)
+
+
+def _single(text: str, name: Entity) -> Iterator[Entity]:
+    """The names of a name: "Paris and London" are two."""
+    if name.kind != "name":
+        yield name
+        return
+    at = name.start
+    for match in [*_joining().finditer(text, name.start, name.end), None]:
+        end = match.start() if match else name.end
+        if end > at:
+            yield Entity(at, end, text[at:end], name.kind)
+        at = match.end() if match else end
+
+
+def _listed(text: str, names: Sequence[Entity], one: Entity, two: Entity) -> bool:
+    """Whether two names stand in one list: what a claim adds to it need not be in the place of another item."""
+    low, high = sorted((one, two), key=lambda name: name.start)
+    between = text[low.end : high.start]
+    if len(between) > _LIST_REACH:
+        return False
+    for name in names:
+        between = between.replace(name.text, "")
+    return bool(between.strip()) and _joining().sub(",", f" {between} ").strip(" ,，、;；") == ""
+
+
+@cache
+def _joining() -> re.Pattern[str]:
+    words = "|".join(re.escape(word) for table in tables("polarity") for word in table["words"]["symmetric"].split())
+    return re.compile(rf"\s+(?:{words})\s+", re.IGNORECASE)
 
 
 def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: Relation | None) -> Iterator[Sign]:
@@ -898,6 +1001,9 @@ def _other_word(
     """An opposite or a rival in the place of a word of the claim."""
     at, place = pair
     row = at - claim.words.start
+    start, negated = int(claim.source.starts[at]), claim_negations(claim)
+    if kind == "kind" and ((negated < start) & (negated >= start - _NEGATED)).any():
+        return None
     rest = _rest(claim, present, slice(row, row + 1))
     if rest < REST[kind]:
         return None

@@ -169,7 +169,13 @@ class OfflineJudge:
         evidence.entail = entail[:, :t].copy()
         evidence.contradict = _conflicting(evidence.entail, contradict[:, :t])
         evidence.stitched_entail, across = _stitched(seen, entail, contradict)
-        evidence.stitched_contradict = None if across is None else _conflicting(evidence.entail, across)
+        evidence.stitched_contradict = _conflicting(evidence.entail, across)
+        for joint in seen.joints:
+            # What the two chunks tell together, half of it does not deny.
+            told = evidence.stitched_entail[:, joint.left]
+            for half in (joint.left, joint.right):
+                here = evidence.contradict[:, half]
+                here[:] = np.where(told >= 0.5, np.minimum(here, 1.0 - told), here)
         evidence.spans = seen.evidence_spans()
         evidence.claims = self._claims(seen, entail, contradict)
         self._relevance(seen, evidence)
@@ -275,13 +281,19 @@ class OfflineJudge:
         return self._refusals.refusal(answer, vectors, phrases, sample.question, queries.get(sample.question))
 
     def _relevancy(self, seen: Examination) -> float:
-        """Calibrated probability that the answer addresses the question."""
+        """Calibrated probability that the answer addresses the question; a bare yes or no to what wants one does."""
         cosine = np.array([seen.answer_cosine()], dtype=np.float32)
         pairs = "question_answer_han" if seen.question.han else "question_answer"
         features = examination.relevancy_features(seen, float(self._excess(cosine, pairs)[0]))
         even = float(self.coefficients.models["relevancy"].probability(features[None], examination.RELEVANCY)[0])
+        if examination.told_elsewhere(seen):
+            even = min(even, examination.TOLD_ELSEWHERE)  # of another thing about the same subject
+        elif examination.says_yes_or_no(seen):
+            even = max(even, 0.5)  # yes or no, as asked
         if examination.is_vague(seen.question):
             even = max(even, 0.5)  # nothing tells what is asked
+        if seen.answered:
+            even = max(even, 0.9)
         return even * ADDRESSING_ODDS / (even * ADDRESSING_ODDS + 1 - even)
 
     def _answer_similarity(self, seen: Examination) -> float:
@@ -337,13 +349,13 @@ def _conflicting(entail: Floats, contradict: Floats) -> Floats:
 
 
 def _stitched(seen: Examination, entail: Floats, contradict: Floats) -> tuple[Floats, Floats]:
-    """(n, T) for context t joined with the next chunk of its document, NaN where there is none."""
+    """(n, T) for context t joined with the next chunk of its document in the way that tells more; NaN without a next one."""
     shape = (len(seen.claims), seen.n_contexts)
-    both = [np.full(shape, np.nan, dtype=np.float32) for _ in range(2)]
-    for at, joint in enumerate(seen.joints):
-        for target, source in zip(both, (entail, contradict), strict=True):
-            target[:, joint.left] = source[:, seen.n_contexts + at]
-    return both[0], both[1]
+    told, denied = (np.full(shape, np.nan, dtype=np.float32) for _ in range(2))
+    for at, joint in enumerate(seen.joints, seen.n_contexts):
+        more = ~(entail[:, at] <= told[:, joint.left])
+        told[more, joint.left], denied[more, joint.left] = entail[more, at], contradict[more, at]
+    return told, denied
 
 
 def _signs(seen: Examination, number: int) -> str:

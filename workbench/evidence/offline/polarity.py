@@ -322,13 +322,14 @@ class _Reader:
         answer = 0
         if self.sentence + 1 < len(self.text.bounds):
             start, end = self.text.bounds[self.sentence + 1].tolist()
-            answer = _answer(self.text.folded[start:end])
+            answer = answered(self.text.folded[start:end])
         found.asks = answer == 0
         if answer < 0:
             found.operators.append(Operator(self.first, tuple(self.content), -1))
 
 
-def _answer(text: str) -> int:
+def answered(text: str) -> int:
+    """1 for a text that opens with yes, -1 for one that opens with no, else 0."""
     yes, no = _answers()
     text = _answer_head().sub("", text)
     if no.match(text):

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ ALIKE = 0.4
 _LONG = 160
 #: A claim that tells this share of a sentence's words tells the sentence, and what it drops is dropped from it.
 _WHOLE = 0.6
+#: Words of a part that has changed places as a whole.
+_RUN = 3
 #: The distance that a clause's end adds between two words.
 _CLAUSE = 6
 
@@ -135,20 +138,14 @@ def _cut(whole: Reading, first: int, last: int) -> Reading:
         # A negation reaches over the clauses of one sentence: "it is not sold, lent or given away".
         if scope and (first <= one.at < last or one.at < first):
             operators.append(Operator(one.at, scope, one.focus if first <= one.focus < last else scope[0], one.unless))
-    return Reading(
-        first,
-        last,
-        list(inside(whole.content)),
-        whole.clause,
-        {at: base for at, base in whole.flips.items() if first <= at < last},
-        operators,
-        [frozenset(inside(scope)) for scope in whole.downward],
-        [rank for rank in whole.ranks if first <= rank[3] < last],
-        list(inside(whole.only)),
-        list(inside(whole.disjunctions)),
-        whole.passive,
-        whole.asks,
-    )
+    names = ("content", "only", "disjunctions", "others", "predicates")
+    places: dict[str, Any] = {name: list(inside(getattr(whole, name))) for name in names}
+    return replace(
+        whole, **places, first=first, last=last, operators=operators,
+        flips={at: base for at, base in whole.flips.items() if first <= at < last},
+        downward=[frozenset(inside(scope)) for scope in whole.downward],
+        ranks=[rank for rank in whole.ranks if first <= rank[3] < last],
+    )  # fmt: skip
 
 
 class _Relating:
@@ -597,4 +594,26 @@ def _exchange(
                 if apart and (listed or all(at in symmetric for at in between)):
                     continue  # items of one list, in whatever order
                 return (units[left][0], units[left][1]), (units[right][0], units[right][1])
+    return _exchanged_runs(units, places, symmetric)
+
+
+def _exchanged_runs(
+    units: Sequence[tuple[int, int, int, str]], places: Sequence[int], symmetric: set[int]
+) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """The same for two runs of words (a name that the segmenter cut) with something between that joins no list: all
+    before, between and after them stands as it does in the sentence."""
+    n = len(places)
+    for first in range(n - 2):
+        for second in range(first + 2, n):
+            for left in range(first + 1, min(first + _RUN, second - 1) + 1):
+                for right in range(second + 1, min(second + _RUN, n) + 1):
+                    if left - first + right - second == 2:
+                        continue
+                    between = range(units[left - 1][1], units[second][0])
+                    changed = [*places[:first], *places[second:right], *places[left:second], *places[first:left],
+                               *places[right:]]  # fmt: skip
+                    whole = all(high - low <= 2 for run in (places[first:left], places[second:right])
+                                for low, high in pairwise(run))  # fmt: skip
+                    if whole and _rising(changed) == n and not any(at in symmetric for at in between):
+                        return (units[first][0], units[left - 1][1]), (units[second][0], units[right - 1][1])
     return None

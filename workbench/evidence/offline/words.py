@@ -248,6 +248,8 @@ class Analysis:
         What :mod:`workbench.data.text.quantities` found, and where.
     negation_spans, negations
         (k, 2) offsets of the negations; (s,) how many stand in each sentence.
+    table_rows
+        Row of a table → the row with its headings, both as numbers of sentences.
     folded
         ``text`` in lower case and simplified characters, with the same offsets.
     han
@@ -273,6 +275,7 @@ class Analysis:
     name_sentence: Ints
     negation_spans: Ints
     negations: Ints
+    table_rows: dict[int, int]
 
     def words_between(self, start: int, end: int) -> slice:
         """The words that lie inside ``[start, end)`` as a slice of the word arrays."""
@@ -324,7 +327,26 @@ def analyse(text: str) -> Analysis:
         name_sentence=_sentence_of(bounds, np.array([n.start for n in names], dtype=np.int64)),
         negation_spans=negated,
         negations=np.bincount(_sentence_of(bounds, negated[:, 0]), minlength=len(bounds)).astype(np.int64),
+        table_rows=_table_rows(text, bounds),
     )
+
+
+def _table_rows(text: str, bounds: Ints) -> dict[int, int]:
+    """Each row of a table (cells parted by "|" or tabs), and the first row of its run, which holds the headings."""
+    found: dict[int, int] = {}
+    if "|" not in text and "\t" not in text:
+        return found
+    heading, cells = -1, (0, 0)
+    for number, (start, end) in enumerate(bounds.tolist()):
+        here = text.count("|", start, end), text.count("\t", start, end)
+        if not any(here) or here != cells:
+            heading, cells = number, here
+        elif _TABLE_CELL.search(text, start, end):
+            found[number] = heading
+    return found
+
+
+_TABLE_CELL = re.compile(r"\w")
 
 
 def fold(text: str) -> str:
@@ -527,6 +549,8 @@ _Span = TypeVar("_Span", Quantity, Entity)
 _NEARLY = 0.6
 #: How far a long Han word counts of which a part is found.
 _PARTLY = 0.7
+#: How far a sentence holds a compound whose two parts stand in it, each for itself.
+_COMPOUND = 0.9
 #: How far a word of the same meaning counts as the word.
 _ALIKE = 0.9
 
@@ -676,9 +700,20 @@ class Grid:
         present = np.where(self.exact, 1.0, np.where(nearly, spelt * 0.8, 0.0)).astype(np.float32)
         self._find_inside(present, spelt)
         self._find_alike(present)
+        self._find_headings(present)
         for stated in self.stated:
             present[stated.rows] = stated.sentences
         return present
+
+    def _find_headings(self, present: Floats) -> None:
+        """A row of a table is read under its headings, the first of the rows with as many cells that follow one another."""
+        for owner, (text, some) in enumerate(zip(self.texts, self.read, strict=True)):
+            if text.table_rows:
+                offset = int(self.offsets[owner])
+                at = {int(sentence): offset + column for column, sentence in enumerate(some.tolist())}
+                for row, heading in text.table_rows.items():
+                    if row in at and heading in at:
+                        np.maximum(present[:, at[row]], present[:, at[heading]], out=present[:, at[row]])
 
     def _with_digits(self) -> Bools:
         """(m,) words with a digit: E-1207 is not nearly E-1208."""
@@ -788,11 +823,14 @@ def _with_neighbour(folded: str, at: int, sentence: str) -> bool:
 
 
 def _inside_share(piece: str, sentence: str) -> float:
-    """1 for a word that stands in the sentence; else how far its longer half does, in part; 0 where none does."""
+    """1 for a word that stands in the sentence, nearly so for a compound whose two parts do; else how far its longer part
+    does, in part; 0 where none does."""
     if piece in sentence:
         return 1.0
     if len(piece) < 4 and not (len(piece) == 3 and (piece[:2] in sentence or piece[1:] in sentence)):
         return 0.0
+    if any(piece[:n] in sentence and piece[n:] in sentence for n in range(2, len(piece) - 1)):
+        return _COMPOUND
     longest = next((n for n in range(len(piece) - 1, 1, -1) if piece[:n] in sentence or piece[-n:] in sentence), 0)
     return _PARTLY * longest / len(piece)
 
