@@ -314,8 +314,10 @@ def _scores(session: Session, sample_id: str) -> Markup:
         n = sum(len(names) for names in without.values())
         chips.append(h("details", h("summary", _t("panels.card.without", n=n), cls="wb-quiet"), *lines))
     pairs = [("scores", join(chips))]
-    if own := session.slices.recorded(sample_id):
-        others = [h("span", f"{name} ", h("strong", numbers.score(value)), cls="wb-chip") for name, value in own.items()]
+    if recorded := session.slices.recorded(sample_id):
+        others = [
+            h("span", f"{name} ", h("strong", numbers.score(value)), cls="wb-chip") for name, value in recorded.items()
+        ]
         pairs.append(("other_tool", join(others)))
     return _grid(pairs)
 

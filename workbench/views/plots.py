@@ -183,13 +183,15 @@ def drawing(height: float, theme: str = "print", *places: tuple[float, float, fl
 def figure_png(figure: Figure) -> bytes:
     """The figure as PNG bytes."""
     from matplotlib import rc_context
+    from matplotlib.colors import to_rgba
 
     buffer = io.BytesIO()
     with _ONE_AT_A_TIME, rc_context({"font.family": list(families()), "text.parse_math": False}):
         _fit_titles(figure)
         # A picture on the way to the screen is packed quickly, one that is kept is packed small.
-        figure.savefig(buffer, format="png", dpi=_DPI * vars(figure).get("ratio", 2.0), facecolor=figure.get_facecolor(),
-                       pil_kwargs={"compress_level": 6 if figure.get_facecolor()[3] else 1})  # fmt: skip
+        face = to_rgba(figure.get_facecolor())
+        figure.savefig(buffer, format="png", dpi=_DPI * vars(figure).get("ratio", 2.0), facecolor=face,
+                       pil_kwargs={"compress_level": 6 if face[3] else 1})  # fmt: skip
     return buffer.getvalue()
 
 

@@ -596,12 +596,12 @@ def _find_latin(wanted: Reading, i: int, word: str, said: Reading) -> tuple[floa
         named = next((p for p, w in enumerate(said.words) if w[0] == word[0] and said.capital[p] and len(w) > 3), None)
         if named is not None or len(word) == 1:
             return (0.0, False, None) if named is None else (1.0, False, named)
-    if wanted.capital[i] and (place := _short_name(wanted, i, word, said)) is not None:
-        return 1.0, False, -1 - place
+    if wanted.capital[i] and (short := _short_name(wanted, i, word, said)) is not None:
+        return 1.0, False, -1 - short
     if len(word) < 4 or word.isdigit():
         return 0.0, False, None
-    place = said.alike(word, name=wanted.capital[i])
-    return (0.0, False, None) if place is None else (1.0, False, place)
+    nearest = said.alike(word, name=wanted.capital[i])
+    return (0.0, False, None) if nearest is None else (1.0, False, nearest)
 
 
 def _short_name(wanted: Reading, i: int, word: str, said: Reading) -> int | None:
@@ -780,15 +780,16 @@ def _asked_other(asked: Reading, said: Reading, numbers: Sequence[Quantity]) -> 
 def _asked_weights(asked: Reading) -> Mapping[str, float]:
     """How much each word of a question counts, by its stem: the rare ones most, and twice the one beside "which"."""
     match = any_of(("asked", "beside")).search(asked.folded)
+    beside: set[str | None]
     if asked.han:
         pairs = {at: asked.folded[at : at + 2] for at in range(len(asked.folded) - 1)}
         empty = _empty_characters()
         weight = {pair: 1.0 for pair in pairs.values() if not empty & set(pair) and HAN_CHARACTER.match(pair[1])}
-        beside = () if match is None else (pairs.get(match.start() - 2), pairs.get(match.end()))
+        beside = set() if match is None else {pairs.get(match.start() - 2), pairs.get(match.end())}
     else:
         weight = {root: rare**2 for root, rare in zip(asked.stems, asked.weights, strict=True)}
         after = () if match is None else [i for i, at in enumerate(asked.offsets) if at >= match.end()]
-        beside = tuple(asked.stems[i] for i in after[:1])
+        beside = {asked.stems[i] for i in after[:1]}
     return {key: 2 * value if key in beside else value for key, value in weight.items()}
 
 
