@@ -4,7 +4,8 @@ A logistic model of passing: a level for each amount of evidence, and where the 
 of it has come, the number of distractors, near-duplicates of what is expected, and the kind of question. Levels are shrunk
 to the whole (with the weight of one sample), the other effects to none. Uncertainty comes from weighted refits (Newton and
 Raftery 1994): samples get random weights, and so do the pseudo-samples of the shrinkage, so that a level with few samples
-is as uncertain as its Beta posterior.
+is as uncertain as its Beta posterior. The prior of the effects of rank and distractors is drawn too and applies beyond what
+was shown: the mean takes more of them like the most that was shown, the interval allows for what they may harm.
 
 What it gives is always an estimate, never a measurement; what contexts hold is computed in :mod:`workbench.repair.needs`.
 """
