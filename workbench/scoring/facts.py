@@ -100,7 +100,7 @@ class Facts:
             rows = np.flatnonzero(self.contexts.code == code)
             small.__dict__["entries"] = mine.assign(code=0, entry=mine["entry"] - first).reset_index(drop=True)
             for key, found in self._kept.items():
-                if key[0] == "matches":
+                if isinstance(key, tuple) and key[0] == "matches":
                     own = found[(found["code"] == code).to_numpy()]
                     places = {"context": np.searchsorted(rows, own["context"]), "code": 0, "entry": own["entry"] - first}
                     small._kept[key] = own.assign(**places).reset_index(drop=True)
