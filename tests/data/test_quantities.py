@@ -727,3 +727,15 @@ def test_the_second_time_of_a_range_is_a_time(written):
     found = quantities(written)
     assert [quantity.kind for quantity in found] == ["time", "time"]
     assert found[1].value == 240
+
+
+def test_what_is_counted_for_each_unit_of_time_is_no_part_of_the_number():
+    (found,) = quantities("Up to 900 requests per minute per key.")
+    assert (found.per, found.wide) == ("minute", (0, 9))
+
+
+@pytest.mark.parametrize("verb", ["可发送", "只能存储", "可以申请使用", ""])
+def test_a_bound_reaches_over_a_verb(verb):
+    (found,) = quantities(f"每个密钥最多{verb}600次。")
+    assert found.cue == "<="
+    assert not quantities("最多的城市有5个")[0].cue

@@ -164,3 +164,20 @@ def test_ngrams() -> None:
     assert t.char_ngrams("ABc", 2) == ["ab", "bc"]
     assert t.char_ngrams("用", 3) == ["用"]
     assert t.char_ngrams("", 3) == []
+
+
+@pytest.mark.parametrize("forms", ["pay pays paid paying", "freeze freezing froze frozen", "child children", "keep kept"])
+def test_irregular_forms_have_the_stem_of_the_plain_one(forms):
+    assert len({t.stem(form) for form in forms.split()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("全职员工有25天年假", ["25", "天"]), ("25天年假", ["25", "天"]), ("3天气温下降", ["3", "天", "气温"]),
+        ("5分钟内", ["5", "分钟"]), ("10人民币", ["10", "人民币"]), ("天年已尽", ["天年"]),
+    ],
+)  # fmt: skip
+def test_a_measure_word_after_digits_is_a_word_of_its_own(text, found):
+    assert "".join(t.words(text)) == text and all(word in t.words(text) for word in found)
+    assert [token.text for token in t.tokens(text)] == t.words(text)

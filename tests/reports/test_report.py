@@ -12,6 +12,7 @@ from markupsafe import escape
 
 import workbench as wb
 from tests.reports.hostile import FORMULA, OVERRIDE
+from workbench.data.files import REPORT_FORMATS
 from workbench.errors import InputError
 from workbench.language import get_language, listed, speaking
 from workbench.reports import render as extracts
@@ -19,7 +20,7 @@ from workbench.reports.content import Stretch
 from workbench.reports.render import html as page
 from workbench.reports.render import md
 from workbench.reports.sections import build_report, expected
-from workbench.reports.tables import FORMATS, rows, write
+from workbench.reports.tables import rows, write
 from workbench.views import wording as words
 
 DATE = datetime.date(2026, 11, 29)
@@ -194,9 +195,9 @@ def test_every_failing_sample_stands_in_the_page(evaluation):
 
 
 def test_the_same_report_gives_the_same_bytes(evaluation, tmp_path):
-    for format in FORMATS:
+    for format in REPORT_FORMATS:
         first, second = (write(report_of(evaluation), tmp_path / name, format) for name in ("a", "b"))
-        assert first.suffix == FORMATS[format]
+        assert first.suffix == REPORT_FORMATS[format]
         same = first.read_bytes().replace(b"a_files", b"b_files")
         assert same == second.read_bytes(), format
 
@@ -408,13 +409,13 @@ def test_trust_shows_the_figures_that_come_with_the_judge(evaluation, monkeypatc
     method, version = judge.split("/")[0], judge.split("/")[1].rpartition("-")[2]
     figures = {"xquad": {"language": "zh", "n": 1234, "auroc": 0.912345}}
     known = [{"method": method, "version": version, "validation": figures}, {"method": "other", "validation": {}}]
-    monkeypatch.setattr(measured, "_coefficients", lambda: known)
+    monkeypatch.setattr(measured, "coefficient_tables", lambda: dict(enumerate(known)))
     report = report_of(evaluation)
     assert report.measured.trust_table == (("set", "language", "n", "AUROC"), ("xquad", "zh", "1,234", "0.912"))
     told = report.measured.trust[0]
     assert re.match(r"It was unsure about \d+.% of the claims of a sample, on average \(\d samples with claims\)", told)
     assert "On held-out folds of labelled sets:" in page(report)
-    monkeypatch.setattr(measured, "_coefficients", list)
+    monkeypatch.setattr(measured, "coefficient_tables", dict)
     assert "is not measured in this version" in page(report_of(evaluation))
 
 

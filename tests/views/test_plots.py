@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 from PIL import Image
 
-from workbench.views import fonts, plots
+from workbench.views import plots
 from workbench.views.plots import SHIPPED, drawable, families
 
 
@@ -99,29 +99,29 @@ def test_chinese_symbols_and_dollars_draw_without_a_warning():
 def test_the_shipped_font_alone_knows_simplified_chinese(monkeypatch):
     assert SHIPPED.stat().st_size < 1_800_000
     assert "SIL OPEN FONT LICENSE" in SHIPPED.with_name("OFL.txt").read_text("utf-8")
-    monkeypatch.setattr(fonts, "INSTALLED", ())
-    for function in (families, fonts._codes, fonts._known):
+    monkeypatch.setattr(plots, "INSTALLED", ())
+    for function in (families, plots._codes, drawable):
         function.cache_clear()
     try:
         assert families() == ("DejaVu Sans", "Workbench Sans SC")
         assert drawable("检索召回失败，遗漏要点：500 个并发会话") == "检索召回失败，遗漏要点：500 个并发会话"
         plots.figure_png(plots.histogram([0.1], 0.5, title="检索召回失败，遗漏要点"))
     finally:
-        for function in (families, fonts._codes, fonts._known):
+        for function in (families, plots._codes, drawable):
             function.cache_clear()
 
 
 def test_without_any_chinese_font_there_is_one_warning_and_no_box(monkeypatch, tmp_path, caplog):
-    monkeypatch.setattr(fonts, "INSTALLED", ())
-    monkeypatch.setattr(fonts, "SHIPPED", tmp_path / "gone.otf")
-    for function in (families, fonts._codes, fonts._known):
+    monkeypatch.setattr(plots, "INSTALLED", ())
+    monkeypatch.setattr(plots, "SHIPPED", tmp_path / "gone.otf")
+    for function in (families, plots._codes, drawable):
         function.cache_clear()
     try:
         assert drawable("召回 recall") == "?? recall"
         plots.figure_png(plots.histogram([0.1], 0.5, title="召回 recall"))
         assert sum("Chinese" in record.message for record in caplog.records) == 1
     finally:
-        for function in (families, fonts._codes, fonts._known):
+        for function in (families, plots._codes, drawable):
             function.cache_clear()
 
 

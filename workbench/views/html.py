@@ -329,7 +329,7 @@ def style() -> Markup:
 
 def prose(language: str | None = None) -> Markup:
     """A style that shows the prose of a notebook in ``language`` (default: the one in force), where its cells have it in an
-    element of that language (``<div lang="zh" hidden>``); what is outside of such elements is English."""
+    element of that language (``<div lang="…" hidden>``); what is outside of such elements is English."""
     cell, own = ".jp-RenderedMarkdown", f'[lang="{language_of(language).code}"]'
     hidden = f"{cell} > [lang]:not({own}), {cell}:has(> {own}) > :not({own})"
     rules = f"{hidden} {{ display: none; }} {cell} > {own} {{ display: block; }}"

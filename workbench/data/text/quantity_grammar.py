@@ -416,6 +416,8 @@ class Grammar:
         self.after = gathered("cues_after")
         self.after_words = tuple(sorted(self.after, key=len, reverse=True))
         self.fillers = tuple(zh["cue_fillers"]["fillers"])
+        loose, no_gap = any_of(zh["cue_fillers"]["loose"].split()), zh["cue_fillers"]["no_gap"]
+        self.loose_cue = re.compile(rf"(?P<cue>{loose})(?:(?![{no_gap}{self.han}])[{HAN}]){{1,5}}$")
         self.negated = re.compile(
             rf"(?:\b{any_of(en['cue_fillers']['not'].split())}\b|{any_of(zh['cue_fillers']['not'].split())})[^.,;:，。；：]*$"
         )

@@ -660,7 +660,8 @@ class _Reader(NumberReader):
         if match is not None:
             other = self.unit(match.end())
             if other is not None and other.name:
-                return (other.name if other.kind != "count" else None), other.end
+                # The thing that is counted is no part of the number: "600 requests per minute".
+                return (other.name if other.kind != "count" else None), end if match.re is g.per_thing else other.end
         each = text.rfind(g.each, max(self.floor, begin - 8), begin)
         other = self.unit(each + len(g.each)) if each >= 0 else None
         return (other.name if other is not None and other.kind == "duration" else None), end
@@ -694,6 +695,8 @@ class _Reader(NumberReader):
         while before.endswith(g.fillers) and not before.endswith(g.before_words):
             before = before[: -len(max((w for w in g.fillers if before.endswith(w)), key=len))].rstrip(" ")
             first = begin  # what stands between the two has a meaning of its own
+        if (loose := g.loose_cue.search(before)) is not None and not before.endswith(g.before_words):
+            return g.before[loose["cue"]], begin, end
         if before.endswith(g.before_words):
             word = next(w for w in g.before_words if before.endswith(w))
             rest = before[: -len(word)]

@@ -318,8 +318,10 @@ _STEM_RULES = (
 def stem(word: str) -> str:
     """A light English stem of a normalised word, for comparing word forms; other words come back unchanged.
 
-    Rules of our own after Porter's first steps: one ending is cut where at least three letters with a vowel remain.
+    Rules of our own after Porter's first steps: one ending is cut where at least three letters with a vowel remain;
+    irregular forms are listed in ``words.toml``.
     """
+    word = _irregular(languages()).get(word, word)
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
     if word.endswith("ss"):
@@ -332,6 +334,14 @@ def stem(word: str) -> str:
             if len(root) >= 3 and _VOWEL.search(root):
                 return _tidy(root + instead)
     return word
+
+
+@lru_cache(maxsize=8)
+def _irregular(known: tuple[Language, ...]) -> dict[str, str]:
+    """Irregular form → plain form."""
+    tables = (own.table("words").get("irregular", {}).get("words", "") for own in known)
+    lines = [verb.split() for table in tables for line in table.splitlines() for verb in line.split("|")]
+    return {form: plain for plain, *forms in filter(None, lines) for form in forms}
 
 
 def _tidy(root: str) -> str:

@@ -459,7 +459,8 @@ def polarity(text: Reading, asked: Reading) -> int:
         shared = sum(w for w, word, root in words if asked.holds(word, root) or asked.synonym(word) is not None)
         if shared > best:
             best, told = shared, -1 if is_negative(clause) != _asks_negatively(asked.folded) else 1
-    if not told and len(text.statements) == 1 and len(clauses) <= 2 and not _asks_negatively(asked.folded):
+    silent = any_of(("unspecified", "says")).search(text.folded) is not None
+    if not told and not silent and len(text.statements) == 1 and len(clauses) <= 2 and not _asks_negatively(asked.folded):
         # Told in other words: a short answer with a negation in it says no.
         told = -1 if any(map(is_negative, clauses)) else 0
     return told
@@ -484,7 +485,7 @@ def _asks_negatively(folded: str) -> bool:
 @lru_cache(maxsize=4096)
 def cut_clauses(folded: str) -> tuple[str, ...]:
     """The clauses of a folded text, as its stops and commas cut it."""
-    parts = re.split(r"[;；。!?！？\n]+|[,，.:：](?!\d)|\bbut\b|\bhowever\b", folded[:1500])
+    parts = re.split(r"[;；。!?！？\n]+|[,，.:：](?!\d)|(?<!\d)[,，]|\bbut\b|\bhowever\b", folded[:1500])
     return tuple(part for part in parts if re.search(r"\w", part))
 
 

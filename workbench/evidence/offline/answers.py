@@ -17,7 +17,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
@@ -107,6 +107,8 @@ TELLING = 0.6
 
 #: The most that an answer without any number can reach where a number is asked for.
 UNCOUNTED = 0.1
+#: What is left where an answer leaves out a part of what was asked, and the recall from which a part is told.
+PART_LEFT_OUT, PART_TOLD = 0.3, 0.3
 
 Floats = NDArray[np.float64]
 
@@ -148,6 +150,8 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     scores = model.probabilities(np.array(rows))
     for row, owner in enumerate(owners):
         scores[row] = min([scores[row], *_of_items(question, said, alternatives[usable[owner]], model)])
+        if scores[row] >= 0.5 and _leaves_out(question, said, alternatives[usable[owner]]):
+            scores[row] = PART_LEFT_OUT
     if pattern("offline", "«count»").search(normalise(question)):
         # Who is asked how many and gives none of the numbers has not answered, however much else is the same.
         missing = np.array(rows)[:, [_AT["number_wanted"], _AT["number_missing"]]].min(axis=1) == 1.0
@@ -197,6 +201,17 @@ def _of_items(question: str, said: str, reference: str, model: Coefficients) -> 
         rows[:, _AT["asked_other"]] = 0.0  # the other values stand there as well
         found.append(float(model.probabilities(rows).max()))
     return found
+
+
+def _leaves_out(question: str, said: str, reference: str) -> bool:
+    """Whether an answer leaves out what the reference says to one part of a question that asks for several things."""
+    asked = normalise(question)
+    if len(pattern("offline", "(?:«interrogative»)").findall(asked)) < 2:
+        return False
+    parts = [part for clause in cut_clauses(plain(reference)) for part in _joins().split(clause)]
+    rows = [compared(question, said, [part])[0][0] for part in parts if any(_new(read(question), read(part)))]
+    told = [row[_AT["number_missing"]] < 1 and row[_AT["recall"]] >= PART_TOLD for row in rows]
+    return len(told) > 1 and not all(told) and any(told)
 
 
 @cache
@@ -407,6 +422,9 @@ def _compare(asked: Reading, said: Reading, reference: str, refused: float) -> l
         theirs = 0 if declined else polarity(said, asked)
         put("polarity_agrees", mine * theirs > 0)
         put("polarity_differs", mine * theirs < 0)
+        if declined and mine:
+            put("half_missing", 1.0)  # to decline is neither yes nor no, whatever words of the question come with it
+            return row
         if told and not body:
             for name in ("recall", "recall_exact", "all_found", "grams", "some_grams", "squashed", "recall_lead", "covered"):
                 put(name, mine * theirs > 0)
@@ -503,7 +521,7 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
         of = [i for i in new if special[i]]
         put(name, sum(i in missing for i in of) / len(of) if of else 0.0)
     _numbers_told(asked, said, numbers, same, put)
-    if any(same) and asked.words:
+    if any(same) and asked.words and not told_at_length:
         put("asked_other", _asked_other(asked, said, numbers))
     first = _first_statement(asked, said)
     if recall < 0.99:
@@ -544,8 +562,8 @@ def _as_acronym(asked: Reading, wanted: Reading, said: Reading) -> bool:
 def _short_form(name: str, said: Reading) -> bool:
     """Whether a name of four Han characters or more stands in the answer in a form that leaves some of them out.
 
-    The form keeps the first character and the order (世界卫生组织 → 世卫组织); one of two characters is made of the first of
-    each half.
+    The form keeps the first character and the order, and has one of each word; one of two characters is made of the first
+    of each half.
     """
     if not 4 <= len(name) <= 16 or not all(map(HAN_CHARACTER.match, name)):
         return False
@@ -640,7 +658,7 @@ def _find_han(asked: Reading, word: str, said: Reading) -> tuple[float, bool, in
     if word in said.folded:
         return 1.0, True, None
     if len(word) > 1 and word[-1] in listed("names", "kind"):
-        name = word[:-1]  # 绿色 as 绿, unless only a word of the question holds it
+        name = word[:-1]  # a colour by its first character; not where only a word of the question holds it
         if said.folded.count(name) > asked.folded.count(name):
             return 1.0, False, None
     if len(word) < 3:
@@ -663,7 +681,12 @@ def _gram_recall(asked: Reading, said: Reading, wanted: Reading, meant: Sequence
 
 
 def _says(wanted: Quantity, found: Quantity) -> bool:
-    """Whether ``found`` says at least as much as ``wanted``: the same, a date with more parts, a number without its unit."""
+    """Whether ``found`` says at least as much as ``wanted``: the same, a date with more parts, a number without its unit.
+
+    A limit is said by that limit, with its word or without, not by a number that keeps it.
+    """
+    if wanted.cue in ("<", "<=", ">", ">=") and math.isfinite(found.low) and math.isfinite(found.high) and wanted.value:
+        return _says(replace(wanted, low=wanted.value, high=wanted.value, cue=""), found)
     if same_quantity(wanted, found):
         return True
     if "date" in (wanted.kind, found.kind):
@@ -699,7 +722,8 @@ def _rounds_to(exact: float, rounded: float) -> bool:
         return False
     digits = str(abs(int(rounded)))
     zeros = len(digits) - len(digits.rstrip("0"))
-    return zeros > 0 and exact != rounded and round(exact, -zeros) == rounded
+    near = abs(exact - rounded) <= 0.025 * abs(exact)
+    return near and zeros > 0 and exact != rounded and round(exact, -zeros) == rounded
 
 
 def _parts_of_any(quantity: Quantity) -> dict[str, int]:
@@ -771,9 +795,14 @@ def _asked_other(asked: Reading, said: Reading, numbers: Sequence[Quantity]) -> 
     scores = [sum(counts[word] for word in words - common) for words in told]
     # What a value is said of that the question does not name counts a little against it.
     scores = [score - STRANGE * other for score, other in zip(scores, strange, strict=True)]
-    mine = max(score for score, (_, _, own) in zip(scores, values, strict=True) if own)
-    other = max(score for score, (_, _, own) in zip(scores, values, strict=True) if not own)
-    return min(1.0, max(0.0, 4 * (other - mine) / sum(counts.values())))
+    by_score = sorted(range(len(values)), key=lambda i: -scores[i])
+    mine = next(i for i in by_score if values[i][2])
+    other = next(i for i in by_score if not values[i][2])
+    begins = [start for start, _ in said.statements]
+    together = bisect_right(begins, values[mine][0]) == bisect_right(begins, values[other][0])
+    if together and values[other][0] < values[mine][0] and told[mine] - told[other]:
+        return 0.0  # what is said first of both (its subject) is not said again of the second
+    return min(1.0, max(0.0, 4 * (scores[other] - scores[mine]) / sum(counts.values())))
 
 
 @lru_cache(maxsize=4096)
@@ -784,8 +813,10 @@ def _asked_weights(asked: Reading) -> Mapping[str, float]:
     if asked.han:
         pairs = {at: asked.folded[at : at + 2] for at in range(len(asked.folded) - 1)}
         empty = _empty_characters()
-        weight = {pair: 1.0 for pair in pairs.values() if not empty & set(pair) and HAN_CHARACTER.match(pair[1])}
-        beside = set() if match is None else {pairs.get(match.start() - 2), pairs.get(match.end())}
+        weight = {pair: 1.0 for pair in pairs.values() if not set(pair) <= empty and HAN_CHARACTER.match(pair[1])}
+        # What stands before an amount that is asked for says what it is; before other words that ask, only the subject.
+        before = -1 if match is None or len(match[0]) == 1 else match.start() - 2
+        beside = set() if match is None else {pairs.get(before), pairs.get(match.end())}
     else:
         weight = {root: rare**2 for root, rare in zip(asked.stems, asked.weights, strict=True)}
         after = () if match is None else [i for i, at in enumerate(asked.offsets) if at >= match.end()]
@@ -847,6 +878,7 @@ def _in_place_of_missing(asked: Reading, said: Reading, wanted: Reading, missing
             substituted |= both and telling
             named = wanted.capital[i] and said.capital[p] and said.capital[p + step] and word not in _no_names()
             other |= named and _adjacent(said, p, p + step)
+            other |= both and wanted.han and len(wanted.words) <= 4 and wanted.weights[i] >= 0.5
     put("substituted", substituted)
     put("name_other", other)
 

@@ -946,7 +946,10 @@ class Examination:
         owners = np.unique(np.searchsorted(self.grid.offsets, resting, side="right") - 1)
         rare = self.grid.weight[rows][content]
         about = asked & ~lacking & ((kind == NAME) | (rare >= 0.9))
-        if not values and not self._joined(held[rare > LINKING], fresh, held[about], owners):
+        if not values and not (
+            self._joined(held[rare > LINKING], fresh, held[about], owners)
+            or self._each_asked(held[asked & (rare > LINKING)], fresh)
+        ):
             return
         entail[owners] = np.maximum(entail[owners], PARTS_BROKEN if broken else PARTS)
 
@@ -964,6 +967,16 @@ class Examination:
             if new[:, reached].any(axis=1).all() and (not len(names) or names[:, reached].any()):
                 return True
         return False
+
+    def _each_asked(self, asked: Any, fresh: Any) -> bool:
+        """Whether each context that is needed for what is new holds a telling word of the question that no other one does:
+        the parts of a question, answered from one context each."""
+        of = np.searchsorted(self.grid.offsets, np.arange(asked.shape[1]), side="right") - 1
+        words, new = (
+            np.stack([row[:, of == at].any(axis=1) for at in range(self.n_contexts)], axis=1) for row in (asked, fresh)
+        )
+        own = words[words.sum(axis=1) == 1].any(axis=0)
+        return bool(own.any()) and bool(new[:, own].any(axis=1).all())
 
     def _at_most_unsure(self, number: int, entail: Floats) -> Floats:
         """The support of a claim that cannot be read: "No." alone says too little, code and formulas count only verbatim."""
