@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from workbench.scoring.thresholds import Thresholds
 
 _CONTENT = "content.txt"
+#: Texts of a sample by which nothing is grouped.
+_HEAVY = ("answer", "reference", "references", "must_include", "must_not_include", "history", "sampled_answers", "metadata")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,58 @@ class ClusterRun:
             found.append(frame.astype({"primary_cause": "category", "sub_cause": "category", "refusal_outcome": "category"}))
         return pd.concat(found).astype(dict.fromkeys(("primary_cause", "sub_cause", "refusal_outcome"), "category"))
 
+    def slices(self, columns: Sequence[str] | None = None, **options: Any) -> pd.DataFrame:
+        """``worst_slices`` over all parts together; of each sample its question and what it can be grouped by are in
+        memory, not its other texts.
+
+        Parameters
+        ----------
+        columns, options
+            As for ``worst_slices``.
+        """
+        import numpy as np
+        import pandas as pd
+
+        from workbench.diagnosis.queries import Dimensions, outcomes, sample_frame
+        from workbench.diagnosis.slices import slices_of
+
+        frames, failed, tested = [], [], []
+        for part in self:
+            frame = sample_frame(part)
+            frames.append(frame.drop(columns=[name for name in _HEAVY if name in frame]))
+            bad, known, _ = outcomes(part)
+            failed.append(bad)
+            tested.append(known)
+        dimensions = Dimensions(pd.concat(frames))
+        return slices_of(dimensions, np.concatenate(failed), np.concatenate(tested), columns, **options)
+
+    def compare(self, before: ClusterRun, thresholds: Thresholds | None = None) -> pd.DataFrame:
+        """What changed since ``before``: ``flips()`` of the comparison of two evaluations, over all samples that both runs
+        have, in the order of this one. ``frame["change"].value_counts()`` counts them.
+
+        A part of either run is in memory at a time. Runs that were cut into the same files are compared fastest.
+        """
+        import pandas as pd
+
+        from workbench.diagnosis.comparison import compared
+        from workbench.evaluation import load_evaluation
+
+        places = pd.concat([pd.Series(place, index=_ids(part)) for place, part in enumerate(before.parts)])
+        found, held, opened = [], -1, None
+        for part in self.parts:
+            after = load_evaluation(part, thresholds=thresholds)
+            mine = places.reindex(after.evidence.ids).dropna().astype(int)
+            flips = []
+            for place in sorted(mine.unique().tolist()):
+                if place != held:
+                    held, opened = place, load_evaluation(before.parts[place], thresholds=thresholds)
+                flips.append(compared(opened, after).flips().set_index("sample_id"))
+            if flips:
+                found.append(pd.concat(flips).reindex(mine.index).rename_axis("sample_id").reset_index())
+        if not found:
+            raise InputError("the two runs have no sample in common; compare runs of the same cases")
+        return pd.concat(found, ignore_index=True)
+
     def one(self, sample_id: str) -> Evaluation:
         """The evaluation of one sample: only the part that holds it is opened.
 
@@ -74,14 +128,20 @@ class ClusterRun:
         KeyError
             When no part has this id.
         """
-        import pyarrow.parquet as parquet
-
         from workbench.evaluation import load_evaluation
 
         for part in self.parts:
-            if sample_id in parquet.read_table(part / "samples.parquet", columns=["sample_id"])["sample_id"].to_pylist():
+            if sample_id in _ids(part):
                 return load_evaluation(part).one(sample_id)
         raise KeyError(sample_id)
+
+
+def _ids(part: Path) -> list[str]:
+    """The ids of the samples of a part; nothing else of it is read."""
+    import pyarrow.parquet as parquet
+
+    ids: list[str] = parquet.read_table(part / "samples.parquet", columns=["sample_id"])["sample_id"].to_pylist()
+    return ids
 
 
 def open_cluster_run(out: str | Path) -> ClusterRun:

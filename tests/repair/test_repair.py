@@ -404,3 +404,26 @@ def test_the_panel_shows_contexts_before_and_after(run, tmp_path):
     assert session.findings[-1].panel == "repair_plan"
     curve = wb.panels.sweep(session, DOCUMENTS, k=(1, 2, 3), encoder="none")
     assert len(curve.table()) == 3 and "<img" in curve.html()
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_what_was_never_shown_is_uncertain(shown: bool) -> None:
+    """With one context for each question nothing tells whether nine distractors harm; where they were shown, it is known."""
+    rng = np.random.default_rng(3)
+
+    def held(complete: np.ndarray, distractors: np.ndarray) -> pd.DataFrame:
+        n = len(complete)
+        values = {"recall": complete, "context_recall": complete, "complete": complete, "worst_rank": 1.0 + distractors,
+                  "distractors": distractors, "copies": np.zeros(n), "split": np.zeros(n), "leaks": np.zeros(n),
+                  "n_contexts": 1.0 + distractors}  # fmt: skip
+        return pd.DataFrame(values)
+
+    complete = (np.arange(300) % 2).astype(float)
+    now = held(complete, np.where(shown, np.arange(300) % 10, 0).astype(float))
+    passed = (rng.random(300) < np.where(complete == 1, 0.9, 0.1)).astype(float)
+    model = AnswerModel(now, passed, np.zeros(300, bool))
+    few, many = (model.gain(now, held(np.ones(300), np.full(300, d))) for d in (0.0, 9.0))
+    assert few.mean == pytest.approx(0.4, abs=0.08) and few.low > 0.3
+    assert many.low <= many.mean <= many.high
+    # An interval that reaches far lower where nothing is known, hardly where it is.
+    assert (many.mean - many.low > 2 * (few.mean - few.low)) is not shown

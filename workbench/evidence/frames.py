@@ -131,6 +131,10 @@ class Evidence:
         """A nested column of ``samples``, decoded; None where nothing was recorded or the column is absent."""
         return self._once("nested", name, _decoded)
 
+    def distinct(self, name: str) -> tuple[np.ndarray, list[Any]]:
+        """A nested column of ``samples``: (n,) which of its distinct values a sample has, -1 for none, and those, decoded."""
+        return self._once("distinct", name, _distinct)
+
     def plain(self, name: str) -> np.ndarray:
         """A plain column of ``samples`` as objects, missing values None. Not to be written to."""
         return self._once("plain", name, _objects)
@@ -151,6 +155,11 @@ def _decoded(column: pd.Series) -> list[Any]:
         return [json.loads(item) if isinstance(item, str) else None for item in column.tolist()]
     except (ValueError, RecursionError) as error:
         raise InputError(f"samples: column {column.name} holds no JSON ({error}); score the recording again") from error
+
+
+def _distinct(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
+    places, values = pd.factorize(column.where(column.notna(), None))
+    return places, _decoded(pd.Series(values, name=column.name))
 
 
 def _objects(column: pd.Series) -> np.ndarray:

@@ -4,7 +4,8 @@ A logistic model of passing: a level for each amount of evidence, and where the 
 of it has come, the number of distractors, near-duplicates of what is expected, and the kind of question. Levels are shrunk
 to the whole (with the weight of one sample), the other effects to none. Uncertainty comes from weighted refits (Newton and
 Raftery 1994): samples get random weights, and so do the pseudo-samples of the shrinkage, so that a level with few samples
-is as uncertain as its Beta posterior.
+is as uncertain as its Beta posterior. The prior of the effects of rank and distractors is drawn too and applies beyond what
+was shown: the mean takes more of them like the most that was shown, the interval allows for what they may harm.
 
 What it gives is always an estimate, never a measurement; what contexts hold is computed in :mod:`workbench.repair.needs`.
 """
@@ -95,14 +96,15 @@ class AnswerModel:
         self._coefficients = self._fitted(rows[known], passed[known], self.weights[:, known], rng) if known.any() else None
         self.table = self._levels(held, passed, known)
 
-    def _features(self, held: pd.DataFrame) -> Floats:
-        """(n, levels + effects + kinds)."""
+    def _features(self, held: pd.DataFrame, beyond: bool = False) -> Floats:
+        """(n, levels + effects + kinds); ranks and numbers of distractors as far as they were shown, or ``beyond``."""
         names = level(held, self._nothing)
         levels = np.array([[name == own for name in LEVELS] for own in names], dtype=float).reshape(-1, len(LEVELS))
         complete = levels[:, 0]
         worst = np.nan_to_num(held["worst_rank"].to_numpy(), nan=1.0)
         known = [np.log2(worst), np.log1p(np.nan_to_num(held["distractors"].to_numpy()))]
-        effects = [np.clip(values, *limits) for values, limits in zip(known, self._range, strict=True)]
+        limits = [(-np.inf, np.inf)] * 2 if beyond else self._range
+        effects = [np.clip(values, *own) for values, own in zip(known, limits, strict=True)]
         effects.append((np.nan_to_num(held["copies"].to_numpy()) > 0).astype(float))
         kinds = [self._kind == name for name in self._kinds]
         return np.column_stack([levels, *(effect * complete for effect in effects), *kinds]).astype(float)
@@ -116,9 +118,9 @@ class AnswerModel:
         for outcome, sums in ((1, right), (0, wrong)):
             mine = passed == outcome
             np.add.at(sums.T, at[mine], weights[:, mine].T)
-        prior = np.array([self.rate * (0.5 if name in _LACKING else 1.0) for name in LEVELS])
-        prior = SHRINKAGE * np.clip(prior, 0.02, 0.98)
-        pseudo = [np.vstack([p, rng.gamma(p, size=(len(weights) - 1, m))]) for p in (prior, SHRINKAGE - prior)]
+        levels = np.array([self.rate * (0.5 if name in _LACKING else 1.0) for name in LEVELS])
+        levels = SHRINKAGE * np.clip(levels, 0.02, 0.98)
+        pseudo = [np.vstack([p, rng.gamma(p, size=(len(weights) - 1, m))]) for p in (levels, SHRINKAGE - levels)]
         # The pseudo-samples of "complete" stand at the features that complete samples have on average.
         there = rows[:, 0] == 1
         centre = np.zeros((m, width))
@@ -129,18 +131,23 @@ class AnswerModel:
         right, wrong = np.hstack([right, pseudo[0]]), np.hstack([wrong, pseudo[1]])
         ridge = np.full((len(weights), width), RIDGE)
         ridge[:, :m] = 1e-6
-        found = _logistic(design, right, wrong, ridge)
+        # In the draws the prior of an effect is drawn too: what no sample speaks of is as uncertain as it says, above all
+        # how much a later rank or more distractors than were ever shown would harm.
+        prior = np.zeros_like(ridge)
+        prior[1:, m : m + 2] = rng.normal(0.0, RIDGE**-0.5, size=(len(weights) - 1, 2))
+        found = _logistic(design, right, wrong, ridge, prior)
         # More distractors, copies or a later rank never help: an effect that says so is noise and is left out.
         against = np.zeros_like(ridge, dtype=bool)
         against[:, m : m + len(_EFFECTS)] = found[:, m : m + len(_EFFECTS)] > 0
-        return _logistic(design, right, wrong, np.where(against, 1e6, ridge))
+        return _logistic(design, right, wrong, np.where(against, 1e6, ridge), np.where(against, 0.0, prior))
 
     def probabilities(self, held: pd.DataFrame) -> Floats:
         """(1 + draws, n) probability of passing; 0 where a document of others is among the contexts, NaN untold."""
         if self._coefficients is None:
             return np.full((len(self.weights), len(held)), np.nan)
-        rows, at = np.unique(self._features(held), axis=0, return_inverse=True)
+        rows, at = np.unique(self._features(held, beyond=True), axis=0, return_inverse=True)
         found = sigmoid(self._coefficients @ rows.T)[:, at.ravel()]
+        found[0] = sigmoid(self._coefficients[0] @ self._features(held).T)
         found[:, held["leaks"].to_numpy() > 0] = 0.0
         return found
 
@@ -170,16 +177,18 @@ class AnswerModel:
         return pd.DataFrame(rows, columns=["level", "n", "passing", "estimate", "low", "high"])
 
 
-def _logistic(design: Floats, right: Floats, wrong: Floats, ridge: Floats, steps: int = 12) -> Floats:
+def _logistic(
+    design: Floats, right: Floats, wrong: Floats, ridge: Floats, prior: Floats, steps: int = 12
+) -> Floats:
     """Penalised logistic regressions, one for each row of weights, by Newton's method: (b, p) coefficients.
 
-    ``design`` (m, p); ``right``, ``wrong`` (b, m) weights of either outcome; ``ridge`` (b, p).
+    ``design`` (m, p); ``right``, ``wrong`` (b, m) weights of either outcome; ``ridge`` (b, p) draws to ``prior`` (b, p).
     """
     total = right + wrong
     found = np.zeros_like(ridge)
     for _ in range(steps):
         p = sigmoid(found @ design.T)
-        gradient = (right - total * p) @ design - ridge * found
+        gradient = (right - total * p) @ design - ridge * (found - prior)
         curvature = np.einsum("bm,mi,mj->bij", total * p * (1 - p), design, design, optimize=True)
         curvature += (ridge + 1e-9)[:, :, None] * np.eye(design.shape[1])
         step = np.linalg.solve(curvature, gradient[..., None])[..., 0]

@@ -250,14 +250,22 @@ class Facts:
     @cached_property
     def entries(self) -> pd.DataFrame:
         """One row a judgement and alternative: ``code, entry`` (number over all samples)``, doc_id, grade``."""
-        rows = [
-            (code, entry, doc_id, item.grade)
-            for code, value in enumerate(self.evidence.nested("expected_docs"))
-            for entry, item in enumerate(judgements(value) or ())
-            for doc_id in item.doc_ids
+        # Many samples expect the same documents: each list is read once.
+        place, values = self.evidence.distinct("expected_docs")
+        lists = [
+            [(entry, doc_id, item.grade) for entry, item in enumerate(judgements(value) or ()) for doc_id in item.doc_ids]
+            for value in values
         ]
-        frame = pd.DataFrame(rows, columns=["code", "entry", "doc_id", "grade"])
-        frame["entry"] = frame.groupby(["code", "entry"], sort=True).ngroup()
+        known = pd.DataFrame([row for rows in lists for row in rows], columns=["entry", "doc_id", "grade"])
+        sizes = np.array([len(rows) for rows in lists], dtype=np.int64)
+        firsts = np.concatenate([[0], np.cumsum(sizes)])
+        there = np.flatnonzero(place >= 0)
+        n = sizes[place[there]]
+        within = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
+        frame = known.iloc[np.repeat(firsts[place[there]], n) + within].reset_index(drop=True)
+        frame.insert(0, "code", np.repeat(there, n))
+        new = frame[["code", "entry"]].diff().ne(0).any(axis=1)  # entries of a sample stand in order
+        frame["entry"] = new.cumsum() - 1
         return frame
 
     @cached_property
@@ -270,8 +278,9 @@ class Facts:
     @cached_property
     def expects_nothing(self) -> Mask:
         """Judged, and nothing is to be retrieved (``[]`` or all grades 0)."""
-        present = np.array([value is not None for value in self.evidence.nested("expected_docs")], dtype=bool)
-        return present & ~self.judged
+        place, values = self.evidence.distinct("expected_docs")
+        present = np.array([value is not None for value in values], dtype=bool)
+        return (place >= 0) & np.append(present, False)[place] & ~self.judged
 
     def matches(self, match: str) -> pd.DataFrame:
         """Contexts that a judgement names: ``context`` (row)``, code, rank, entry, grade``, best grade and first entry

@@ -412,7 +412,7 @@ def _outside(negated: Ints, numbers: tuple[Quantity, ...]) -> Ints:
 
 _HAN = re.compile("[\u3400-\u9fff]")
 #: What is tagged at once; words do not reach over the end of a sentence.
-_PAGE = re.compile("(?s).{1,4000}[^。\\n]*[。\\n]?")
+_PAGE = re.compile("(?s).{1,4000}[^\u3002\\n]*[\u3002\\n]?")
 
 
 def _chinese_names(text: str) -> list[Entity]:
