@@ -55,6 +55,18 @@ def test_the_same_figures(section: str) -> None:
     assert figures(EN)[section] == figures(ZH).get(section)
 
 
+def test_the_map_of_the_package_names_what_is_there() -> None:
+    rows = re.search(r"(?ms)^\| You look for \|.*?\n\n", EN)
+    assert rows is not None
+    folder, lost = "", []
+    for name in re.findall(r"`([^`]+)`", rows[0].partition("|---|---|")[2]):
+        folder = name if name.endswith("/") else folder
+        places = [ROOT / "workbench" / base / name.replace("<code>", "en") for base in ("", folder.replace("<code>", "en"))]
+        if not any(place.exists() for place in places) and not name.isupper():
+            lost.append(name)
+    assert not lost
+
+
 def test_chinese_is_written_as_chinese() -> None:
     """Full-width punctuation between Chinese characters, and the terms of the glossary."""
     prose = re.sub(r"(?ms)^```.*?^```|`[^`\n]*`", "", ZH)

@@ -48,6 +48,7 @@ from workbench.language import main_language, suggest_language
 from workbench.scoring.metrics import chosen as chosen_metrics
 from workbench.scoring.thresholds import Thresholds
 from workbench.scoring.view import SUPPORTED
+from workbench.steps import ByText, watched
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -312,7 +313,7 @@ def evaluate(
     for warning in tell_generator(chosen, generator_of(loaded)):
         _log.warning("%s", warning)
     actuals, by_name = Actuals(chosen), not isinstance(metrics, str) and METRIC in (metrics or ())
-    with _progress(progress, len(loaded), chosen) as report:
+    with _progress(progress, len(loaded), chosen) as report, watched(cancelled):
         evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled,
                            sampled_by_llm=by_name, rank_encoder=encoder if own_encoder is None else own_encoder)  # fmt: skip
     evidence.manifest.update(_manifest(loaded, base, chosen, started) | actuals.record())
@@ -428,14 +429,22 @@ def _progress(wanted: bool | Progress, total: int, judge: Judge | None) -> Itera
     else:
         from tqdm.auto import tqdm
 
-        with tqdm(total=total, unit="sample", leave=False) as bar:
+        # The time left goes by the length of the texts, which the bar itself knows nothing of.
+        shape = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}, {rate_fmt}{postfix}]"
+        with tqdm(total=total, unit="sample", leave=False, bar_format=shape) as bar:
 
             def count(done: int, total: int, cached: int) -> None:
+                left = told.left(bar.format_dict["elapsed"])
                 bar.total = total
-                bar.set_postfix_str(f"cache {cached}{spent_so_far(judge)}", refresh=False)
+                ahead = "?" if left is None else tqdm.format_interval(left)
+                bar.set_postfix_str(f"{ahead} left, cache {cached}{spent_so_far(judge)}", refresh=False)
                 bar.update(done - bar.n)
+                if time.time() - bar.last_print_t > 1:  # no sample is finished, yet the time left is another
+                    bar.refresh()
+                    bar.last_print_t = time.time()
 
-            yield count
+            told = ByText(count)
+            yield told
 
 
 def _manifest(samples: SampleSet, corpus: Corpus | None, judge: Judge | None, started: float) -> dict[str, Any]:

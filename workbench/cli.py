@@ -15,11 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from workbench.data.files import without_controls, write_csv, write_text
+from workbench.data.files import REPORT_FORMATS, without_controls, write_csv, write_text
 from workbench.errors import InputError, WorkbenchError
 from workbench.language import codes, set_language
 from workbench.language import text as _t
-from workbench.reports import FORMATS
 
 if TYPE_CHECKING:
     from workbench.data.schema import SampleSet
@@ -183,7 +182,9 @@ def run_check(options: argparse.Namespace) -> int:
     for row in samples.rejected.head(20).itertuples():
         say(_w("rejected_row", row=row.row, field=row.field, reason=row.reason))
     for row in samples.warnings.head(20).itertuples():
-        say(_w("note_row" if row.row else "note_file", row=row.row, field=row.field, reason=row.reason))
+        say(_w("note_row" if row.row else "note_file", row=row.row, field=row.field or samples.name, reason=row.reason))
+        if row.excerpt and not row.row:
+            say(f"        {row.excerpt}")
     findings = check(samples, corpus, others, k=options.k)
     for finding in findings.itertuples():
         say(f"{finding.level:8} {finding.message} {finding.remedy}")
@@ -439,6 +440,42 @@ def _compare_arms(options: argparse.Namespace) -> int:
             write_text(options.out, found.to_json(orient="records", force_ascii=False, indent=1) + "\n")
         note(f"written to {options.out}")
     return GATE_FAILED if (found["verdict"] == "worse").any() else FINE
+
+
+# ------------------------------------------------------------------------------
+# ``golden``: what a golden set lacks, what tells nothing, what is there twice, what a log would add.
+
+
+GOLDEN = (
+    _option("cases", metavar="CASES", help="the golden set: cases, or a recording of them"),
+    _option("--log", metavar="LOG", help="questions of the live service (any recording or query log)"),
+    _option("--history", metavar="RUNS", help="evaluations, to see which cases never tell runs apart"),
+    _option("--change", type=float, default=0.05, metavar="SHARE", help="the change that should show (default 0.05)"),
+    _option("--n", type=int, default=20, metavar="N", help="cases to propose from the log (default 20)"),
+    _option("--out", metavar="FILE", help="write the proposed cases in the layered format (needs --log)"),
+)  # fmt: skip
+
+
+def run_golden(options: argparse.Namespace) -> int:
+    """Print what is missing, what tells nothing, what is there twice and what the log would add."""
+    from workbench.data.load import load_samples
+    from workbench.diagnosis import golden
+
+    set_language(options.language or "en")
+    if options.out and not options.log:
+        raise InputError("--out needs --log: cases are proposed from a log")
+    cases, series, proposed = load_samples(options.cases), None, None
+    if options.history:
+        from workbench.runs import history
+
+        series = history(options.history, progress=sys.stderr.isatty()).series
+    if options.log:
+        proposed = golden.proposed_cases(load_samples(options.log), cases, options.n)
+    for line in golden.upkeep_lines(cases, series=series, proposed=proposed, change=options.change):
+        say(line)
+    if options.out and proposed is not None:
+        note(f"written to {golden.export_cases(proposed, options.out)}")
+    return FINE
 
 
 def _watched(options: argparse.Namespace) -> list[Monitoring]:
@@ -748,7 +785,7 @@ def _read(path: str) -> str:
 
 REPORT = (
     FOLDER,
-    _option("--format", choices=tuple(FORMATS), default="html", help="default html"),
+    _option("--format", choices=tuple(REPORT_FORMATS), default="html", help="default html"),
     _option("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it"),
     _option("--baseline", metavar="DIR", help="an evaluation to compare with"),
     _option("--rules", metavar="FILE", help="a rules file: its verdict stands on page one"),
@@ -889,6 +926,7 @@ VERBS = {
     "report": ("write an evaluation as a report, a table, or what a tracing tool imports", REPORT, run_report),
     "notebooks": ("run the notebooks headless over an evaluation", NOTEBOOKS, run_notebooks),
     "app": ("serve the notebooks as pages on this machine, for people who write no code", APP, run_app),
+    "golden": ("what a golden set lacks and could do without, and what a log would add", GOLDEN, run_golden),
     "monitor": ("watch a query log for degradation against a baseline", MONITOR, run_monitor),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from html import escape
@@ -18,9 +19,8 @@ from workbench.evidence.frames import Evidence, read_frames, restore, write_fram
 from workbench.scoring.facts import Facts
 from workbench.scoring.metrics import chosen, definition, definitions, score
 from workbench.scoring.scored import JUDGE_ERROR, Scored
-from workbench.scoring.tables import claim_rows, context_rows, error_rows, span_rows, support_rows
 from workbench.scoring.thresholds import Thresholds
-from workbench.scoring.view import View
+from workbench.scoring.view import View, claim_rows, context_rows, error_rows, span_rows, support_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,6 +70,7 @@ class Evaluation:
         #: Facts under the thresholds in force: what metrics and causes are computed from.
         self.view = view or View(Facts(evidence), self.thresholds)
         self._causes: Causes | None = None
+        self._claims: pd.DataFrame | None = None
         self.metrics = chosen(self._chosen, self.thresholds.k)
 
     # -- as a collection of samples ---------------------------------------------------------------------------------
@@ -86,9 +87,12 @@ class Evaluation:
 
     def __getitem__(self, key: str | int) -> Evaluation:
         """One sample, by its id or its position."""
-        if isinstance(key, str):
-            return self.one(key)
-        return self.one(str(self.evidence.ids[key]))
+        if not isinstance(key, str):
+            place = operator.index(key)
+            if not -len(self) <= place < len(self):
+                raise IndexError(f"position {place} is outside of {self!r}")
+            key = str(self.evidence.ids[place])
+        return self.one(key)
 
     def one(self, sample_id: str) -> Evaluation:
         """The evaluation of one sample as part of this one: same scores, states, causes and tables as it has here.
@@ -100,8 +104,13 @@ class Evaluation:
         KeyError
             When no sample has this id.
         """
-        small = self._over(self.view.one(int(self.evidence.ids.get_loc(sample_id))))
+        if sample_id not in self:
+            raise KeyError(f"{self!r} holds no sample_id {sample_id!r}")
+        code = int(self.evidence.ids.get_loc(sample_id))
+        small = self._over(self.view.one(code))
         small.path = None  # it was never saved
+        if self._causes is not None and self._causes.rules == rules():
+            small._causes = self._causes.one(code, small.view)
         return small
 
     def head(self, n: int = 5) -> pd.DataFrame:
@@ -157,7 +166,7 @@ class Evaluation:
         """The state of every score, same shape as :meth:`scores`."""
         import pandas as pd
 
-        from workbench.scoring.lazy_texts import state_names
+        from workbench.scoring.scored import state_names
 
         return pd.DataFrame({name: state_names(s.states) for name, s in self._scored.items()}, index=self.evidence.ids)
 
@@ -205,7 +214,11 @@ class Evaluation:
 
     def claims(self) -> pd.DataFrame:
         """One row a claim of an answer or a reference, with its verdicts under the thresholds in force."""
-        return claim_rows(self.view)
+        if len(self) > 1:
+            return claim_rows(self.view)
+        if self._claims is None:  # a card and a comparison ask for those of one sample several times
+            self._claims = claim_rows(self.view)
+        return self._claims.copy()
 
     def contexts(self) -> pd.DataFrame:
         """One row a recorded context: relevance, whether expected, leaked, used."""

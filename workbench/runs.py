@@ -235,8 +235,7 @@ def _table(rows: Sequence[Mapping[str, Any]], names: Sequence[str | None]) -> pd
 def describe(evaluation: Evaluation) -> dict[str, Any]:
     """A run as one row and, of each sample, what a series needs of it."""
     manifest, t = evaluation.manifest, evaluation.thresholds
-    primary = evaluation.causes.primary
-    passed = np.where(primary == -2, np.nan, (primary == -1).astype(float))
+    primary, passed = evaluation.causes.primary, evaluation.causes.inputs.failing.passed
     metrics = {}
     for name in evaluation.metrics:
         values = evaluation.metric(name).values

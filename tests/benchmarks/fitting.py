@@ -5,6 +5,7 @@ scored once (offline judge, words only) into FOLDER and read from there afterwar
 judge is fitted to them, and it is held against all other labels.
 
 RAGChecker's labels are preferences: of each pair the more correct answer counts as right, the other as wrong.
+``--first SEED`` begins with another seed; ``--simulated`` alone draws the labels of made-up judges, each less to be trusted.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 import workbench as wb
+from workbench.diagnosis.fitting import Labelled, _fitted
 
 SEEDS, LABELS = 20, 60
 RATES = (0.02, 0.05, 0.1)
@@ -25,7 +27,7 @@ RATES = (0.02, 0.05, 0.1)
 
 def evouna(data: Path) -> tuple[list[dict], dict[str, str]]:
     rows = [json.loads(line) for path in sorted((data / "evouna").glob("*.jsonl")) for line in path.open(encoding="utf-8")]
-    kept = set(list(dict.fromkeys(row["question"] for row in rows))[::4])
+    kept = set(list(dict.fromkeys(row["question"] for row in rows))[::16])
     rows = [row for row in rows if row["question"] in kept]
     labels = {row["id"]: "right" if row["right"] else "wrong" for row in rows}
     return [{"sample_id": r["id"], **{k: r[k] for k in ("question", "answer", "reference")}} for r in rows], labels
@@ -88,19 +90,52 @@ def measured(evaluation: wb.Evaluation, labels: dict[str, str], seed: int, sugge
     return rows
 
 
+def drawn(n: int, seed: int, noise: float) -> Labelled:
+    """Labels of a judge whose log-odds are off by 0.5 and ``noise`` times too sure."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(0, 2, n)
+    said = 1 / (1 + np.exp(-(truth + 0.5)))
+    return Labelled(said, rng.random(n) < 1 / (1 + np.exp(-truth / noise)), (said >= 0.5) * 1.0, np.arange(n).astype(object))
+
+
+def simulated(first: int) -> None:
+    """What is wrong outside the band that a fit to 60 labels draws: over the seeds that have a band, and over all told."""
+    print(f"{'noise':>5} {'asked':>5} {'bands':>5} {'wrong':>6} {'of all told':>11} {'share told':>10}")
+    for noise in (0.6, 1.0, 1.5, 2.0, 3.0):
+        for rate in (0.05, 0.1, 0.2):
+            errors, told = [], []
+            for seed in range(first, first + SEEDS):
+                part, fresh = _fitted(drawn(LABELS, seed, noise), rate), drawn(3000, 10**6 + seed, noise)
+                p = part(fresh.said)
+                sure = ~part.unsure(p)
+                told.append(sure.mean())
+                errors.append(((p >= 0.5) != fresh.right)[sure].mean() if sure.any() else np.nan)
+            all_told = np.nansum(np.multiply(errors, told)) / max(sum(told), 1e-9)
+            bands = [error for error in errors if error == error]
+            wrong = np.mean(bands) if bands else np.nan
+            print(f"{noise:5} {rate:5} {len(bands):5} {wrong:6.3f} {all_told:11.3f} {np.mean(told):10.2f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
+    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--simulated", action="store_true")
     parser.add_argument("--scored", type=Path, default=Path(tempfile.gettempdir()) / "workbench-fitting")
     options = parser.parse_args()
+    if options.simulated:
+        simulated(options.first)
+        return
     for name, read in (("evouna", evouna), ("ragchecker", ragchecker)):
         rows, labels = read(options.data)
         evaluation = scored(name, rows, options.scored)
         for suggested in (False, True):
-            found = pd.DataFrame([row for seed in range(SEEDS) for row in measured(evaluation, labels, seed, suggested)])
+            seeds = range(options.first, options.first + SEEDS)
+            found = pd.DataFrame([row for seed in seeds for row in measured(evaluation, labels, seed, suggested)])
             found["gain"], found["gain passed"] = found["after"] - found["before"], found["passed"] - found["before"]
             one = found[found["rate"] == RATES[-1]]
-            print(f"\n{name}: {len(labels)} labels, {LABELS} {'suggested' if suggested else 'drawn'}, {SEEDS} seeds")
+            way = "suggested" if suggested else "drawn"
+            print(f"\n{name}: {len(labels)} labels, {LABELS} {way}, {SEEDS} seeds from {options.first}")
             before, after, gain, least = one["before"].mean(), one["after"].mean(), one["gain"], one["gain passed"].min()
             print(f"agreement before {before:.3f}, after {after:.3f}; gain {gain.min():+.3f} to {gain.max():+.3f}")
             print(f"map used {(one['reason'] == '').sum()} of {SEEDS}; refused: {one['reason'].value_counts().to_dict()}; "

@@ -2,8 +2,9 @@
 
     PYTHONPATH=. python tests/benchmarks/interactive.py [samples, default 10000] [repeats, default 20]
 
-The set is made here: 10,000 samples of two kinds, scored without a judge. Times are those of the page: from the key or the
-click until what it changes is there. Run it on a quiet machine.
+The sets are made here: 10,000 samples of two kinds, scored without a judge; those of 06 by a judge that doubts every claim, so
+that its threshold moves some. Times are those of the page: from the key or the click until what it changes is there. Run it
+on a quiet machine.
 """
 
 from __future__ import annotations
@@ -18,12 +19,20 @@ from types import SimpleNamespace
 
 import workbench as wb
 from tests.browser import conftest
+from tests.scripted import ScriptedJudge, evidence
 
 N = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
 REPEATS = int(sys.argv[2]) if len(sys.argv) > 2 else 20
 
 
-def run(name: str, wrong: int):
+def doubted(sample):
+    """One claim an answer, with a number that the context bears out by 0.2 to 0.8."""
+    support = 0.2 + 0.6 * int(sample.sample_id[-3:]) / 1000
+    claim = {"text": sample.answer or "", "entail": [support], "other": 0.5, "kinds": ["number"]}
+    return evidence(sample, [claim] if sample.answer else [])
+
+
+def run(name: str, wrong: int, judge=None):
     """An evaluation of ``N`` samples of which one in ``wrong`` misses its point."""
     rows = [{
         "sample_id": f"s-{at:06d}", "question": f"How many seats does plan {at} hold?",
@@ -31,7 +40,7 @@ def run(name: str, wrong: int):
         "contexts": [{"doc_id": f"plan-{at % 50}", "text": f"Plan {at} holds 5 seats."}],
         "expected_docs": [f"plan-{at % 50 if at % 7 else 99}"], "must_include": ["5 seats"], "tags": {"area": f"a{at % 9}"},
     } for at in range(N)]  # fmt: skip
-    return wb.evaluate(wb.load_samples(rows), judge=None, encoder="none", progress=False, name=name)
+    return wb.evaluate(wb.load_samples(rows), judge=judge, encoder="none", progress=False, name=name)
 
 
 def notebook(folder: Path, name: str, lines: str) -> str:
@@ -115,6 +124,9 @@ def panels(lab) -> None:
     page.wait_for_timeout(1500)
     told("06 next / previous → card", [timed(page, page.locator(f".wb-{way}").click, ".wb-split .wb-card")
                                        for _ in range(REPEATS // 2) for way in ("next", "previous")], 150)  # fmt: skip
+    move = slider(page, ["ArrowRight", "ArrowLeft"])
+    told("06 slider → counts", [timed(page, move, ".wb-count") for _ in range(REPEATS)], 200)
+    told("06 slider → picture", [timed(page, move, "img.wb-figure") for _ in range(REPEATS)], 200)
 
 
 def main() -> None:
@@ -122,8 +134,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as own:
         folder = Path(own)
         (folder / "notebooks").mkdir()
-        before, after = run("before", 4).save(folder / "before"), run("after", 5).save(folder / "after")
-        notebook(folder, "bench_02", f"panel = wb.panels.low_scores(wb.Session(wb.open({str(before)!r})))")
+        alone, judge = run("alone", 4).save(folder / "alone" / "alone"), ScriptedJudge(doubted, "doubted")
+        before, after = (run(name, wrong, judge).save(folder / name) for name, wrong in (("before", 4), ("after", 5)))
+        notebook(folder, "bench_02", f"panel = wb.panels.low_scores(wb.Session(wb.open({str(alone)!r})))")
         notebook(folder, "bench_06", f"panel = wb.panels.compare(wb.Session(wb.open({str(after)!r})), {str(before)!r})")
         made = SimpleNamespace(mktemp=lambda name: Path(tempfile.mkdtemp(prefix=name, dir=own)))
         server = conftest.server.__wrapped__(folder, made)

@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from scipy.special import expit, logit
 from scipy.stats import kendalltau
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,11 +24,11 @@ sys.path.insert(0, str(ROOT))
 import workbench as wb  # noqa: E402
 from workbench.evidence.corpus_index import terms  # noqa: E402
 from workbench.evidence.encoders.resolve import load_cached  # noqa: E402
+from workbench.evidence.offline.examination import wanted as kind_of  # noqa: E402
 from workbench.repair.documents import Chunking  # noqa: E402
 from workbench.repair.estimate import AnswerModel  # noqa: E402
 from workbench.repair.plan import Fix, repair_plan  # noqa: E402
-from workbench.repair.prepare import prepared  # noqa: E402
-from workbench.repair.retrieval import Retrieval  # noqa: E402
+from workbench.repair.retrieval import Retrieval, prepared  # noqa: E402
 
 DEEP = 100
 
@@ -67,8 +68,11 @@ def clapnq(data: Path) -> tuple[list[dict], list[dict]]:
             if doc_id == f"p{len(documents)}":
                 documents.append({"doc_id": doc_id, "text": passage["text"], "source": doc_id, "position": 0})
             if name == "answerable":
-                cases.append({"sample_id": str(row["id"]), "question": row["input"], "reference": row["output"][0]["answer"],
-                              "expected_docs": [doc_id]})  # fmt: skip
+                told = row["output"][0]
+                # A person's own words stand in no chunk; what they rest on does: the first words of the chosen sentence.
+                rests = " ".join(" ".join(told["selected_sentences"][:1]).split()[:6])
+                cases.append({"sample_id": str(row["id"]), "question": row["input"], "reference": told["answer"],
+                              "rests_on": rests, "expected_docs": [doc_id]})  # fmt: skip
     return documents, cases
 
 
@@ -174,6 +178,7 @@ def relabelled(cases: list[dict], documents: list[dict]) -> list[dict]:
         by_source.setdefault(d["source"], []).append(d)
     kept = []
     for case in cases:
+        case = {**case, "reference": case.get("rests_on") or case["reference"]}
         found = [d["doc_id"] for d in by_source.get(case["expected_docs"][0], ()) if wb_stands(case["reference"], d["text"])]
         if found:
             kept.append({**case, "expected_docs": [found]})
@@ -277,8 +282,15 @@ def joint(left: str, right: str) -> str:
 # ---------------------------------------------------------------- estimates
 
 
-def estimate(data: Path, encoder: object, generators: int = 200, n: int = 200) -> tuple[float, float, float]:
-    """Coverage of the true gain, mean Kendall of the ranking of fixes, share of generators ≥ .9."""
+def estimate(
+    data: Path, encoder: object, generators: int = 200, n: int = 200, first: int = 1000, rich: bool = False
+) -> tuple[float, float, float]:
+    """Coverage of the true gain, mean Kendall of the ranking of fixes, share of generators ≥ .9.
+
+    A generator is right with a chance that evidence alone decides; a ``rich`` one is also worse with a late rank, with
+    distractors, and better at some kinds of question than at others. The constants of the estimate were chosen on the plain
+    generators from ``first`` = 1000 on.
+    """
     documents, cases = xquad(data, "en", "en")
     rng = np.random.default_rng(7)
     cases = [cases[at] for at in sorted(rng.choice(len(cases), n, replace=False))]
@@ -294,20 +306,31 @@ def estimate(data: Path, encoder: object, generators: int = 200, n: int = 200) -
     now = reader.held(simulator.contexts(Retrieval()))
     held = {name: reader.held(simulator.contexts(retrieval)) for name, retrieval in candidates.items()}
     nothing = np.zeros(n, dtype=bool)
+    kinds = [kind_of(case["question"]) for case in cases] if rich else []
     covered, taus = [], []
     for seed in range(generators):
-        rng = np.random.default_rng(1000 + seed)
+        rng = np.random.default_rng(first + seed)
         given, without = rng.uniform(0.55, 0.98), rng.uniform(0.02, 0.4)
-        def chance(frame, given=given, without=without):
-            return np.where(frame["complete"] == 1, given, without)
+        late, lost = rng.uniform(-0.5, 0.0, 2) if rich else (0.0, 0.0)
+        liked = {kind: rng.normal(0.0, 0.7) for kind in sorted(set(kinds))}
+        eased = np.array([liked[kind] for kind in kinds]) if rich else 0.0
+
+        def chance(frame, given=given, without=without, late=late, lost=lost, eased=eased):
+            complete = (frame["complete"] == 1).to_numpy()
+            harm = late * np.log2(frame["worst_rank"].fillna(1)) + lost * np.log1p(frame["distractors"].fillna(0))
+            odds = np.where(complete, logit(given) + harm, logit(without)) + eased
+            return expit(odds)
+
         passed = (rng.random(n) < chance(now)).astype(float)
-        model = AnswerModel(now, passed, nothing, seed=seed)
+        model = AnswerModel(now, passed, nothing, kinds, seed=seed)
         true = [float((chance(frame) - chance(now)).mean()) for frame in held.values()]
         gains = [model.gain(now, frame) for frame in held.values()]
         covered += [gain.low <= t <= gain.high for gain, t in zip(gains, true, strict=True)]
         taus.append(float(kendalltau([g.mean for g in gains], true).statistic))
     found = float(np.mean(covered)), float(np.mean(taus)), float(np.mean(np.array(taus) >= 0.9))
-    say(f"estimate: {generators} generators × {len(held)} fixes, n = {n}: true gain covered in {found[0]:.3f}, Kendall "
+    kind = "evidence, rank, distractors and kind of question" if rich else "evidence alone"
+    say(f"estimate: {generators} generators from {first} on, by {kind} × {len(held)} fixes, n = {n}: true gain "
+        f"covered in {found[0]:.3f}, Kendall "
         f"{found[1]:.3f} on average, ≥ .9 in {found[2]:.3f}; the last true gains {[round(t, 3) for t in true]}")  # fmt: skip
     return found
 
@@ -356,7 +379,8 @@ def main() -> None:
     for wanted in (item for item in what if item.startswith("exact")):
         say(f"{wanted}: {exact(data, encoder, wanted.partition('=')[2])} questions differ")
     if "estimate" in what:
-        estimate(data, encoder)
+        for first, rich in ((1000, False), (50_000, False), (60_000, True)):
+            estimate(data, encoder, first=first, rich=rich)
     if "speed" in what:
         speed(data)
 

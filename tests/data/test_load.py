@@ -529,3 +529,13 @@ def test_a_good_beginning_and_any_end(tmp_path, prefix, rest):
         assert len(str(error)) <= 400
         return
     assert adds_up(samples)
+
+
+@pytest.mark.parametrize("heads", [
+    ["User asked", "Bot replied", "Retrieved passages", "Should have said"],
+    ["用户提问", "机器人回复", "命中片段", "正确答案"],
+])  # fmt: skip
+def test_plain_headings_of_people_who_write_tables(heads):
+    samples = load_samples([dict(zip(heads, ("Who pays?", "We do.", "We pay.", "We pay."), strict=True))])
+    assert samples.frame[["question", "answer", "reference"]].iloc[0].tolist() == ["Who pays?", "We do.", "We pay."]
+    assert [item["text"] for item in samples.frame["contexts"].iloc[0]] == ["We pay."]

@@ -684,3 +684,46 @@ def test_no_library_is_loaded_with_the_package() -> None:
 def test_shares_of_an_hour_multiples_and_releases(left, right, found):
     pair = quantities(left)[0], quantities(right)[0]
     assert relation(*pair) == relation(*reversed(pair)) == found
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "unit", "cue"),
+    [
+        ("打八折", 80, "%", ""), ("七五折", 75, "%", ""), ("85折", 85, "%", ""), ("8.5 折", 85, "%", ""),
+        ("Take it twice a day.", 2, "times", ""),
+        ("至少需要18人", 18, None, ">="), ("最多可以添加18人", 18, None, "<="), ("不得提前18天", 18, "day", ""),
+    ],
+)  # fmt: skip
+def test_discounts_multiples_and_bounds_across_a_verb(written, value, unit, cue):
+    (found,) = quantities(written)
+    assert (found.value, found.unit, found.cue) == (value, unit, cue)
+
+
+@pytest.mark.parametrize("written", ["没有折扣", "三折叠手机", "八折叠加"])
+def test_folding_is_no_discount(written):
+    assert not [found for found in quantities(written) if found.kind == "percent"]
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("until the end of March", "31 March"), ("次年3月底", "次年3月31日"), ("四月末之前", "4月30日"),
+        ("by the end of June", "30 June"), ("the end of February 2024", "29 February 2024"), ("2023年2月底", "2023年2月28日"),
+        ("end of May 2024", "2024-05-31"),
+    ],
+)  # fmt: skip
+def test_the_end_of_a_month_is_its_last_day(written, day):
+    (month,), (last,) = quantities(written), quantities(day)
+    assert relation(last, month) == relation(month, last) == "compatible"
+    (other,) = quantities(day.replace("31", "15").replace("30", "15").replace("29", "15").replace("28", "15"))
+    assert relation(other, month) != "compatible"
+
+
+RANGES = ["凌晨2点到4点停机维护", "02:00至04:00", "凌晨两点~四点进行", "2:00-4:00", "从2点半至4点维修"]
+
+
+@pytest.mark.parametrize("written", RANGES)
+def test_the_second_time_of_a_range_is_a_time(written):
+    found = quantities(written)
+    assert [quantity.kind for quantity in found] == ["time", "time"]
+    assert found[1].value == 240

@@ -127,9 +127,9 @@ def test_a_clause_does_one_of_three_things(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["not ", "没有", '"', "“", ", but ", "我不，", "no-", "as x, "])
 def test_long_texts_take_linear_time(piece: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     refusal(piece * 40_000)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_features_name_who_does_not_do_what() -> None:

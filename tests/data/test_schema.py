@@ -44,6 +44,15 @@ def test_the_head_is_a_set_of_its_own():
     assert len(wb.load_samples(first)) == 1
 
 
+def test_an_id_is_in_it_and_a_slice_is_a_set():
+    samples, corpus = wb.load_samples(ROWS), wb.load_corpus(DOCUMENTS)
+    assert "a" in samples and samples[0] in samples and "7x" not in samples and "e" in corpus
+    assert samples[1:].frame.index.tolist() == samples.frame.index[1:].tolist() and len(samples[-1:]) == 1
+    assert repr(samples[1:]) == "SampleSet('samples': 3 rows read = 2 kept + 1 rejected)"
+    assert len(samples[1:].recorded_scores) == 2 and len(wb.load_samples(samples[1:])) == 2
+    assert repr(corpus[1:]) == "Corpus('corpus': 1 documents of 1 rows read)" and corpus[1:][0] == corpus["e"]
+
+
 def test_a_notebook_shows_a_table_in_which_nothing_runs():
     page = wb.load_samples(ROWS)._repr_html_()
     assert "4 rows read = 3 kept + 1 rejected" in page and page.count("<tr") == 5

@@ -94,3 +94,14 @@ def test_raw_json_states_what_its_values_state():
     text = '{"answer": "报表最多关联 4 张表。Each has 60 fields.", "sources": ["report-zh#4"], "score": 0.9}'
     assert [claim.text for claim in claims(text).spans] == ["报表最多关联 4 张表。", "Each has 60 fields."]
     assert all(text[claim.start : claim.end] == claim.text for claim in claims(text).spans)
+
+
+@pytest.mark.parametrize("yes", ["Sure", "Yes", "Of course"])
+@pytest.mark.parametrize("source", ["according to the handbook", "based on the documents provided"])
+def test_an_assent_before_the_source_is_no_part_of_a_claim(yes: str, source: str) -> None:
+    assert texts(claims(f"{yes}, {source}, interns get 10 days.").spans) == ["interns get 10 days."]
+
+
+@pytest.mark.parametrize("yes", ["好的", "是的", "可以"])
+def test_an_assent_before_the_source_is_no_part_of_a_chinese_claim(yes: str) -> None:
+    assert texts(claims(f"{yes}，根据手册内容，实习生享有10天假期。").spans) == ["实习生享有10天假期。"]

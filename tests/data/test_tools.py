@@ -32,7 +32,7 @@ ROW = st.fixed_dictionaries({
     "contexts": st.lists(st.tuples(st.integers(1, 999).map("d{}".format), TEXT, st.sampled_from([0.25, 0.5])), min_size=1,
                          max_size=3, unique_by=lambda item: item[0]),
 })  # fmt: skip
-ROWS = st.lists(ROW, min_size=1, max_size=3)
+ROWS = st.lists(ROW, min_size=1, max_size=3, unique_by=lambda row: row["question"])
 
 
 def keyed(values: dict[str, Any]) -> list[dict[str, Any]]:
@@ -153,6 +153,48 @@ def each(convert):
     return lambda rows: [convert(at, row) for at, row in enumerate(rows)]
 
 
+def chat(said):
+    return {"choices": [{"message": {"role": "assistant", "content": said}}]}
+
+
+def spanned(question, answer, retriever, documents):
+    """Spans whose contexts stand in a span of their own, as one JSON object a record."""
+    def made(rows):
+        done = []
+        for at, row in enumerate(rows):
+            own = {"trace_id": f"t{at}"}
+            done += [{**own, "span_id": f"a{at}", "parent_id": None, **question(row), **answer(row)},
+                     {**own, "span_id": f"b{at}", "parent_id": f"a{at}", **retriever, **documents(row)}]  # fmt: skip
+        return done
+
+    return made
+
+
+def datadog(rows):
+    return [{"data": {"type": "span", "attributes": {"ml_app": "x", "spans": [
+        {"trace_id": f"t{at}", "span_id": "a", "parent_id": "undefined", "start_ns": 10**18, "duration": 2 * 10**9,
+         "meta": {"kind": "workflow", "input": {"value": r["question"]}, "output": {"value": r["answer"]}}},
+        {"trace_id": f"t{at}", "span_id": "b", "parent_id": "a", "meta": {"kind": "retrieval", "input": {"value": "x"},
+         "output": {"documents": items(r, "id", "text", "score")}}}]}}} for at, r in enumerate(rows)]  # fmt: skip
+
+
+def logs(rows):
+    """OpenTelemetry's log records of a conversation; contexts are not logged."""
+    records = []
+    for at, r in enumerate(rows):
+        for name, said in (("gen_ai.user.message", r["question"]), ("gen_ai.choice", r["answer"])):
+            body = {"kvlistValue": {"values": keyed({"content": said})}}
+            records.append({"traceId": f"t{at}", "spanId": "a", "eventName": name, "body": body})
+    return {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}
+
+
+def bedrock(rows):
+    turns = [{"inputRecord": {"prompt": {"content": [{"text": r["question"]}]}}, "output": {"text": r["answer"], "retrievedPassages": {
+        "retrievalResults": [{"content": {"text": t}, "score": s, "metadata": {"id": i}} for i, t, s in r["contexts"]]}},
+        "results": [{"metricName": "Builtin.Correctness", "result": 1.0}]} for r in rows]  # fmt: skip
+    return [{"conversationTurns": [turn]} for turn in turns]
+
+
 SHAPES = {
     "OpenInference": openinference, "OpenTelemetry GenAI": genai, "Phoenix": phoenix, "Langfuse": langfuse,
     "LangSmith": langsmith, "MLflow": mlflow, "TruLens": trulens,
@@ -178,27 +220,192 @@ SHAPES = {
     "LangChain messages": each(lambda at, r: {"id": f"t{at}", "documents": items(r, "id", "page_content", "score"), "messages": [
         {"type": "human", "content": r["question"]}, {"type": "ai", "content": [{"type": "text", "text": r["answer"]}]}]}),
 }  # fmt: skip
+SHAPES |= {
+    "Datadog": datadog, "OpenTelemetry logs": logs, "Bedrock": bedrock,
+    "Jaeger": lambda rows: {"data": [{"traceID": f"t{at}", "processes": {}, "spans": [
+        {"traceID": f"t{at}", "spanID": "a", "operationName": "rag", "references": [], "startTime": 10**15, "duration": 2 * 10**6,
+         "tags": [{"key": "input.value", "value": r["question"]}, {"key": "output.value", "value": r["answer"]}]},
+        {"traceID": f"t{at}", "spanID": "b", "operationName": "retrieve", "references": [{"refType": "CHILD_OF", "spanID": "a"}],
+         "tags": [{"key": "openinference.span.kind", "value": "RETRIEVER"}, *({"key": f"retrieval.documents.{n}.document.{k}", "value": v}
+                  for n, item in enumerate(r["contexts"]) for k, v in zip(("id", "content", "score"), item, strict=True))]}]}
+        for at, r in enumerate(rows)]},
+    "Zipkin": lambda rows: [one for at, r in enumerate(rows) for one in (
+        {"traceId": f"t{at}", "id": "a", "name": "rag", "timestamp": 10**15, "duration": 2 * 10**6,
+         "tags": {"input.value": r["question"], "output.value": r["answer"]}},
+        {"traceId": f"t{at}", "id": "b", "parentId": "a", "tags": {"openinference.span.kind": "RETRIEVER", **{
+            f"retrieval.documents.{n}.document.{k}": v for n, item in enumerate(r["contexts"])
+            for k, v in zip(("id", "content", "score"), item, strict=True)}}})],
+    "Logfire": spanned(lambda r: {"attributes": {"pydantic_ai.all_messages": json.dumps(
+        [{"role": "user", "parts": [{"type": "text", "content": r["question"]}]}]), "final_result": r["answer"]}},
+        lambda r: {"span_name": "agent run", "message": "x"}, {"span_name": "retrieve"},
+        lambda r: {"attributes": {"output": items(r, "id", "content", "score")}}),
+    "Weave": lambda rows: [one for at, r in enumerate(rows) for one in (
+        {"id": f"a{at}", "trace_id": f"t{at}", "parent_id": None, "op_name": "weave:///e/p/op/RAG.predict:v1",
+         "inputs": {"self": "weave:///e/p/object/RAG:v1", "question": r["question"]}, "output": {"answer": r["answer"]}},
+        {"id": f"b{at}", "trace_id": f"t{at}", "parent_id": f"a{at}", "op_name": "weave:///e/p/op/retrieve:v1",
+         "inputs": {"query": "x"}, "output": items(r, "id", "text", "score")})],
+    "Weave evaluation": each(lambda at, r: {"id": f"t{at}", "trace_id": "e", "op_name": "weave:///e/p/op/Evaluation.predict_and_score:v1",
+        "inputs": {"example": {"question": r["question"]}, "model": "m"}, "output": {"scores": {"right": {"correct": True}},
+        "output": {"answer": r["answer"], "contexts": items(r, "id", "text", "score")}, "model_latency": 2.0}}),
+    "Opik": lambda rows: [{"trace": {"id": f"t{at}", "input": {"question": r["question"]}, "output": {"response": r["answer"]}},
+                           "spans": [{"id": "s", "trace_id": f"t{at}", "type": "general", "name": "retrieve_contexts",
+                                      "output": {"output": items(r, "id", "content", "score")}}]} for at, r in enumerate(rows)],
+    "Braintrust": lambda rows: [one for at, r in enumerate(rows) for one in (
+        {"id": f"a{at}", "span_id": f"a{at}", "root_span_id": f"a{at}", "span_parents": None, "input": r["question"], "output": r["answer"],
+         "expected": None, "scores": {"Factuality": 0.5}, "span_attributes": {"type": "task", "name": "rag"}},
+        {"id": f"b{at}", "span_id": f"b{at}", "root_span_id": f"a{at}", "span_parents": [f"a{at}"], "input": "x",
+         "output": items(r, "id", "content", "score"), "span_attributes": {"type": "function", "name": "retrieve"}})],
+    "LangWatch": lambda rows: {"traces": [{"trace_id": f"t{at}", "input": {"value": r["question"]}, "output": {"value": r["answer"]},
+        "spans": [{"span_id": "a", "trace_id": f"t{at}", "type": "rag", "contexts": items(r, "document_id", "content", "score")}]}
+        for at, r in enumerate(rows)]},
+    "Galileo": lambda rows: {"traces": [{"type": "trace", "id": f"t{at}", "input": r["question"], "output": r["answer"], "spans": [
+        {"type": "workflow", "input": "x", "output": "y", "spans": [{"type": "retriever", "input": "x",
+         "output": [{"content": t, "metadata": {"id": i, "score": s}} for i, t, s in r["contexts"]]}]}]} for at, r in enumerate(rows)]},
+    "LangSmith examples": each(lambda at, r: {"run": {"id": f"r{at}", "outputs": {"answer": r["answer"],
+        "documents": items(r, "id", "page_content", "score")}}, "example": {"id": f"t{at}", "inputs": {"question": r["question"]},
+        "outputs": {"answer": "gold"}}, "evaluation_results": {"results": [{"key": "correct", "score": 1}]}}),
+    "Phoenix experiment": each(lambda at, r: {"example_id": f"t{at}", "input": {"question": r["question"]}, "reference_output": {"a": "g"},
+        "output": {"answer": r["answer"], "contexts": items(r, "id", "text", "score")},
+        "annotations": [{"name": "correct", "score": 1.0, "label": "yes"}]}),
+    "Azure AI evaluation": lambda rows: {"rows": [{"inputs.query": r["question"], "inputs.response": r["answer"],
+        "inputs.context": items(r, "id", "text", "score"), "outputs.groundedness.groundedness": 5.0,
+        "outputs.groundedness.groundedness_reason": "why"} for r in rows], "metrics": {"groundedness.groundedness": 5.0}},
+    "Azure conversation": each(lambda at, r: {"conversation": {"messages": [{"role": "user", "content": r["question"]},
+        {"role": "assistant", "content": r["answer"], "context": {"citations": items(r, "id", "content", "score")}}]}}),
+    "Vertex": each(lambda at, r: {"request": {"contents": [{"role": "user", "parts": [{"text": r["question"]}]}]}, "response": {
+        "candidates": [{"content": {"role": "model", "parts": [{"text": r["answer"]}]}, "groundingMetadata": {"groundingChunks": [
+            {"retrievedContext": {"uri": i, "text": t}} for i, t, _ in r["contexts"]]}}]}}),
+    "Helicone": each(lambda at, r: {"request_id": f"t{at}", "request_body": {"messages": [{"role": "user", "content": r["question"]}]},
+        "response_body": chat(r["answer"]), "documents": items(r, "id", "text", "score")}),
+    "OpenAI evals": each(lambda at, r: {"id": f"t{at}", "datasource_item": {"question": r["question"], "contexts": items(r, "id", "text", "score")},
+        "sample": {"output": [{"role": "assistant", "content": r["answer"]}]}, "results": [{"name": "match", "score": 1.0}]}),
+    "OpenAI request": each(lambda at, r: {"custom_id": f"t{at}", "request": {"body": {"messages": [{"role": "user", "content": r["question"]}]}},
+        "response": {"status_code": 200, "body": chat(r["answer"])}, "chunks": items(r, "id", "text", "score")}),
+    "promptfoo": lambda rows: {"evalId": "e", "results": {"version": 3, "prompts": [], "results": [{"testIdx": at, "vars": {
+        "question": r["question"], "contexts": items(r, "id", "text", "score")}, "response": {"output": r["answer"]}, "success": True,
+        "score": 1, "testCase": {}} for at, r in enumerate(rows)]}},
+    "Label Studio": each(lambda at, r: {"id": at, "data": {"question": r["question"], "contexts": items(r, "id", "text", "score")},
+        "annotations": [{"result": [{"from_name": "answer", "type": "textarea", "value": {"text": [r["answer"]]}}]}]}),
+    "Argilla": each(lambda at, r: {"id": f"t{at}", "fields": {"question": r["question"], "response": r["answer"],
+        "contexts": items(r, "id", "text", "score")}, "metadata": {}, "responses": {}}),
+    "RAGFlow session": lambda rows: {"code": 0, "data": [{"id": f"t{at}", "messages": [{"role": "assistant", "content": "Hello!"},
+        {"role": "user", "content": r["question"]}, {"role": "assistant", "content": r["answer"], "reference": {"chunks": items(
+            r, "id", "content", "similarity")}}]} for at, r in enumerate(rows)]},
+    "FastGPT chat": each(lambda at, r: {"chatId": f"t{at}", "histories": [{"obj": "Human", "value": [{"text": {"content": r["question"]}}]},
+        {"obj": "AI", "value": [{"text": {"content": r["answer"]}}], "responseData": [{"quoteList": items(r, "id", "q", "score")}]}]}),
+    "AnythingLLM": each(lambda at, r: {"id": at, "prompt": r["question"], "response": json.dumps(
+        {"text": r["answer"], "sources": items(r, "id", "text", "score")})}),
+    "Flowise": each(lambda at, r: {"question": r["question"], "text": r["answer"], "sourceDocuments": [
+        {"pageContent": t, "metadata": {"id": i, "score": s}} for i, t, s in r["contexts"]]}),
+    "Haystack pipeline": each(lambda at, r: {"query": r["question"], "llm": {"replies": [r["answer"]]},
+        "retriever": {"documents": items(r, "id", "content", "score")}}),
+    "Haystack answers": each(lambda at, r: {"answer_builder": {"answers": [{"query": r["question"], "data": r["answer"],
+        "documents": items(r, "id", "content", "score")}]}}),
+    "Cohere": each(lambda at, r: {"message": r["question"], "text": r["answer"], "documents": items(r, "id", "snippet", "score")}),
+    "LlamaIndex": each(lambda at, r: {"query": r["question"], "response": r["answer"], "source_nodes": [
+        {"node": {"id_": i, "text": t}, "score": s} for i, t, s in r["contexts"]]}),
+    "AutoRAG": each(lambda at, r: {"qid": f"t{at}", "query": r["question"], "retrieval_gt": [["d1"]], "generation_gt": ["g"],
+        "retrieved_contents": [t for _, t, _ in r["contexts"]], "retrieved_ids": [i for i, _, _ in r["contexts"]],
+        "generated_texts": r["answer"], "prompts": "x"}),
+    "RAGChecker": lambda rows: {"results": [{"query_id": f"t{at}", "query": r["question"], "gt_answer": "g", "response": r["answer"],
+        "retrieved_context": items(r, "doc_id", "text", "score")} for at, r in enumerate(rows)], "metrics": {}},
+    "Giskard": each(lambda at, r: {"id": f"t{at}", "question": r["question"], "reference_answer": "g", "assistant_answer": r["answer"],
+        "documents": items(r, "id", "text", "score")}),
+    "Tonic": lambda rows: {"run_data": [{"reference_question": r["question"], "reference_answer": "g", "llm_answer": r["answer"],
+        "llm_context": items(r, "id", "text", "score")} for r in rows], "overall_scores": {}},
+    "DPR readers": each(lambda at, r: {"question": r["question"], "answers": ["g"], "prediction": r["answer"],
+        "ctxs": items(r, "id", "text", "score")}),
+    "by question": lambda rows: {r["question"] + "?": {"answer": r["answer"], "contexts": items(r, "id", "text", "score")} for r in rows},
+}  # fmt: skip
 NO_IDS = ("TruLens", "DeepEval", "Haystack")
+NO_CONTEXTS = ("OpenTelemetry logs",)
 
 
 @pytest.mark.parametrize("tool", list(SHAPES))
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS)
 def test_a_recording_in_every_tools_shape_reads_back(tool, rows, tmp_path):
     file = tmp_path / "x.json"
     file.write_text(json.dumps(SHAPES[tool](copy.deepcopy(rows)), ensure_ascii=False), encoding="utf-8")
     samples = load_samples(file)
-    assert samples.frame["question"].tolist() == [row["question"] for row in rows]
+    mark = "?" if tool == "by question" else ""
+    assert samples.frame["question"].tolist() == [row["question"] + mark for row in rows]
     assert samples.frame["answer"].tolist() == [row["answer"] for row in rows]
+    if tool in NO_CONTEXTS:
+        return
     texts = [[item["text"] for item in items] for items in samples.frame["contexts"]]
     assert texts == [[text for _, text, _ in row["contexts"]] for row in rows]
     if tool not in NO_IDS:
         ids = [[item.get("doc_id") for item in items] for items in samples.frame["contexts"]]
         assert ids == [[one for one, _, _ in row["contexts"]] for row in rows]
     assert samples.n_read == len(samples) and samples.rejected.empty
-    if tool in ("OpenInference", "Langfuse", "LangSmith", "MLflow"):
+    if tool in ("OpenInference", "Langfuse", "LangSmith", "MLflow", "Datadog", "Jaeger", "Zipkin", "Weave evaluation"):
         assert samples.frame["latency_ms"].tolist() == [2000.0] * len(rows)
         assert samples.frame.index.tolist() == [f"t{at}" for at in range(len(rows))]
+
+
+FACTS = [["T", 0]]
+PAGES = [["T", ["The tower is ", "300 m tall."]], ["U", ["It is old."]]]
+
+
+@pytest.mark.parametrize(
+    ("value", "reference", "expected"),
+    [
+        ({"version": "v2", "data": [{"title": "T", "paragraphs": [{"context": "c", "qas": [
+            {"id": "s", "question": "How tall?", "answers": [{"text": "300 m", "answer_start": 0}]}]}]}]}, "300 m", None),
+        ([{"_id": "h", "question": "How tall?", "answer": "300 m", "supporting_facts": FACTS, "context": PAGES}], "300 m", ["T"]),
+        ([{"id": "m", "question": "How tall?", "answer": "300 m", "answerable": True, "paragraphs": [
+            {"idx": 0, "title": "T", "paragraph_text": "c", "is_supporting": True}, {"idx": 1, "paragraph_text": "d"}]}], "300 m", ["0"]),
+        ([{"id": "k", "input": "How tall?", "output": [{"answer": "300 m", "provenance": [{"wikipedia_id": "7"}]}]}], "300 m", ["7"]),
+        ({"Data": [{"Question": "How tall?", "Answer": {"Value": "300 m", "Aliases": ["300 metres"]}}]}, "300 m", None),
+        ({"queries": {"q": "How tall?"}, "corpus": {"d": "c"}, "relevant_docs": {"q": ["d"]}}, None, ["d"]),
+        ({"examples": [{"query": "How tall?", "query_by": {"type": "ai"}, "reference_contexts": ["c"],
+                        "reference_answer": "300 m"}]}, "300 m", None),
+        ([{"question": "How tall?", "answer": "300 m", "docs": [{"text": "c"}], "output": "It is 300 m."}], "300 m", None),
+        ([{"query": "How tall?", "answers": ["300 m"], "passages": {"passage_text": ["c", "d"], "is_selected": [1, 0]}}], "300 m", None),
+        ([{"interaction_id": "c", "query": "How tall?", "answer": "300 m", "alt_ans": [], "search_results": [
+            {"page_url": "u", "page_snippet": "c"}]}], "300 m", None),
+        ([{"user_input": "How tall?", "reference": "300 m", "reference_contexts": ["c"], "synthesizer_name": "s"}], "300 m", None),
+    ],
+)  # fmt: skip
+def test_answers_of_data_sets_are_references(value, reference, expected):
+    samples = load_samples(value)
+    row = samples.frame.iloc[0]
+    assert (row["question"], row["reference"], row["expected_docs"]) == ("How tall?", reference, expected)
+    assert row["answer"] == ("It is 300 m." if "output" in str(value) and "docs" in str(value) else None)
+
+
+def test_spans_printed_one_after_another_and_tables_of_spans_by_column(tmp_path):
+    spans = [{"name": "rag", "context": {"trace_id": "t", "span_id": "a"}, "parent_id": None,
+              "attributes": {"input.value": "How tall?", "output.value": "300 m"}},
+             {"name": "retrieve", "context": {"trace_id": "t", "span_id": "b"}, "parent_id": "a",
+              "attributes": {"openinference.span.kind": "RETRIEVER", "retrieval.documents.0.document.content": "c"}}]  # fmt: skip
+    (tmp_path / "console.json").write_text("\n".join(json.dumps(span, indent=4) for span in spans), encoding="utf-8")
+    columns = {"context.trace_id": {"0": "t", "1": "t"}, "context.span_id": {"0": "a", "1": "b"}, "parent_id": {"0": None, "1": "a"},
+               "attributes.input.value": {"0": "How tall?", "1": "x"}, "attributes.output.value": {"0": "300 m", "1": None},
+               "attributes.retrieval.documents": {"0": None, "1": [{"document.content": "c"}]}}  # fmt: skip
+    (tmp_path / "frame.json").write_text(json.dumps(columns), encoding="utf-8")
+    for name in ("console.json", "frame.json"):
+        row = load_samples(tmp_path / name).frame.iloc[0]
+        assert (row["question"], row["answer"], row["contexts"]) == ("How tall?", "300 m", [{"text": "c"}]), name
+    with pytest.raises(WorkbenchError, match="no question in any"):
+        load_samples([{"trace_id": "t", "span_id": "a", "name": "GET /", "attributes": {"http.method": "GET"}}])
+
+
+def test_cells_written_as_json_and_scores_as_tools_write_them(tmp_path):
+    table = 'id,timestamp,input,output,latency,faithfulness,relevance/value,toxicity/v1/score\nt,x,"""How tall?""","{""answer"": ""300 m""}",2.5,[0.5],yes,4\n'
+    (tmp_path / "x.csv").write_text(table, encoding="utf-8")
+    samples = load_samples(tmp_path / "x.csv")
+    row = samples.frame.iloc[0]
+    assert (row["question"], row["answer"], row["latency_ms"]) == ("How tall?", "300 m", 2500.0)
+    assert samples.recorded_scores.iloc[0].to_dict() == {"faithfulness": 0.5, "relevance": 1.0, "toxicity/v1/score": 4.0}
+
+
+def test_promptfoos_table_and_numbered_contexts():
+    head = {"question": "How tall?", "[openai:gpt-4o] Answer": "300 m", "Status": "PASS", "Score": "1.00", "Grader Reason": ""}
+    assert load_samples([head]).frame["answer"].tolist() == ["300 m"]
+    row = {"question": "How tall?", "Retrieved chunk 2": "d", "Retrieved chunk 1": "c"}
+    assert [one["text"] for one in load_samples([row]).frame["contexts"].iloc[0]] == ["c", "d"]
 
 
 def mutated(value: Any, draw: random.Random) -> Any:

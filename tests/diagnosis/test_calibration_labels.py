@@ -13,6 +13,7 @@ from workbench.diagnosis.calibration import (
     consensus,
     count_table,
     krippendorff_alpha,
+    load_labels,
     load_verdicts,
     own_verdicts,
 )
@@ -121,3 +122,11 @@ def test_pairs_of_annotators_over_what_both_judged() -> None:
     rows = [("1", "a", "right"), ("1", "b", "right"), ("2", "a", "wrong"), ("2", "b", "wrong"), ("3", "a", "right")]
     found = annotator_pairs(verdicts(*rows))
     assert found[["first", "second", "n", "kappa"]].to_numpy().tolist() == [["a", "b", 2, 1.0]]
+
+
+def test_labels_of_another_run_are_told_and_not_taken_for_none(tmp_path):
+    path = tmp_path / "v.csv"
+    path.write_text("run,sample_id,verdict\nbefore,a,right\n", encoding="utf-8")
+    with pytest.raises(InputError, match="the labels are on before and none on 'after'"):
+        load_labels(path, "after")
+    assert len(load_labels(path, "before")) == 1 and not len(load_verdicts(path, "after"))

@@ -88,16 +88,23 @@ def test_many_labels_give_a_map_of_any_shape() -> None:
     assert part([0.6])[0] < 0.2 < 0.8 < part([0.8])[0]
 
 
-def test_on_average_no_more_are_wrong_than_asked_for() -> None:
+def test_labels_of_other_samples_are_told(baseline) -> None:
+    with pytest.raises(wb.InputError, match=r"none of the labelled samples \(elsewhere, …\) is in baseline"):
+        wb.fit(baseline, {"elsewhere": "right"})
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.15, 0.2])
+def test_on_average_no_more_are_wrong_than_asked_for(rate) -> None:
+    # A judge that is hard to trust: where it is surest, one in ten of its verdicts is wrong.
     errors = []
-    for seed in range(12):
-        part = _fitted(drawn(80, seed, noise=1.5), 0.15)
+    for seed in range(500, 520):
+        part = _fitted(drawn(60, seed, noise=1.5), rate)
         fresh = drawn(2000, 1000 + seed, noise=1.5)
         p = part(fresh.said)
         told = ~part.unsure(p)
         if told.any():
             errors.append(((p >= 0.5) != fresh.right)[told].mean())
-    assert len(errors) > 6 and np.mean(errors) == pytest.approx(0.15, abs=0.03)
+    assert len(errors) > 3 and np.mean(errors) <= rate + 0.03
 
 
 def test_fitting_says_what_was_refused_and_why(fitted) -> None:

@@ -61,6 +61,19 @@ def test_new_kinds_of_requests_become_cases_in_the_layered_format(tmp_path):
     assert wb.load_samples(path).frame["question"].tolist() == found["question"].tolist()
 
 
+@pytest.mark.parametrize(("language", "said"), [("en", "all cases: 4 cases"), ("zh", "全部用例：4 个用例")])
+def test_the_command_says_what_the_set_lacks_and_writes_what_a_log_adds(tmp_path, capsys, language, said):
+    cases, log, out = tmp_path / "cases.jsonl", tmp_path / "log.jsonl", tmp_path / "new.json"
+    cases.write_text("\n".join(json.dumps({"id": i, "question": q}) for i, q in CASES["question"].items()), encoding="utf-8")
+    asked = ["How many vacation days are there?"] * 3
+    log.write_text("\n".join(json.dumps({"question": q, "latency_ms": 5}) for q in asked), encoding="utf-8")
+    assert main(["golden", str(cases), "--log", str(log), "--out", str(out), "--language", language]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(said) and "467" in lines[0] and "  a = b: How do I reset my password?" in lines
+    assert f"  3 × {asked[0]}" in lines and wb.load_samples(out).frame["question"].tolist() == [asked[0]]
+    assert main(["golden", str(cases), "--out", str(out)]) == 2 and "--log" in capsys.readouterr().err
+
+
 def test_over_reach_cases_ask_across_tenants(tmp_path):
     rows = [{"doc_id": f"{tenant}{at}", "text": "Secret terms.", "title": f"Page {at}", "tenant": tenant}
             for tenant in ("x", "y") for at in range(2)]  # fmt: skip

@@ -297,3 +297,174 @@ def test_of_several_values_each_is_needed(question, both, one, reference):
     assert answer_right(question, both, reference).probability > 0.9
     assert answer_right(question, one, reference).probability < 0.5
     assert answer_right("How long?", "1 hour 30 minutes", "1 hour and 30 minutes").probability > 0.9
+
+
+# ---------------------------------------------------------------- kinds of other wording, for any values
+
+WORDS_EN = ["northern", "digital", "health", "travel", "finance", "regional", "legal", "supply", "quality", "research"]
+KINDS_EN = ["office", "board", "institute", "council", "agency"]
+FIRST_ZH, MIDDLE_ZH, LAST_ZH = ["世界", "国际", "东亚", "全球"], ["卫生", "贸易", "能源", "航运"], ["组织", "协会", "联盟"]
+PEOPLE = ["Marta Holub", "Owen Prady", "Selma Quist", "Dario Venn", "Ingrid Falk"]
+PEOPLE_ZH = ["林静山", "周文远", "赵明月", "孙长河"]
+THINGS = {"en": ["canoe", "tent", "trailer", "bicycle"], "zh": ["帐篷", "皮艇", "拖车", "自行车"]}
+
+
+few = settings(calm, max_examples=40)
+
+
+def told(question: str, answer: str, reference: str) -> bool:
+    return answer_right(question, answer, reference).probability >= 0.5
+
+
+@few
+@given(st.lists(st.sampled_from(WORDS_EN), min_size=2, max_size=3, unique=True), st.sampled_from(KINDS_EN), st.data())
+def test_initials_stand_for_the_words_and_no_others(words: list[str], kind: str, data: st.DataObject) -> None:
+    name = " ".join([*words, kind])
+    initials = "".join(word[0] for word in name.split()).upper()
+    other = data.draw(st.sampled_from([w for w in WORDS_EN if w[0] not in initials.lower()]))
+    wrong = " ".join([other, *words[1:], kind])
+    question = "Who must sign the form?"
+    for written in (name, name.title()):
+        assert told(question, f"The form must be signed by the {initials}.", f"the {written}")
+        assert told(question, f"The {written} must sign it.", f"the {initials}")
+        assert not told(question, f"The {wrong} must sign it.", f"the {initials}")
+    assert not told(question, f"It is signed by the {wrong[0].upper()}{initials[1:]}.", f"the {name}")
+
+
+@few
+@given(st.sampled_from(FIRST_ZH), st.permutations(MIDDLE_ZH), st.sampled_from(LAST_ZH))
+def test_the_short_form_of_a_chinese_name(first: str, middle: list[str], last: str) -> None:
+    name, other = (f"{first}{word}{last}" for word in middle[:2])
+    short, other_short = (f"{first[0]}{word[0]}{last}" for word in middle[:2])
+    question = "该指南由谁发布？"
+    assert told(question, f"该指南由{short}发布。", name)
+    assert not told(question, f"该指南由{other_short}发布。", name)
+    assert not told(question, f"该指南由{other}发布。", name)
+
+
+@few
+@given(languages, st.data())
+def test_of_two_values_the_one_that_was_asked_counts(language: str, data: st.DataObject) -> None:
+    one, two = data.draw(st.lists(st.sampled_from(THINGS[language]), min_size=2, max_size=2, unique=True))
+    x, y = data.draw(st.lists(st.integers(21, 980), min_size=2, max_size=2, unique=True))
+    if language == "en":
+        question, unit = f"How much does it cost to rent a {one}?", "${}"
+        answers = ["Renting a {0} costs {1} and a {2} costs {3}.", "A {2} is {3} to rent; a {0} is {1}."]
+    else:
+        question, unit = f"租一个{one}要多少钱？", "{}元"
+        answers = ["租{0}要{1}，租{2}要{3}。", "{2}的租金为{3}，{0}的租金为{1}。"]
+    a, b = unit.format(x), unit.format(y)
+    for answer in answers:
+        assert told(question, answer.format(one, a, two, b), a), answer
+        assert not told(question, answer.format(one, b, two, a), a), answer
+
+
+@few
+@given(st.data())
+def test_titles_and_what_is_added_to_a_value_are_not_needed(data: st.DataObject) -> None:
+    one, two = data.draw(st.lists(st.sampled_from(PEOPLE), min_size=2, max_size=2, unique=True))
+    title = data.draw(st.sampled_from(["Dr.", "Professor", "Sir", "Mrs"]))
+    year = data.draw(st.integers(1900, 2020))
+    for reference in (f"{title} {one}", f"{one}, who in {year} became the first keeper of the northern lighthouse"):
+        assert told("Who opened the hall?", f"The hall was opened by {one}.", reference)
+        assert not told("Who opened the hall?", f"The hall was opened by {two}.", reference)
+    one, two = data.draw(st.lists(st.sampled_from(PEOPLE_ZH), min_size=2, max_size=2, unique=True))
+    for reference in (f"{one}博士", f"{one}，他于{year}年成为首任馆长"):
+        assert told("大厅由谁揭幕？", f"大厅由{one}揭幕。", reference)
+        assert not told("大厅由谁揭幕？", f"大厅由{two}揭幕。", reference)
+
+
+@few
+@given(languages, st.sampled_from(["costs", "sales", "visits"]), st.booleans())
+def test_multiples_are_amounts_however_they_are_told(language: str, thing: str, grown: bool) -> None:
+    if language == "en":
+        question = f"How did {thing} change?"
+        forms = [[f"The {thing} were halved."], [f"The {thing} doubled.", f"The {thing} are twice as high as before."]]
+        references = ["They are half as high as before.", "They doubled."]
+    else:
+        thing = {"costs": "成本", "sales": "销售额", "visits": "访问量"}[thing]
+        question = f"{thing}变化了多少？"
+        forms = [[f"{thing}减少了一半。"], [f"{thing}变为原来的两倍。", f"{thing}翻了一番。"]]
+        references = ["减半", "翻番"]
+    for answer in forms[grown]:
+        assert told(question, answer, references[grown]), answer
+        assert not told(question, answer, references[not grown]), answer
+
+
+@few
+@given(st.sampled_from("ABCRTX"), st.integers(10, 980), st.integers(10, 980), languages)
+def test_a_code_is_the_same_with_and_without_its_hyphen(letter: str, one: int, two: int, language: str) -> None:
+    say = ("Which form is it?", "Fill in form {}.") if language == "en" else ("填哪张表？", "请填写{}。")
+    assert told(say[0], say[1].format(f"{letter}{one}"), f"{letter}-{one}")
+    assert told(say[0], say[1].format(f"{letter}-{one}"), f"{letter}{one}")
+    if one != two:
+        assert not told(say[0], say[1].format(f"{letter}{two}"), f"{letter}-{one}")
+
+
+@few
+@given(st.integers(2, 90), languages)
+def test_at_most_is_not_at_least(n: int, language: str) -> None:
+    question, most, least = (
+        ("How many people may use it?", "at most {} people", "at least {} people")
+        if language == "en"
+        else ("可供几人使用？", "最多{}人", "至少{}人")
+    )
+    assert told(question, most.format(n), most.format(n))
+    assert not told(question, least.format(n), most.format(n))
+    assert not told(question, most.format(n), least.format(n))
+
+
+@few
+@given(st.data())
+def test_of_two_names_both_are_needed(data: st.DataObject) -> None:
+    for people, joined, question in ((PEOPLE, "{} and {}", "Who founded it?"), (PEOPLE_ZH, "{}和{}", "由谁创立？")):
+        one, two, three = data.draw(st.lists(st.sampled_from(people), min_size=3, max_size=3, unique=True))
+        reference = joined.format(one, two)
+        assert told(question, joined.format(two, one), reference)
+        assert not told(question, one, reference)
+        assert not told(question, joined.format(one, three), reference)
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "wrong", "reference"),
+    [
+        ("Can guests edit the list?", "They can read it but can't change anything.", "Yes, they may change it.", "No"),
+        ("Can guests edit the list?", "They are unable to modify it.", "They can modify it.", "No, it is read-only."),
+        ("访客可以编辑名单吗？", "他们只能查看，不能改动。", "可以，他们能改动。", "不可以"),
+        ("合同结束后还要保密吗？", "合同终止后，仍要保密。", "合同终止后，不再需要保密。", "要"),
+        ("Who keeps the minutes?", "Maria Olsen", "Mario Olsen", "Maria Olsen"),
+        ("What side effect is common?", "Many patients feel sleepy.", "Many patients feel dizzy.", "drowsiness"),
+        ("常见的副作用是什么？", "很多人会犯困。", "很多人会头晕。", "嗜睡"),
+        ("灯是什么颜色？", "灯会变绿。", "灯会变红。", "绿色"),
+        ("Do they need a permit?", "Yes, one from the office.", "Yes, no permit is needed.", "a permit from the office"),
+    ],
+)  # fmt: skip
+def test_the_same_in_other_words(question: str, right: str, wrong: str, reference: str) -> None:
+    assert told(question, right, reference)
+    assert not told(question, wrong, reference)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "reference"),
+    [
+        ("Jim Harlow led it.", "Tim Harlow led it.", "James Harlow"),
+        ("It was led by T. Harlow.", "It was led by J. Harlow.", "Thomas Harlow"),
+        ("Thomas Harlow", "James Harlow", "T. K. Harlow"),
+        ("General Harlow led it.", "Olaf Harlow led it.", "Thomas Harlow"),
+        ("Ada and Carl Dane", "Carl Dane", "Ada & Carl Dane"),
+        ("In the 1890s.", "In the 1900s.", "1890s"),
+        ("In 1894.", "In 1904.", "the 1890s"),
+        ("1934", "1943", "one thousand, nine hundred and thirty-four"),
+        ("1982", "1928", "nineteen eighty-two"),
+        ("Ardenia, Belmar and the United States", "Ardenia, Belmar and the United Kingdom", "Ardenia, Belmar, USA"),
+    ],
+)
+def test_names_and_years_in_other_forms(right: str, wrong: str, reference: str) -> None:
+    question = "Who or what was it?"
+    assert told(question, right, reference)
+    assert not told(question, wrong, reference)
+
+
+@pytest.mark.parametrize("question", ["多少？", "几？", "How many?", "?"])
+def test_a_question_without_words_of_its_own_tells_no_value_from_another(question: str) -> None:
+    assert told(question, "3 天，另有 5 天。", "3 天")

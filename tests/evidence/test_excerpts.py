@@ -8,6 +8,7 @@ import pytest
 from tests.evidence import word_encoder as helper
 from workbench.data.schema import Context, Sample
 from workbench.evidence.cache import Cache
+from workbench.evidence.encoders.resolve import load_cached
 from workbench.evidence.offline.examination import Examination
 from workbench.evidence.offline.excerpts import LONG, excerpt
 from workbench.evidence.offline.judge import OfflineJudge
@@ -51,7 +52,21 @@ def test_the_fact_is_found_wherever_it_stands_for_a_fifth_of_the_cost(language: 
     start, end = found.spans[0, 0]
     assert text[start:end].strip() == FACT[language].strip()
     assert found.n_sentences[0] == len(analyse(text).bounds)
-    assert sum(map(len, encoder.texts)) - len(question) - len(answer) <= len(text) / 5
+    in_parts = [piece for piece in encoder.texts if piece != text]
+    assert sum(map(len, in_parts)) - len(question) - len(answer) <= len(text) / 5
+
+
+@pytest.mark.parametrize(("reference", "share"), [("1,500", 0.2), ("两年", 0.2), ("a warranty of two years", 1.0)])
+def test_only_words_that_cannot_be_compared_have_a_text_of_another_script_read_evenly(reference: str, share: float) -> None:
+    """A bare number is the same in every script: a Chinese page is read for it as for Chinese words."""
+    text = analyse(page("zh", 150, 77))
+    rows = [claim_words(found, 0, len(found.text)) for found in map(analyse, (*ASKED["zh"], reference))]
+    read = excerpt(text, rows)
+    assert read is not None
+    assert (sum(map(len, read.strings)) <= share * len(text.text)) is True
+    assert any(FACT["zh"][:8] in piece for piece in read.strings)
+    if share == 1.0:
+        assert sum(map(len, read.strings)) > 0.2 * len(text.text)
 
 
 def test_a_number_in_another_notation_and_a_contradiction_are_read_too() -> None:
@@ -72,6 +87,26 @@ def test_samples_that_share_a_text_share_its_pieces() -> None:
     assert len(encoder.texts) == len(set(encoder.texts))
 
 
+@pytest.mark.parametrize("at", [0, 149])
+def test_a_long_context_is_as_similar_as_a_retriever_finds_it(at: int) -> None:
+    """One vector of the text as it is, of its beginning where the window ends; not one of what is read of it."""
+    text, encoder = page("en", 150, at), helper.WordEncoder()
+    question, answer = ASKED["en"]
+    found = judged(Sample("s", question, answer, (Context(text), Context("It opens at nine."), Context(text))), encoder)
+    asked, told = encoder.encode([question], "query")[0], encoder.encode([text], "passage")[0]
+    assert found.similarity[[0, 2]] == pytest.approx([float(asked @ told)] * 2, abs=1e-5)
+
+
+def test_the_vector_of_a_long_context_is_that_of_ranks_in_a_corpus(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path))
+    encoder, text = helper.WordEncoder(), page("en", 150, 77)
+    encoder.fingerprint = "a"
+    load_cached(encoder).encode([text], "passage")
+    encoder.texts.clear()
+    judged(Sample("s", *ASKED["en"], (Context(text),)), encoder)
+    assert text not in encoder.texts
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_is_read_says_what_reading_everything_says(language: str) -> None:
     """The vectors of the whole text and those of its pieces give the same where each word has one vector."""
@@ -82,7 +117,8 @@ def test_what_is_read_says_what_reading_everything_says(language: str) -> None:
     whole, queries = store.get([sample.contexts[0].text, answer], "passage"), store.get([question], "query")
     every = Examination(sample, coefficients, whole, queries)
     some = Examination(sample, coefficients, store.get([answer], "passage"), queries)
-    some.read_pieces(store.get([piece for one in some.excerpts if one for piece in one.strings], "passage"))
+    pieces = store.get([piece for one in some.excerpts if one for piece in one.strings], "passage")
+    some.read_pieces(pieces, store.as_retrieved(some.long_contexts))
     assert np.allclose(every.by_text[0], some.by_text[0], atol=1e-5)
 
 

@@ -13,12 +13,12 @@ import random
 import pytest
 
 from workbench.data.schema import Context, Sample
-from workbench.evidence.offline.comparisons import ordered
+from workbench.evidence.offline.comparisons import ordered, sequence_reversed
 from workbench.evidence.offline.examination import Examination, is_code
 from workbench.evidence.offline.features import contradictions, holds_code
 from workbench.evidence.offline.models import load_coefficients
 from workbench.evidence.offline.polarity import read
-from workbench.evidence.offline.relations import RELATION, Relation, relate
+from workbench.evidence.offline.relations import RELATION, Relation, _cut, relate
 from workbench.evidence.offline.words import Grid, analyse, claim_words
 
 SEEDS = range(12)
@@ -343,6 +343,95 @@ def test_code_is_supported_only_verbatim_and_bare_words_are_unsure():
     assert 0.3 <= support("不可以。", "礼品卡不可兑换现金。")[0] < 0.5
 
 
+# ---------------------------------------------------------------- what is (not) there, everybody else, what comes first
+
+THINGS = {
+    "en": [("refunds", "refunded", "gift cards"), ("discounts", "discounted", "rail passes"), ("loans", "loaned", "old maps")],
+    "zh": [("保修", "进水损坏"), ("套餐", "机场接送"), ("票价", "午餐")],
+}
+
+
+@pytest.mark.parametrize(("what", "done", "thing"), THINGS["en"])
+@pytest.mark.parametrize("light", ["available", "offered", "possible", "provided"])
+def test_what_is_not_available_cannot_be_had(what, done, thing, light):
+    told = f"{what.capitalize()} are not {light} for {thing}."
+    assert "negation" not in kinds(f"{thing.capitalize()} cannot be {done}.", told)
+    assert "negation" in kinds(f"{what.capitalize()} are {light} for {thing}.", told)
+    assert clashes(f"You can get {what} for {thing}.", told)
+
+
+@pytest.mark.parametrize(("whole", "part"), THINGS["zh"])
+def test_what_is_not_included_is_outside(whole, part):
+    told = f"{whole}不包括{part}。"
+    assert not clashes(f"{part}不在{whole}范围内。", told)
+    assert clashes(f"{part}在{whole}范围内。", told)
+    assert clashes(f"{whole}包括{part}。", told)
+    excepted = relation(f"{whole}包括餐饮。", f"{whole}包括餐饮，不包括{part}。")
+    assert excepted.clash is None
+
+
+@pytest.mark.parametrize(
+    ("told", "others", "everyone", "who"),
+    [
+        ("Only {who} can delete projects.", "Regular users cannot delete projects.", "Any user can delete projects.",
+         ["administrators", "owners", "auditors"]),
+        ("Only {who} may open the archive.", "Other people may not open the archive.", "Everyone may open the archive.",
+         ["archivists", "curators", "trustees"]),
+        ("只有{who}可以删除项目。", "普通用户不能删除项目。", "所有用户都可以删除项目。", ["管理员", "审计员", "负责人"]),
+        ("仅{who}可以进入机房。", "其他人不能进入机房。", "任何人都可以进入机房。", ["值班人员", "工程师", "主管"]),
+    ],
+)  # fmt: skip
+def test_what_only_some_may_is_told_of_the_others(told, others, everyone, who):
+    for name in who:
+        sentence = told.format(who=name)
+        assert not clashes(others, sentence)
+        assert support(others, sentence)[0] >= 0.5
+        assert clashes(everyone, sentence)
+        assert support(everyone, sentence)[0] < 0.5
+        assert support(sentence.replace("Only ", "").replace("只有", "").replace("仅", ""), sentence)[0] >= 0.5
+
+
+STEPS = {
+    "en": (["clean the filter", "drain the tank", "close the valve", "log the reading", "check the seal"],
+           ["{0} before you {1}.", "Before you {1}, {0}.", "After you {0}, {1}.", "{1} only after you {0}.",
+            "First {0}, then {1}."]),
+    "zh": (["清洗滤网", "排空水箱", "关闭阀门", "记录读数", "检查密封"],
+           ["{1}之前请{0}。", "{0}之后再{1}。", "先{0}，再{1}。", "先{0}然后{1}。"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_sequence_of_two_steps_is_read_in_whatever_words(seed, language):
+    pick = random.Random(seed)
+    steps, ways = STEPS[language]
+    first, then = pick.sample(steps, 2)
+    for said, told in itertools.product(ways, ways):
+        same, turned = said.format(first, then), said.format(then, first)
+        sentence = told.format(first, then)
+        assert not sequence_reversed(same, sentence), (same, sentence)
+        assert sequence_reversed(turned, sentence), (turned, sentence)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "told"),
+    [
+        ("Company A", "Company B", "{} acquired {} in 2019."),
+        ("Plan A", "Plan B", "{} is cheaper and {} is faster."),
+        ("甲公司", "乙公司", "{}于2019年收购了{}。"),
+        ("北京分部", "上海分部", "{}每月向{}汇报。"),
+    ],
+)
+def test_things_that_share_a_word_change_places(left, right, told):
+    assert "exchange" in kinds(told.format(right, left), told.format(left, right))
+    assert not kinds(told.format(left, right), told.format(left, right))
+
+
+def test_items_of_a_list_may_stand_in_any_order():
+    for items in itertools.permutations(["身份证", "购房合同", "首付款发票", "银行卡"], 3):
+        assert not kinds(f"需要提供{'、'.join(items)}。", "申请须提供身份证、购房合同、首付款发票和银行卡。")
+
+
 MIXED = "备份每天凌晨两点自动运行，保留三十天。"
 
 
@@ -358,3 +447,55 @@ def test_reading_any_text_raises_nothing():
         for sentence in range(len(analysed.bounds)):
             read(analysed, sentence)
             relate(claim_words(analysed, 0, len(text)), analysed, sentence)
+
+
+def test_a_part_of_a_sentence_keeps_what_is_said_of_the_whole() -> None:
+    whole = read(analyse("Was any other regular member ever admitted only by a vote or not, perhaps by the board?"), 0)
+    part = _cut(whole, whole.first, whole.last - 2)
+    assert (part.passive, part.asks) == (whole.passive, whole.asks) == (True, True) and whole.others
+    for name in ("content", "only", "disjunctions", "others", "predicates"):
+        assert getattr(part, name) == [at for at in getattr(whole, name) if at < part.last]
+
+
+# ---------------------------------------------------------------- a bare yes or no
+
+
+ASKED = [
+    ("Can I reuse my last password?", "The last ten passwords cannot be reused.", -1),
+    ("Are refunds available for gift cards?", "Refunds are not available for gift cards.", -1),
+    ("Is breakfast included?", "Breakfast is included in the price.", 1),
+    ("Do I need a visa?", "No visa is required for stays of up to 90 days.", -1),
+    ("Is smoking allowed in the rooms?", "Smoking is prohibited in all rooms.", -1),
+    ("May guests park in the yard?", "Guests may park in the yard.", 1),
+    ("可以重复使用上一个密码吗？", "不得重复使用最近十个密码。", -1),
+    ("含早餐吗？", "房价包含早餐。", 1),
+    ("需要签证吗？", "停留不超过90天无需签证。", -1),
+    ("房间内能吸烟吗？", "所有房间禁止吸烟。", -1),
+    ("访客可以在院内停车吗？", "访客可以在院内停车。", 1),
+    ("保修包括进水损坏吗？", "保修不包括进水损坏。", -1),
+]
+SAID = {
+    False: [("Yes.", 1), ("Yes, you can.", 1), ("No.", -1), ("No, that is not so.", -1)],
+    True: [("是的。", 1), ("可以。", 1), ("不可以。", -1), ("不。", -1)],
+}
+
+
+@pytest.mark.parametrize(("question", "evidence", "told"), ASKED)
+def test_a_bare_yes_or_no_says_the_question(question, evidence, told):
+    for answer, said in SAID[question.endswith("？")]:
+        contexts = (Context(evidence), Context("The canteen opens at noon. 食堂中午开门。"))
+        seen = Examination(Sample("", question, answer=answer, contexts=contexts), load_coefficients(None), {}, {})
+        entail, contradict = seen.by_text
+        assert (seen.answered, len(seen.claims)) == (said, 1)
+        assert entail[0, 0] >= 0.5 if said == told else contradict[0, 0] >= 0.5
+
+
+def test_a_bare_yes_says_nothing_where_no_yes_or_no_is_wanted_or_nothing_speaks_of_it():
+    for question, answer, evidence in (
+        ("When does it open?", "Yes.", "It opens at nine."),
+        ("Can I pay by card?", "Yes.", "The garden is large."),
+        ("可以刷卡吗？", "可以。", "花园很大。"),
+    ):
+        seen = Examination(Sample("", question, answer=answer, contexts=(Context(evidence),)), load_coefficients(None), {}, {})
+        entail, contradict = seen.by_text
+        assert not len(entail) or (entail[0, 0] < 0.5 and contradict[0, 0] < 0.5)

@@ -43,7 +43,7 @@ def test_page_shows_pins_in_their_order_with_everything(session, tmp_path, langu
     assert text.count("data:image/png;base64,") == 1
     assert "zh-1, @formula" in text and "import workbench as wb" in text
     assert "<script" not in text and "onerror=alert" not in text.replace("&lt;img src=http://evil.example/a.png onerror", "")
-    assert "Nothing was pinned" not in text
+    assert "No sample or view was saved" not in text
 
 
 def test_edits_and_removals_show(session, tmp_path):
@@ -79,7 +79,7 @@ def test_samples_and_findings_are_two_tables(session, tmp_path):
 def test_without_pins_the_failing_samples_are_shown(evaluation, tmp_path):
     session = wb.Session(evaluation, path=tmp_path / "session")
     text = export_findings(session, tmp_path / "r.html", date=DATE).read_text(encoding="utf-8")
-    assert "Nothing was pinned" in text and "企业版支持 300 个并发会话。" in text
+    assert "No sample or view was saved" in text and "企业版支持 300 个并发会话。" in text
 
 
 def test_thresholds_and_verdicts_of_the_session_hold(evaluation, tmp_path):

@@ -140,7 +140,7 @@ def test_a_set_that_nothing_can_be_said_of_says_so():
     text = page(report)
     assert "No sample could be tested, so no cause can be named." in text
     assert "1 of 1 samples could not be tested at all" in text
-    assert "Nothing was pinned" in text
+    assert "No sample or view was saved" in text
     assert "No judge was used" in text
 
 
@@ -356,9 +356,29 @@ def test_a_saved_sample_is_shown_whole(evaluation, tmp_path):
     session.pin("Look at this", sample_ids=["zh-1"])
     report = report_of(evaluation, findings=session.findings)
     answer = evaluation.samples.frame.at["zh-1", "answer"]
-    assert report.cards["zh-1"].answer == answer
+    assert [one.answer for one in report.cards[session.findings[0].finding_id]] == [answer]
     found = page(report).split('<article class="finding">')[1]
     assert 'class="example"' in found and "wb-mark" in found
+
+
+def test_what_was_saved_is_what_was_looked_at(evaluation, tmp_path):
+    """Other thresholds at export change neither a saved sample nor the samples of a saved view."""
+    session = wb.Session(evaluation, path=tmp_path / "session")
+    panel = wb.panels.low_scores(session)
+    session.select("zh-1")
+    panel.card.keep_sample()
+    session.pin("Look at these", sample_ids=["zh-1"])
+
+    def told():
+        """The samples of findings, and the findings as Markdown."""
+        report = report_of(session.evaluation, findings=session.findings, language="en")
+        text = render_markdown(report)
+        return report.cards, text[text.index("Look at these") :].partition("\n## ")[0]
+
+    before, old = told(), session.evaluation.failures().loc["zh-1"].astype(str).tolist()
+    session.set_thresholds(support=0.999, contradiction=0.999, answer_right=0.999)
+    assert session.evaluation.failures().loc["zh-1"].astype(str).tolist() != old
+    assert told() == before and [len(own) for own in before[0].values()] == [1]
 
 
 # ---------------------------------------------------------------- words and extracts

@@ -9,7 +9,8 @@ import pytest
 
 import workbench as wb
 from tests.two_runs import case, run
-from workbench.evaluation import Evaluation
+from workbench.errors import InputError
+from workbench.evaluation import Evaluation, load_evaluation
 
 SAVED = Path(__file__).resolve().parents[2] / "sample_data" / "support" / "evaluations" / "baseline"
 TABLES = ("scores", "states", "failures")
@@ -54,9 +55,9 @@ def test_it_is_iterated_indexed_and_counted(evaluation: Evaluation) -> None:
     assert [one.evidence.ids.tolist() for one in small] == [["a"], ["b"], ["c"]] and len(small) == 3
     assert small[0].evidence.ids[0] == small[-3].evidence.ids[0] == small["a"].evidence.ids[0] == "a"
     assert "a" in small and "z" not in small and len(small["a"]) == 1
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match=r"Evaluation\(.*holds no sample_id 'z'"):
         small.one("z")
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="position 3 is outside"):
         small[3]
 
 
@@ -74,3 +75,10 @@ def test_moving_a_low_score_computes_no_metric_again(evaluation: Evaluation) -> 
     assert moved.metric(name).values is evaluation.metric(name).values
     other = evaluation.with_thresholds(evaluation.thresholds.replace(support=0.9))
     assert other.metric(name).values is not evaluation.metric(name).values
+
+
+def test_a_recording_given_for_an_evaluation_is_told_how_to_score_it(tmp_path):
+    recording = tmp_path / "april.csv"
+    recording.write_text("question\nWho pays?\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"score the recording first: python -m workbench score .*april\.csv --out"):
+        load_evaluation(recording)

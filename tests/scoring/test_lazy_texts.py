@@ -12,7 +12,7 @@ import workbench as wb
 from tests.scripted import ScriptedJudge, random_rows, random_script, sample_set
 from workbench.diagnosis import causes as module
 from workbench.evidence.collect import collect
-from workbench.scoring.lazy_texts import LazyTexts, repeated, state_names
+from workbench.scoring.scored import LazyTexts, repeated, state_names
 
 
 @pytest.fixture

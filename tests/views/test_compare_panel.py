@@ -131,7 +131,7 @@ def test_one_run_alone_says_what_it_lacks(tmp_path, language):
         wb.Session(two_runs()[0].save(tmp_path / "only") and wb.load_evaluation(tmp_path / "only"))
     )
     words = {"en": "one evaluation only", "zh": "只有一次评测"}[language]
-    assert words in panel.html() and words in panel.empty.value and panel.both.layout.display == "none"
+    assert words in panel.html() and words in panel.empty.value and panel.tabs.layout.display == "none"
     assert not len(panel.table()) and panel.figure() is None and not len(panel.tests())
     panel.pin(), panel.session.set_thresholds(support=0.4)
     assert panel.error.value == "" and not panel.session.findings
@@ -217,8 +217,10 @@ def test_the_series_begins_the_panel_and_two_of_its_runs_are_compared(saved, tmp
     top.work.join()
     assert top.picture.image.value[:4] == b"\x89PNG" and "old" in top.tables.value
     assert set(top.matrix().loc["a"]) > {"pass"}
+    assert panel.tabs.selected_index == 1, "several runs begin with their series"
     top.click_run("old")
     top.click_run("mid")
+    assert panel.tabs.selected_index == 0, "what was chosen is seen at once"
     assert (panel.before.value, panel.session.evaluation.name) == ("mid", "third"), "the one with the later date is after"
     top.sample.value = "a"
     assert "wb-new" in top.card.value, "what the run before did not say is marked"
@@ -226,12 +228,10 @@ def test_the_series_begins_the_panel_and_two_of_its_runs_are_compared(saved, tmp
     assert len(top.matrix()) == 0
 
 
-def test_the_series_of_two_runs_is_folded(saved):
-    top = wb.panels.compare(wb.Session(wb.load_evaluation(saved[1])), {"old": saved[0]}).series
-    top.work.join()
-    assert top.body.layout.display == "none" and top.words.value
-    top.fold.value = True
-    assert top.body.layout.display is None
+def test_two_runs_begin_with_their_comparison(saved):
+    panel = wb.panels.compare(wb.Session(wb.load_evaluation(saved[1])), {"old": saved[0]})
+    panel.series.work.join()
+    assert panel.tabs.selected_index == 0 and panel.series.body.layout.display is None and panel.series.words.value
 
 
 def test_the_list_without_a_panel(saved):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 import workbench.views
-from workbench.views.html import Mark, excerpt, h, join, marked, page, picture, safe, style, table
+from workbench.views.html import Mark, excerpt, h, join, marked, page, picture, safe, style, table, text_differences
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\x00\x1b[31m\u202egnp.exe"
 
@@ -108,3 +108,16 @@ def test_markup_is_built_nowhere_else():
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in docstrings]
         assert not [text for text in texts if isinstance(text, str) and re.search(r"</?[a-z]+[ >/]", text)], file
+
+
+@pytest.mark.parametrize(("own", "other", "marked"), [
+    ("Kept for 12 long years.", "Kept for 10 years.", ["12 long"]),
+    ("Kept for 12 years in Bonn.", "Kept for 12 years in Rome.", ["Bonn"]),
+    ("The rule for sick pay is 80 %.", "I could not find this in the handbook.", ["The rule for sick pay is 80 %."]),
+    ("保留 12 年。", "保留 10 年。", ["12"]),
+    ("停车费每月 30 元。", "抱歉，没有找到相关规定。", ["停车费每月 30 元。"]),
+    ("same", "same", []), ("", "was", []), ("is", "", ["is"]),
+])  # fmt: skip
+def test_differences_are_stretches_and_not_every_word_by_itself(own, other, marked):
+    found = text_differences(own, other, "new")
+    assert [own[mark.start : mark.end] for mark in found] == marked

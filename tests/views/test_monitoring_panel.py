@@ -130,6 +130,21 @@ def test_nothing_to_watch(log):
     assert "Nothing can be watched" in panel.html()._repr_html_() and panel.figure() is None
 
 
+def test_arms_of_a_log_are_compared_side_by_side(log):
+    panel = wb.panels.monitoring("sample_data/support/query_log.jsonl")
+    names = [value for _, value in panel.arm.options]
+    assert "release" in names and "question" not in names and "time" not in names and panel.found_arms is None
+    panel.arm.value = "release"
+    arms = panel.arms_tab.children[2]._frame
+    assert panel.found_arms["verdict"].eq("worse").any() and len(arms) == len(panel.found_arms)
+    assert any(text.startswith("✗ worse") for text in arms["verdict"]) and "Arms: release" in str(panel.html())
+    last = panel.found_arms["arm"].iloc[-1]
+    panel.control.value = last
+    assert set(panel.found_arms["control"]) == {last}
+    panel.arm.value = ""
+    assert panel.found_arms is None and "Arms: " not in str(panel.html())
+
+
 def test_in_chinese(log):
     set_language("zh")
     panel = wb.panels.monitoring(log)

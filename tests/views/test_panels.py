@@ -7,6 +7,7 @@ import threading
 import pandas as pd
 import pytest
 
+from workbench.data.files import REPORT_FORMATS
 from workbench.data.load import load_samples
 from workbench.errors import CancelledError, InputError, JudgeError
 from workbench.language import speaking
@@ -336,6 +337,10 @@ def test_the_exporter_gets_what_was_chosen(pinned, tmp_path):
     panel.format.value, panel.language.value = "md", "zh"
     panel.write.click()
     assert asked == [(2, tmp_path / "fake.md", "md", "zh")] and "written" in panel.message.value
+    # The panel offers what the command line and Python do, in one list.
+    assert [value for _, value in panel.format.options] == list(REPORT_FORMATS)
+    panel.export(tmp_path / "x", format="langsmith", language="en")
+    assert asked[-1][1] == tmp_path / "x.jsonl"
     with pytest.raises(InputError, match="pdf"):
         panel.export(tmp_path / "x", format="pdf")
     with pytest.raises(InputError, match="exporter"):

@@ -17,7 +17,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from workbench.views import fonts, plots
-from workbench.views.fonts import SHIPPED, drawable, families
+from workbench.views.plots import SHIPPED, drawable, families
 
 
 def pixels(figure):

@@ -232,9 +232,10 @@ class Message(NamedTuple):
 
 _ROLE_KEYS = ("role", "speaker", "from", "sender", "obj", "message.role", "type", "id", "_type")
 _SAID_KEYS = ("content", "text", "value", "parts", "message.content", "output_text", "response", "contents", "output")
-_TALK_KEYS = ("messages", "conversation", "conversations", "turns", "traj", "dialogue", "chat_history")
+#: Keys under which a conversation stands.
+TALKS = ("messages", "conversation", "conversations", "turns", "traj", "dialogue", "chat_history", "contents")
 #: Keys under which services nest the message that is the answer; the last choice of an agent's output list counts.
-_REPLY_KEYS = ("choices", "generations", "candidates", "message", "output", "outputs", "kwargs", "response", "update")
+_REPLY_KEYS = ("choices", "generations", "candidates", "message", "output", "outputs", "kwargs", "response", "update", "body")
 #: Content blocks that say nothing to the user.
 _SILENT = ("tool_call", "tool_use", "function_call", "image_url", "image", "thinking", "reasoning", "input_audio")
 
@@ -265,7 +266,9 @@ def messages(value: Any) -> list[Message] | None:
         except ValueError:
             return None
     if isinstance(value, Mapping):
-        talk = next((value[key] for key in _TALK_KEYS if isinstance(value.get(key), (list, tuple))), None)
+        if isinstance(value.get("body"), Mapping):  # of a request
+            value = value["body"]
+        talk = next((value[key] for key in TALKS if isinstance(value.get(key), (list, tuple))), None)
         return None if talk is None else messages(talk)
     if not isinstance(value, (list, tuple)) or not value:
         return None
@@ -414,7 +417,7 @@ def _entries(value: Any, separators: re.Pattern[str], entry: Callable[[Any], str
         item = plain(item)
         if isinstance(item, Sequence) and not isinstance(item, str):
             options = [one for one in map(entry, item) if one]
-            found += [options] if options else []
+            found += [options] if len(options) > 1 else options
         elif (one := entry(item)) is not None:
             found.append(one)
     return found
@@ -504,6 +507,7 @@ def logprobs(value: Any) -> list[float] | None:
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\W_]+")
+_SCORE_MARK = re.compile(r"^(?:scores?|metrics?|feedback|eval|annotation|ragas|deepeval)_|_(?:scores?|value)$")
 _BRACKETS = re.compile(r"[(（\[].*?[)）\]]")
 
 
@@ -553,9 +557,20 @@ def resolve(
     ``mapping`` (their column → our field) wins; then our names for a field in the order of ``fields.toml``. A column
     is used for one field only.
     """
-    found = {field: column for column, field in (mapping or {}).items()}
+    if not mapping:
+        return dict(_resolved(tuple(columns), section, languages()))
+    return _resolve(columns, aliases(section), {field: column for column, field in mapping.items()})
+
+
+@lru_cache(maxsize=2048)
+def _resolved(columns: tuple[str, ...], section: str, known: tuple[Language, ...]) -> dict[str, str]:
+    """Records of one source have the same few sets of names."""
+    return _resolve(columns, _aliases(section, known), {})
+
+
+def _resolve(columns: Sequence[str], fields: Mapping[str, tuple[str, ...]], found: dict[str, str]) -> dict[str, str]:
     by_fold = _by_fold(columns, set(found.values()))
-    for field, names in aliases(section).items():
+    for field, names in fields.items():
         match = next((by_fold[name] for name in names if name in by_fold), None)
         if field not in found and match is not None:
             found[field] = by_fold.pop(fold(match))
@@ -630,8 +645,8 @@ def _refuse_pair(left: str, right: str, columns: Sequence[str], fields: Iterable
 
 def near_miss(column: str, taken: Iterable[str] = ()) -> str | None:
     """The field whose name ``column`` nearly has, or None. Fields in ``taken`` are not proposed."""
-    name = fold(column)
-    if len(name) < 4:
+    name = fold(column[:200])
+    if not 4 <= len(name) <= 80:  # a longer one is a text, and comparing it would take long
         return None
     names = {alias: field for field, known in aliases("sample").items() if field not in set(taken) for alias in known}
     match = difflib.get_close_matches(name, names, n=1, cutoff=0.82)
@@ -643,8 +658,12 @@ def near_miss(column: str, taken: Iterable[str] = ()) -> str | None:
 
 
 def is_score(column: str) -> bool:
-    """Whether a column is named like a metric of another tool; ``"rouge_score(mode=fmeasure)"`` and ``"mrr@10"`` are."""
-    return re.search(r"\w@(\d+|k)$", column) is not None or fold(_BRACKETS.sub("", column)) in aliases("scores")["names"]
+    """Whether a column is named like a metric of another tool; ``"rouge_score(mode=fmeasure)"``, ``"mrr@10"``,
+    ``"toxicity/v1/score"``, ``"eval.relevance.score"`` and ``"score_context_relevance"`` are."""
+    if re.search(r"\w@(\d+|k)$|[/.]score$", column) is not None:
+        return True
+    name, known = fold(_BRACKETS.sub("", column)), aliases("scores")["names"]
+    return name in known or _SCORE_MARK.sub("", name) in known
 
 
 def first_names(values: Mapping[str, Any], section: str, empty: bool = True) -> dict[str, str]:
@@ -652,12 +671,17 @@ def first_names(values: Mapping[str, Any], section: str, empty: bool = True) -> 
 
     ``empty``: whether an empty text is a value.
     """
-    places, best = _places(section, languages()), dict[str, tuple[int, str]]()
-    for name, value in values.items():
-        if value is not None and (empty or value != ""):
-            for field, rank in places.get(name, ()):
-                if field not in best or rank < best[field][0]:
-                    best[field] = rank, name
+    there = tuple([name for name, value in values.items() if value is not None and (empty or value != "")])
+    return _first_names(there, section, languages())
+
+
+@lru_cache(maxsize=2048)
+def _first_names(there: tuple[str, ...], section: str, known: tuple[Language, ...]) -> dict[str, str]:
+    places, best = _places(section, known), dict[str, tuple[int, str]]()
+    for name in there:
+        for field, rank in places.get(name, ()):
+            if field not in best or rank < best[field][0]:
+                best[field] = rank, name
     return {field: name for field, (_, name) in best.items()}
 
 
@@ -684,7 +708,7 @@ def first_of(item: Mapping[str, Any], names: Iterable[str]) -> tuple[str | None,
 # The retrieved fragments of one sample, from whatever a tool recorded to the contract's list of dicts.
 
 
-_INNER = ("node", "document", "doc")
+_INNER = ("node", "document", "doc", "retrieved_context")
 
 
 def contexts(value: Any) -> list[dict[str, Any]] | None:
@@ -711,6 +735,29 @@ def contexts(value: Any) -> list[dict[str, Any]] | None:
     if pairs and all(rank is not None for _, rank in pairs):
         pairs.sort(key=lambda pair: pair[1] or 0.0)
     return [item for item, _ in pairs]
+
+
+def retrieved_in(value: Any, depth: int = 0) -> list[Any]:
+    """What was retrieved, from anywhere in what a service answered, under the names that services give to it; [] without."""
+    value = structure(value) if isinstance(value, str) and looks_structured(value) else value
+    if depth > 6 or not isinstance(value, (Mapping, list)):
+        return []
+    if isinstance(value, list):
+        found = [item for part in value[:1000] for item in retrieved_in(part, depth + 1)]
+        return [item for at, item in enumerate(found) if item not in found[:at]]
+    names = {*aliases("sample")["contexts"], *aliases("keys")["retrieved"]}
+    for key, part in value.items():
+        if fold(str(key)) in names:
+            try:
+                listed = contexts(part) if isinstance(part, (list, Mapping)) and part else None
+            except (Unreadable, ValueError):
+                listed = None
+            # Names of files are no texts: of a list of words only that which is called contexts counts.
+            objects = isinstance(part, Mapping) or (isinstance(part, list) and isinstance(part[0], Mapping))
+            objects = objects or fold(str(key)) in aliases("sample")["contexts"]
+            if objects and listed and all(item["text"] for item in listed):
+                return part if isinstance(part, list) else listed
+    return next((found for part in value.values() if (found := retrieved_in(part, depth + 1))), [])
 
 
 def _from_mapping(value: Mapping[str, Any]) -> list[Any]:

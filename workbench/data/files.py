@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: Format of a report → ending of its file.
+REPORT_FORMATS = {
+    "html": ".html", "md": ".md", "xlsx": ".xlsx", "csv": ".csv", "parquet": ".parquet", "junit": ".xml", "summary": ".md",
+    "langfuse": ".json", "langsmith": ".jsonl", "phoenix": ".json", "mlflow": ".jsonl",
+}  # fmt: skip
+
 # ------------------------------------------------------------------------------
 # The cache folder, and small choices of the user that are kept in it.
 

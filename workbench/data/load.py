@@ -32,7 +32,7 @@ from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt,
 from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
 from workbench.data.formats.turns import as_turns
-from workbench.data.mapping import remembered_mapping, suggested_mapping
+from workbench.data.mapping import COMPARED, remembered_mapping, suggested_mapping
 from workbench.data.run_config import recorded_config
 from workbench.data.schema import (
     AS_RECORDED,
@@ -181,7 +181,8 @@ def _read_other(fields: Fields, records: Records, column: str, columns: Mapping[
             fields.warnings += [Remark(fields.numbers[at], column, reason, excerpt(values[at])) for at in broken]
             return
     fields.own[column] = [scrubbed(value) if has_surrogate(value) else value for value in values]
-    field_name = None if fold(column) in _UNDERSTOOD else near_miss(column, taken=columns)
+    plain_name = fold(column) not in _UNDERSTOOD and len(fields.own) <= COMPARED
+    field_name = near_miss(column, taken=columns) if plain_name else None
     if field_name is not None:
         pair = f"{{{column!r}: {field_name!r}}}"
         reason = f"is kept as a column of your own; did you mean {field_name}? Then pass mapping={pair}"
@@ -199,7 +200,12 @@ def _own(value: Any) -> Any:
 
 def _float(value: Any) -> tuple[float | None, bool]:
     """A score, and whether something is there that is no number."""
+    value = fields.structure(value)
+    if isinstance(value, list) and len(value) == 1:  # Langfuse exports a score as the list of its values
+        value = value[0]
     try:
+        if isinstance(value, str) and value.strip().lower() in ("true", "false", "yes", "no"):
+            value = fields.boolean(value)
         return float(value) if isinstance(value, bool) else fields.number(value), False
     except Unreadable:
         return None, True

@@ -15,6 +15,9 @@ from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
 from workbench.errors import InputError
 
+#: Columns of a table, the first of them, that are compared with our names.
+COMPARED = 200
+
 #: Where choices are kept in the cache folder.
 FILE = "mappings.json"
 
@@ -52,7 +55,7 @@ def suggested_mapping(columns: Sequence[str], taken: Iterable[str] = ()) -> dict
     Fields in ``taken`` are not suggested, and each field once.
     """
     found: dict[str, str] = {}
-    for column in columns:
+    for column in columns[:COMPARED]:
         field = near_miss(column, {*taken, *found.values()})
         if field is not None:
             found[column] = field

@@ -78,7 +78,8 @@ def recorded_config(source: str, column: Iterable[Any]) -> dict[str, Any]:
     InputError
         For a TOML file beside it that cannot be read.
     """
-    found = _shared(column)
+    rows = [plain_config(row) for row in column if isinstance(row, Mapping)]
+    found = {key: value for key, value in rows[0].items() if all(row.get(key) == value for row in rows)} if rows else {}
     path = Path(source.split("::")[0]) if source else None
     if path is None or not path.is_file():
         return found
@@ -86,11 +87,6 @@ def recorded_config(source: str, column: Iterable[Any]) -> dict[str, Any]:
     manifest = _manifest(path.with_name(f"{stem}.manifest.json"))
     beside = path.with_name(f"{stem}.toml")
     return {**manifest, **found, **(read_config(beside) if beside.is_file() else {})}
-
-
-def _shared(column: Iterable[Any]) -> dict[str, Any]:
-    rows = [plain_config(row) for row in column if isinstance(row, Mapping)]
-    return {key: value for key, value in rows[0].items() if all(row.get(key) == value for row in rows)} if rows else {}
 
 
 def _manifest(path: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast, overload
 
 from workbench.data.text.words import content_words, language
 
@@ -206,16 +206,23 @@ def alternatives(entry: Any) -> tuple[str, ...]:
 
 Row = TypeVar("Row")
 
+#: Rows that ``head`` takes and a notebook shows, and characters of a cell.
+HEAD, _CELL = 5, 120
+
 
 class Rows(Generic[Row]):
-    """A set that behaves as people expect: ``len``, iterating, ``[id]``, ``[position]``, ``head``, a table in a notebook.
+    """A set that behaves as people expect: ``len``, iterating, ``id in``, ``[id]``, ``[position]``, ``[from:to]``, ``head``, a
+    table in a notebook.
 
     ``frame`` has a row for each, its index the ids.
     """
 
     frame: pd.DataFrame
+    rejected: pd.DataFrame
     n_read: int
     _shown: ClassVar[tuple[str, ...]] = ()
+    #: Attributes with a row for each.
+    _by_row: ClassVar[tuple[str, ...]] = ("frame",)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -223,8 +230,22 @@ class Rows(Generic[Row]):
     def __iter__(self) -> Iterator[Row]:
         return self._rows(self.frame)
 
-    def __getitem__(self, key: str | int) -> Row:
-        """The one with that id (text), or at that position (a whole number, from the end when negative)."""
+    def __contains__(self, key: object) -> bool:
+        return key in self.frame.index if isinstance(key, str) else any(key == row for row in self)
+
+    @overload
+    def __getitem__(self, key: str | int) -> Row: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> Self: ...
+
+    def __getitem__(self, key: str | int | slice) -> Row | Self:
+        """The one with that id (text), or at that position (a whole number, from the end when negative); a slice of positions
+        is a set, with which what was rejected stays."""
+        if isinstance(key, slice):
+            kept = {name: getattr(self, name).iloc[key] for name in self._by_row}
+            n_read = len(kept["frame"]) + self.rejected["row"].nunique()
+            return cast(Self, replace(cast(Any, self), n_read=n_read, **kept))
         if isinstance(key, str):
             if key not in self.frame.index:
                 raise KeyError(f"{self!r} holds no {self.frame.index.name} {key!r}")
@@ -234,6 +255,10 @@ class Rows(Generic[Row]):
             raise IndexError(f"position {place} is outside of {self!r}")
         return next(self._rows(self.frame.iloc[[place]]))
 
+    def head(self, n: int = HEAD) -> Self:
+        """The first ``n`` as a set."""
+        return self[: max(n, 0)]
+
     def _rows(self, frame: pd.DataFrame) -> Iterator[Row]:
         raise NotImplementedError
 
@@ -242,11 +267,6 @@ class Rows(Generic[Row]):
         cells = {name: [_cell(value) for value in shown[name].tolist()] for name in shown.columns}
         table = object_frame({name: objects(values) for name, values in cells.items()}, shown.index.map(_cell))
         return f"<p>{escape(_cell(repr(self)))}</p>{table.to_html(escape=True)}"
-
-
-#: Rows that ``head`` takes and a notebook shows, and characters of a cell.
-HEAD, _CELL = 5, 120
-
 
 def _cell(value: Any) -> str:
     """A value as it is shown in a table: one short line without control characters and changes of direction."""
@@ -284,6 +304,7 @@ class SampleSet(Rows[Sample]):
     source: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     _shown = ("question", "answer", "contexts", "reference", "case_type")
+    _by_row = ("frame", "recorded_scores")
 
     def __repr__(self) -> str:
         rejected = self.rejected["row"].nunique()
@@ -292,12 +313,6 @@ class SampleSet(Rows[Sample]):
     def samples(self) -> list[Sample]:
         """The rows as :class:`Sample` objects, in order."""
         return list(self)
-
-    def head(self, n: int = HEAD) -> SampleSet:
-        """The first ``n`` samples as a set; what was rejected stays with it."""
-        frame, n_rejected = self.frame.iloc[: max(n, 0)], self.rejected["row"].nunique()
-        scores = self.recorded_scores.iloc[: max(n, 0)]
-        return replace(self, frame=frame, recorded_scores=scores, n_read=len(frame) + n_rejected)
 
     def _rows(self, frame: pd.DataFrame) -> Iterator[Sample]:
         return iter_samples(frame)
@@ -315,11 +330,6 @@ class Corpus(Rows[Context]):
 
     def __repr__(self) -> str:
         return f"Corpus({self.name!r}: {len(self):,} documents of {self.n_read:,} rows read)"
-
-    def head(self, n: int = HEAD) -> Corpus:
-        """The first ``n`` documents as a corpus; what was rejected stays with it."""
-        frame = self.frame.iloc[: max(n, 0)]
-        return replace(self, frame=frame, n_read=len(frame) + self.rejected["row"].nunique())
 
     def _rows(self, frame: pd.DataFrame) -> Iterator[Context]:
         columns = (frame[name].tolist() for name in CORPUS_FIELDS)

@@ -260,13 +260,8 @@ WHOLE_UP_TO = 2000
 
 def scores_of(evaluation: Any, score: str) -> Floats:
     """(n,) one score of every sample, NaN where there is none; ``passed`` is 1 or 0, NaN if nothing could be tested."""
-    values: Floats = _passed(evaluation.view) if score == PASSED else evaluation.metric(score).values
+    values: Floats = failing(evaluation.view).passed if score == PASSED else evaluation.metric(score).values
     return values
-
-
-def _passed(view: View) -> Floats:
-    failed, tested = failing(view)
-    return np.where(failed, 0.0, np.where(tested, 1.0, np.nan))
 
 
 def calibratable(evaluation: Any) -> list[str]:
@@ -322,7 +317,7 @@ def _human(labels: Any, run: str) -> pd.Series:
 def load_labels(labels: Any, run: str) -> pd.DataFrame:
     """Verdicts on one run in the form of :func:`load_verdicts`: what that reads, or sample id → verdict.
 
-    Raises ``InputError`` as :func:`load_verdicts` does.
+    Raises ``InputError`` as :func:`load_verdicts` does, and where all of them are on other runs.
     """
     if not isinstance(labels, (str, Path)) and not len(labels):
         return own_verdicts({})
@@ -331,7 +326,13 @@ def load_labels(labels: Any, run: str) -> pd.DataFrame:
         return load_verdicts([{"sample_id": str(key), "verdict": said} for key, said in plain.items()])
     if isinstance(labels, pd.DataFrame) and {"sample_id", "verdict"} <= set(labels.columns):
         labels = labels.to_dict("records")
-    return load_verdicts(labels if not isinstance(labels, str) else Path(labels), run)
+    found = load_verdicts(labels if not isinstance(labels, str) else Path(labels), run)
+    if not len(found) and (others := found.attrs["runs"]):
+        raise InputError(
+            f"the labels are on {', '.join(others[:5])} and none on {run!r}: give those of this run; verdicts without a run "
+            "count for every one"
+        )
+    return found
 
 
 class Calibration:
@@ -385,7 +386,7 @@ class Calibration:
         facts, places = _labelled_facts(self.evaluation, self.human.index, self.places)
         t = self.evaluation.thresholds
         views = (View(facts, t.replace(**{self.threshold: float(cut)})) for cut in GRID)
-        return np.column_stack([_passed(view)[places] for view in views])
+        return np.column_stack([failing(view).passed[places] for view in views])
 
     @cached_property
     def values(self) -> Floats:
@@ -411,8 +412,8 @@ class Calibration:
             return self._good(scores_of(self.evaluation, self.score), self.cut)
         t = self.evaluation.thresholds
         if getattr(t, self.threshold) == self.cut:
-            return _passed(self.evaluation.view)
-        return _passed(self.evaluation.with_thresholds(t.replace(**{self.threshold: self.cut})).view)
+            return failing(self.evaluation.view).passed
+        return failing(self.evaluation.with_thresholds(t.replace(**{self.threshold: self.cut})).view).passed
 
     @cached_property
     def judged(self) -> Floats:

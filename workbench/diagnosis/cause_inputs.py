@@ -29,6 +29,11 @@ class Failing(NamedTuple):
     failed: Mask
     tested: Mask
 
+    @property
+    def passed(self) -> Floats:
+        """(n,) 1 passes, 0 fails, NaN where nothing could be tested."""
+        return np.where(self.failed, 0.0, np.where(self.tested, 1.0, np.nan))
+
 
 def failing(view: View) -> Failing:
     """Apply the definition of failure to every sample. One that nothing of its own tests is tested by recorded scores."""

@@ -1,14 +1,14 @@
 """Why a sample failed: one chain of rules, the first that holds is the primary cause.
 
-Everything about a cause stands in its :class:`Rule`: the layer that is at fault, what it needs (so that it can say what it
-could not check), the condition over all samples at once, how sure the deciding evidence is, and what is said about one
-sample. Its name, evidence sentence and advice in each language stand in ``texts/causes.toml``. A new cause is a rule in
+Everything about a cause stands in its :class:`CauseRule`: the layer that is at fault, what it needs (so that it can say
+what it could not check), the condition over all samples at once, how sure the deciding evidence is, and what is said about
+one sample. Its name, evidence sentence and advice in each language stand in ``texts/causes.toml``. A new cause is a rule in
 :data:`RULES` and its texts; one of the user's own is registered by :func:`cause`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,17 +16,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.diagnosis.cause_inputs import CauseInputs, conflicting, is_low, low_failing, no_answer, serious
-from workbench.diagnosis.explain import QUOTE, Explainer
 from workbench.errors import InputError
 from workbench.language import get_language, has_text, listed, numbers, speaking, text
+from workbench.scoring.facts import Claims
 from workbench.scoring.groups.refusal import answerable
 from workbench.scoring.metrics import HEADLINE, definitions
 from workbench.scoring.metrics import title as metric_title
 from workbench.scoring.scored import Floats, Mask
-from workbench.scoring.view import CONTRADICTED, NOT_MENTIONED, SUPPORTED, View
+from workbench.scoring.view import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE, View, best_contexts
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Longest quotation in an evidence sentence, in characters.
+QUOTE = 120
 
 #: Layers in the order in which a question passes them.
 LAYERS = ("access", "index", "retrieval", "generation", "service", "unknown")
@@ -47,7 +50,7 @@ def _nothing(_: Explainer, __: int) -> Found:
 
 
 @dataclass(frozen=True)
-class Rule:
+class CauseRule:
     """One cause: a link of the chain.
 
     Attributes
@@ -313,70 +316,70 @@ def _say_tests(e: Explainer, code: int) -> Found:
 # ---------------------------------------------------------------- the chain
 
 #: The built-in causes in their order.
-RULES: tuple[Rule, ...] = (
-    Rule("permission_leak", "access", ("tenant", "contexts"), _permission_leak, _say_leak, red_line=True),
-    Rule("no_answer", "service", ("answer",), lambda c: no_answer(c.view), _say_no_answer, quotes_service=True),
-    Rule("not_indexed", "index", ("expected_docs", "corpus"), _not_indexed, _say_not_indexed, retriever_at_fault=True),
-    Rule(
+RULES: tuple[CauseRule, ...] = (
+    CauseRule("permission_leak", "access", ("tenant", "contexts"), _permission_leak, _say_leak, red_line=True),
+    CauseRule("no_answer", "service", ("answer",), lambda c: no_answer(c.view), _say_no_answer, quotes_service=True),
+    CauseRule("not_indexed", "index", ("expected_docs", "corpus"), _not_indexed, _say_not_indexed, retriever_at_fault=True),
+    CauseRule(
         "retrieval_miss", "retrieval", ("contexts", "expected_docs or reference"), _retrieval_miss, _say_missing,
         _retrieval_confidence, lambda e, code: e.sub_causes.get(code), retriever_at_fault=True,
     ),
-    Rule(
+    CauseRule(
         "split_evidence", "index", ("contexts", "must_include or reference", "position"),
         lambda c: c.any_of(c.view.points, c.split_points) | c.any_of(c.view.reference, c.split_claims), _say_split,
         _split_confidence, retriever_at_fault=True,
     ),
-    Rule(
+    CauseRule(
         "missing_refusal", "generation", ("answer", "expect_refusal"), lambda c: c.outcome == "missing_refusal",
         confidence=lambda c: 1 - _declining(c), marks="answer",
     ),
-    Rule(
+    CauseRule(
         "wrong_refusal", "generation", ("answer",), lambda c: c.outcome == "wrong_refusal", confidence=_declining,
         marks="answer",
     ),
-    Rule(
+    CauseRule(
         "distracted", "generation", ("expected_docs", "contexts", "claims"), _distracted, _say_distracted,
         lambda c: c.highest(c.view.answer, c.rests[1], c.misled_claims),
     ),
-    Rule(
+    CauseRule(
         "contradiction", "generation", ("contexts", "claims"), _contradiction, _say_contradiction,
         _contradiction_confidence,
     ),
-    Rule(
+    CauseRule(
         "hallucination", "generation", ("contexts", "claims"), _hallucination, _say_hallucination,
         _hallucination_confidence,
     ),
-    Rule(
+    CauseRule(
         "omission", "generation", ("contexts", "must_include or reference"), lambda c: c.left_out & ~c.is_off_topic,
         _say_omission, _omission_confidence,
     ),
-    Rule(
+    CauseRule(
         "faithful_but_wrong", "index", ("contexts", "reference or must_include", "claims"), _faithful_but_wrong,
         _say_faithful, lambda c: c.highest(c.view.answer, c.view.answer.entail, c.view.answer_verdicts == SUPPORTED),
     ),
-    Rule(
+    CauseRule(
         "wrong_answer", "generation", ("answer", "reference or must_include"), lambda c: c.missed_point & ~c.is_off_topic,
         _say_wrong, _wrong_confidence, marks="answer", last_resort=True,
     ),
-    Rule(
+    CauseRule(
         "off_topic", "generation", ("answer", "claims"), lambda c: c.is_off_topic, _say_off_topic,
         lambda c: 1 - c.score("answer_relevancy"), marks="answer",
     ),
-    Rule("bad_citation", "generation", ("contexts", "citations"), lambda c: c.bad_citations, _say_citation,
+    CauseRule("bad_citation", "generation", ("contexts", "citations"), lambda c: c.bad_citations, _say_citation,
          _citation_confidence, marks="citations"),
-    Rule(
+    CauseRule(
         "format", "service", ("answer",), lambda c: c.facts.format_signs, _say_format,
         sub_cause=lambda e, code: e.inputs.evidence.plain("text_format")[code], marks="answer",
     ),
     # Closes the chain: it holds for what fails and no other rule explains.
-    Rule(UNEXPLAINED, "unknown", (), lambda c: c.failing.failed, _say_tests, lambda c: np.zeros(c.n)),
+    CauseRule(UNEXPLAINED, "unknown", (), lambda c: c.failing.failed, _say_tests, lambda c: np.zeros(c.n)),
 )  # fmt: skip
 
 #: Causes of the user's own: the rule, and the name of the one that it stands before.
-_own: dict[str, tuple[Rule, str]] = {}
+_own: dict[str, tuple[CauseRule, str]] = {}
 
 
-def rules() -> tuple[Rule, ...]:
+def rules() -> tuple[CauseRule, ...]:
     """Every rule in the order of the chain, registered ones included."""
     found = list(RULES)
     for rule, before in _own.values():
@@ -389,7 +392,7 @@ def cause_names() -> tuple[str, ...]:
     return tuple(rule.name for rule in rules())
 
 
-def rule_of(cause: str) -> Rule | None:
+def rule_of(cause: str) -> CauseRule | None:
     """The rule of a cause; None for ``pass``, ``not_checked`` and unknown ones."""
     return next((rule for rule in rules() if rule.name == cause), None)
 
@@ -448,7 +451,7 @@ def cause(
     title, evidence, advice
         What a reader is told: its name, one sentence on why, and what to try.
     more
-        Further attributes of :class:`Rule`: ``confidence``, ``explain``, ``red_line``, ``marks`` …
+        Further attributes of :class:`CauseRule`: ``confidence``, ``explain``, ``red_line``, ``marks`` …
 
     Raises
     ------
@@ -470,9 +473,9 @@ def cause(
 
     def register(chosen: Callable[[CauseInputs], Any]) -> Callable[[CauseInputs], Any]:
         try:
-            rule = Rule(name, layer, needs, chosen, title=title, evidence=evidence, advice=advice, **more)
+            rule = CauseRule(name, layer, needs, chosen, title=title, evidence=evidence, advice=advice, **more)
         except TypeError as error:
-            raise InputError(f"cause {name!r}: {error}; see workbench.diagnosis.causes.Rule") from error
+            raise InputError(f"cause {name!r}: {error}; see workbench.diagnosis.causes.CauseRule") from error
         _own[name] = (rule, before)
         return chosen
 
@@ -505,7 +508,12 @@ class Causes:
     holds: np.ndarray
     confidence: Floats
     inputs: CauseInputs
-    rules: tuple[Rule, ...] = field(default_factory=rules)
+    rules: tuple[CauseRule, ...] = field(default_factory=rules)
+
+    def one(self, code: int, view: View) -> Causes:
+        """The causes of one sample, whose own ``view`` explains them; the chain is not walked again."""
+        mine = slice(code, code + 1)
+        return Causes(self.primary[mine], self.holds[mine], self.confidence[mine], CauseInputs(view), self.rules)
 
     def names(self) -> np.ndarray:
         """Primary cause of each sample by name, ``pass`` and ``not_checked`` included."""
@@ -520,7 +528,7 @@ class Causes:
         """The pieces of evidence sentences."""
         return Explainer(self.inputs)
 
-    def evidence(self, rule: Rule, code: int) -> str:
+    def evidence(self, rule: CauseRule, code: int) -> str:
         """The sentence that says why a cause holds for the sample ``code``, in the language in force."""
         if self.inputs.by_recorded[code]:
             return _say_recorded(self.inputs, code)
@@ -576,7 +584,7 @@ def failure_rows(causes: Causes) -> pd.DataFrame:
     """The table of failures; see ``Evaluation.failures``."""
     import pandas as pd
 
-    from workbench.scoring.lazy_texts import LazyTexts, repeated
+    from workbench.scoring.scored import LazyTexts, repeated
 
     inputs, n, chain, language = causes.inputs, causes.inputs.n, causes.rules, get_language()
     names = [*(rule.name for rule in chain), NOT_CHECKED, PASS]
@@ -635,3 +643,121 @@ def lacking(causes: Causes, cause: str) -> list[list[str]]:
     known = {"answer": "answers", "expect_refusal": "expectation"}
     named = [[known.get(name, name) for name in alternatives] for alternatives in needs]
     return [[group[0] for group in named if all(name in row for name in group)] for row in unchecked(causes.inputs)]
+
+
+# ---------------------------------------------------------------- what can be said of one failing sample
+
+
+class Explainer:
+    """Pieces of evidence sentences. ``code`` is the position of a sample, ``row`` that of a claim."""
+
+    def __init__(self, inputs: CauseInputs) -> None:
+        self.inputs: CauseInputs = inputs
+        self.view: View = inputs.view
+        self.facts = inputs.facts
+
+    @cached_property
+    def sub_causes(self) -> Mapping[int, str]:
+        """Why the document that a retrieval miss lacks did not come, by sample."""
+        from workbench.diagnosis.missed import first_sub_causes
+
+        return first_sub_causes(self.view)
+
+    # -- by sample, prepared once -----------------------------------------------------------------------------------
+
+    @cached_property
+    def foreign(self) -> dict[int, list[tuple[str, str]]]:
+        """Foreign documents of each sample: ``(document, place)``."""
+        frame = self.facts.foreign
+        return _grouped(frame["code"].tolist(), zip(frame["doc"].tolist(), frame["place"].tolist(), strict=True))
+
+    @cached_property
+    def lost_documents(self) -> dict[int, list[str]]:
+        """Expected documents that are not among the prompted contexts."""
+        entries, names = self.inputs.entries, self.facts.entries
+        lost = names[names["entry"].isin(entries.loc[~entries["found"], "entry"])]
+        return _grouped(lost["code"].tolist(), lost["doc_id"].tolist())
+
+    @cached_property
+    def bad_marks(self) -> dict[int, tuple[list[str], list[str]]]:
+        """Citations of each sample that resolve to nothing, and those that do not support their sentence."""
+        cited, (pair, _) = self.facts.citations, self.view.cited
+        frame = self.facts.evidence.claims
+        marks = frame["text"].to_numpy(dtype=object)[(frame["side"] == "citation").to_numpy()]
+        found: dict[int, tuple[list[str], list[str]]] = {}
+        rows = zip(cited["code"].tolist(), cited["cited"].tolist(), pair.tolist(), marks.tolist(), strict=True)
+        for code, target, supported, mark in rows:
+            if target < 0 or supported == 0:
+                found.setdefault(code, ([], []))[0 if target < 0 else 1].append(mark)
+        return found
+
+    # -- pieces -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _texts(self) -> np.ndarray:
+        return self.facts.evidence.claims["text"].to_numpy(dtype=object)
+
+    @cached_property
+    def _documents(self) -> np.ndarray:
+        frame = self.facts.evidence.contexts
+        names = frame["doc_id"].astype(object)
+        return names.where(names.notna(), "#" + frame["rank"].astype("str")).to_numpy(dtype=object)
+
+    @cached_property
+    def _best(self) -> np.ndarray:
+        return best_contexts(self.view, "answer", self.view.answer_verdicts)
+
+    @cached_property
+    def masks(self) -> dict[str, Mask]:
+        """Claims that decide causes, by cause."""
+        view, inputs = self.view, self.inputs
+        verdicts = view.answer_verdicts
+        return {
+            "contradicting": inputs.contradicting_claims,
+            "invented": serious(view) & (verdicts == NOT_MENTIONED),
+            "unsupported": np.isin(verdicts, (NOT_MENTIONED, CONTRADICTED)),
+            "held": np.isin(verdicts, (SUPPORTED, UNSURE)),
+            "against_reference": (verdicts == SUPPORTED) & (view.answer_other == CONTRADICTED),
+            "dropped_points": inputs.unmade_points & (view.points.own_entail >= 0.5),
+            "dropped_claims": inputs.unmade_claims & (view.reference_verdicts == SUPPORTED),
+            "absent_points": view.points.entail < 0.5,
+            "absent_claims": view.reference_verdicts == NOT_MENTIONED,
+        }
+
+    def rows(self, claims: Claims, code: int, mask: Mask) -> np.ndarray:
+        """Rows of ``claims`` of one sample for which ``mask`` holds."""
+        first, last = np.searchsorted(claims.code, [code, code + 1])
+        return first + np.flatnonzero(mask[first:last])
+
+    def quote(self, claims: Claims, row: int) -> str:
+        """The words of a claim, cut."""
+        words = " ".join(str(self._texts[claims.row[row]]).split())
+        return words if len(words) <= QUOTE else words[: QUOTE - 1] + "…"
+
+    def where(self, row: int) -> dict[str, object]:
+        """Document and rank of the context that decides an answer claim."""
+        context = self._best[row]
+        if context < 0:
+            return {"doc": "–", "rank": "–"}
+        return {"doc": self._documents[context], "rank": int(self.facts.contexts.rank[context])}
+
+    def place(self, side: str, row: int) -> dict[str, object]:
+        """Document and rank of the context that supports a key point or reference claim best."""
+        support = self.facts.support(side)
+        cells = self._cells(side, row)
+        if not len(cells):
+            return {"doc": "–", "rank": "–"}
+        context = support.context[cells[np.argmax(np.nan_to_num(support.entail[cells]))]]
+        return {"doc": self._documents[context], "rank": int(self.facts.contexts.rank[context])}
+
+    def _cells(self, side: str, row: int) -> np.ndarray:
+        claim = self.facts.support(side).claim
+        first, last = np.searchsorted(claim, [row, row + 1])
+        return np.arange(first, last)
+
+
+def _grouped(codes: Sequence[int], values: Iterable[Any]) -> dict[int, list[Any]]:
+    groups: dict[int, list[Any]] = {}
+    for code, value in zip(codes, values, strict=True):
+        groups.setdefault(code, []).append(value)
+    return groups

@@ -19,7 +19,7 @@ from workbench.data.text.quantities import contains_quantity, quantities
 from workbench.diagnosis.statistics import exact_mean
 from workbench.evidence.frames import Evidence
 from workbench.language import languages
-from workbench.scoring.tables import claim_rows, context_rows
+from workbench.scoring.view import claim_rows, context_rows
 
 # ------------------------------------------------------------------------------
 # The samples that two evaluations share, and what of each is the same text in both.

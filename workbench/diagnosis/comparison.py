@@ -222,8 +222,7 @@ def _values(run: Any, metric: str, ids: pd.Index) -> np.ndarray:
     """(n,) scores of one run on the shared samples, NaN where there is none."""
     codes = run.evidence.ids.get_indexer(ids)
     if metric == PASSED:
-        primary = run.causes.primary[codes]
-        return np.where(primary == -2, np.nan, (primary == -1).astype(float))
+        return np.asarray(run.causes.inputs.failing.passed[codes], dtype=float)
     values: np.ndarray = run.metric(metric).values[codes]
     return values
 
@@ -288,11 +287,18 @@ class Counts(NamedTuple):
     noise: int
 
 
-def compared(before: Any, after: Any, *, correction: str = "holm", pairing: Pairing | None = None) -> Comparison:
-    """The comparison of two evaluations; what has no shared ids is paired by question, see :func:`same_questions`."""
-    names = same_questions(after.evidence, before.evidence)
-    found = Comparison(before.renamed(names) if names else before, after, correction=correction, pairing=pairing)
-    found.renamed = names
+def compared(before: Any, after: Any, *, correction: str = "holm", like: Comparison | None = None) -> Comparison:
+    """The comparison of two evaluations; what has no shared ids is paired by question, see :func:`same_questions`.
+
+    ``like``: an earlier one, whose pairs are taken where it is of the same evidence under other thresholds.
+    """
+    if like is not None and like.given[0] is before.evidence and like.given[1] is after.evidence:
+        own = like.before.with_thresholds(before.thresholds) if like.renamed else before
+        found, names = Comparison(own, after, correction=correction, pairing=like.pairing), like.renamed
+    else:
+        names = same_questions(after.evidence, before.evidence)
+        found = Comparison(before.renamed(names) if names else before, after, correction=correction)
+    found.renamed, found.given = names, (before.evidence, after.evidence)
     return found
 
 
@@ -317,6 +323,7 @@ class Comparison:
     ) -> None:  # fmt: skip
         self.renamed: dict[str, str] = {}
         self.before, self.after = before, after
+        self.given = before.evidence, after.evidence
         self.correction = correction
         self.pairing = pair(self.before.evidence, self.after.evidence) if pairing is None else pairing
         self._tests: dict[tuple[str, ...] | None, pd.DataFrame] = {}
@@ -382,25 +389,43 @@ class Comparison:
         return Counts(len(self), n[FIXED], n[BROKEN], n[STILL_FAILING], n[STILL_PASSING], n[NOT_COMPARABLE],
                       int(self.noisy.sum()))  # fmt: skip
 
-    def flips(self) -> pd.DataFrame:
+    def flips(self, rows: Any = None) -> pd.DataFrame:
         """One row a matched sample, in the order of the first run: ``sample_id, change, cause_before, cause_after,
-        answer_changed, contexts_changed``, then ``case_changed, judge_noise, contrast``.
+        answer_changed, contexts_changed``, then ``case_changed, judge_noise, contrast``. ``rows``: places of some, or a mask.
 
         ``change``: fixed, broken, still_failing, still_passing, or not_comparable when nothing could be tested in one of
         the runs or the verdict moved on identical text (``judge_noise``). ``contrast`` in [−2, 2]: how much better the
         sample became, ±1 for a flip plus the mean difference of its scores.
         """
-        return self._flips.copy()
+        return self._flips_of(rows) if rows is not None else self._flips.copy()
 
     @cached_property
     def _flips(self) -> pd.DataFrame:
-        first, second = self._primary
+        return self._flips_of(slice(None))
+
+    def _flips_of(self, rows: Any) -> pd.DataFrame:
+        (first, second), pairs = self._primary, self.pairing
         return pd.DataFrame({
-            "sample_id": self.pairing.ids.astype("str"), "change": np.array(CHANGES)[self.change],
-            "cause_before": _names(first), "cause_after": _names(second),
-            "answer_changed": self.pairing.answer_changed, "contexts_changed": self.pairing.contexts_changed,
-            "case_changed": self.pairing.case_changed, "judge_noise": self.noisy, "contrast": self.contrast,
+            "sample_id": pairs.ids[rows].astype("str"), "change": np.array(CHANGES)[self.change[rows]],
+            "cause_before": _names(first[rows]), "cause_after": _names(second[rows]),
+            "answer_changed": pairs.answer_changed[rows], "contexts_changed": pairs.contexts_changed[rows],
+            "case_changed": pairs.case_changed[rows], "judge_noise": self.noisy[rows], "contrast": self.contrast[rows],
         })  # fmt: skip
+
+    def changed_to(self, *names: str) -> Mask:
+        """(n,) whether the change of a matched sample is one of ``names``."""
+        return np.isin(self.change, [CHANGES.index(name) for name in names])
+
+    def has_cause(self, cause: str) -> Mask:
+        """(n,) whether a matched sample has this primary cause in either run."""
+        code = {NOT_CHECKED: -2, PASS: -1}.get(cause)
+        code = list(cause_names()).index(cause) if code is None else code
+        return (self._primary[0] == code) | (self._primary[1] == code)
+
+    @cached_property
+    def moved(self) -> Mask:
+        """(n,) whether the primary cause is another one."""
+        return np.asarray(self._primary[0] != self._primary[1])
 
     def ledger(self) -> pd.DataFrame:
         """``cause_before, cause_after, n, sample_ids``, then ``n_noise, layer_before, layer_after``: where every matched

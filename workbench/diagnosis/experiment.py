@@ -156,14 +156,19 @@ def _row(
 
 def arm_lines(found: pd.DataFrame) -> list[str]:
     """The rows of :func:`compare_arms` as sentences in the language in force."""
+    return [_t("logs.arms.line", **row) for row in arm_rows(found)]
+
+
+def arm_rows(found: pd.DataFrame) -> list[dict[str, str]]:
+    """What the rows of :func:`compare_arms` say, as texts in the language in force."""
     lines = []
     for row in found.to_dict("records"):
         name = {LATENCY: "latency_p50", REFUSED: "refusal_rate", ERROR: "error_rate"}.get(row["metric"], row["metric"])
         verdict = "open_guardrail" if row["verdict"] == "open" and row["role"] == "guardrail" else row["verdict"]
         change = {key: score(row[key], decimals=3, signed=True) for key in ("delta", "low", "high")}
         needed = "–" if row["n_needed"] != row["n_needed"] or row["n_needed"] is None else f"{int(row['n_needed']):,}"
-        lines.append(_t(
-            "logs.arms.line", mark={"worse": "✗", "better": "✓"}.get(row["verdict"], "○"),
+        lines.append(dict(
+            mark={"worse": "✗", "better": "✓"}.get(row["verdict"], "○"),
             metric=_t("logs.arms.latency") if row["metric"] == LATENCY else statistic_title(name),
             role=_t(f"logs.arms.role_{row['role']}"), arm=row["arm"], control=row["control"],
             value=value_text(name, row["value"]), value_control=value_text(name, row["value_control"]), n=f"{row['n']:,}",

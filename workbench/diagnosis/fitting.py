@@ -420,7 +420,7 @@ def fit(
         the refusal; without it a verdict is on the answer.
     error_rate
         In (0, 1): how many of the verdicts that are not unsure may be wrong. It sets the band of unsure, and holds on average
-        over sets of labels drawn at random.
+        over sets of labels drawn at random where the judge can keep it at all; where it cannot, few labels may hide that.
     name, out
         The judge's name, and the file to write it to.
 
@@ -447,6 +447,8 @@ def fit(
         raise InputError("fit: this evaluation was scored with a fitted judge already; use the one that it was made from")
     judge = str(evaluation.manifest.get("judge") or "none")
     verdicts = load_labels(labels, evaluation.name)
+    if len(verdicts) and not verdicts["sample_id"].isin(evaluation.evidence.ids).any():
+        raise InputError(f"fit: none of the labelled samples ({verdicts['sample_id'].iloc[0]}, …) is in {evaluation.name}")
     parts, refused = {}, {}
     groups = labelled(evaluation, verdicts)
     for part in PARTS:
@@ -574,17 +576,18 @@ def _band(p: Floats, right: Mask, error_rate: float) -> dict[str, float]:
     """The narrowest band around one half outside which (errors + 1) / (labels + 1) ≤ ``error_rate``, and what it keeps.
 
     Conformal risk control of the loss told · (wrong − rate), which is at most 1 − rate: its mean over n labels and the worst
-    further one is ≤ 0 exactly then. NaN where no band keeps the rate: too few labels, or too many errors at any distance.
+    further one is ≤ 0 exactly then. The loss does not fall with every step outwards, so a width counts only if all wider
+    ones keep the rate too; those outside which the rate allows no error yet (its first is at 2 / rate) decide nothing.
+    NaN where no band keeps the rate: too few labels, or too many errors at any distance.
     """
     distance, wrong = np.abs(p - 0.5), (p >= 0.5) != right
     widths = np.append(-1.0, np.unique(distance))
     told = distance > widths[:, None]
     errors, n = (told & wrong).sum(axis=1), told.sum(axis=1)
     keeps = errors + 1 <= error_rate * (n + 1) + 1e-9
-    # A width counts only if the wider ones that tell three quarters as much keep the rate too: no lucky gap is taken.
-    judgeable = n + 1 >= 1 / error_rate
-    kept = [at for at in np.flatnonzero(keeps) if keeps[at:][judgeable[at:] & (n[at:] >= 0.75 * n[at])].all()]
-    if not kept:
+    fails = np.flatnonzero(~keeps & (n + 1 >= 2 / error_rate))
+    kept = np.flatnonzero(keeps & (np.arange(len(n)) > (fails[-1] if len(fails) else -1)))
+    if not len(kept):
         return {"doubt": math.nan, "told": 0.0}
     at = int(kept[0])
     return {"doubt": float(widths[at]), "told": float(n[at] / len(p)), "told_error": float(errors[at] / n[at])}

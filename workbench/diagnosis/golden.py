@@ -21,6 +21,8 @@ from workbench.data.text.normalise import normalise
 from workbench.diagnosis.series import Series
 from workbench.diagnosis.statistics import Z
 from workbench.errors import InputError
+from workbench.language import text as _t
+from workbench.language.numbers import points
 
 _Z_POWER = 0.8416212335729143
 #: Share of samples that differ between two runs where no history says it.
@@ -148,6 +150,16 @@ def proposed_cases(log: Any, cases: Any, n: int = 20) -> pd.DataFrame:
     return found.sort_values("n_requests", ascending=False, kind="stable").reset_index(drop=True)
 
 
+def questions_of(log: Any) -> Any:
+    """The requests of a query log as a sample set; None when it holds no questions, as a log of numbers alone does."""
+    from workbench.data.load import load_samples
+
+    try:
+        return load_samples(log)
+    except InputError:
+        return None
+
+
 def worth_labelling(evaluation: Any, n: int = 50, *, cases: Any = None) -> pd.DataFrame:
     """Requests worth a human look: a third that fail, a third near a threshold, a third of kinds that the set lacks.
 
@@ -187,6 +199,35 @@ def worth_labelling(evaluation: Any, n: int = 50, *, cases: Any = None) -> pd.Da
     places = list(chosen)
     return pd.DataFrame({"question": questions.iloc[places].tolist(), "reason": list(chosen.values()), "detail": said},
                         index=ids[places].rename("sample_id"))  # fmt: skip
+
+
+#: Lines of one kind that :func:`upkeep_lines` gives.
+_SHOWN = 10
+
+
+def upkeep_lines(cases: Any, *, series: Series | None = None, proposed: pd.DataFrame | None = None,
+                 change: float = 0.05) -> list[str]:  # fmt: skip
+    """What a golden set lacks and could do without, as sentences in the language in force.
+
+    ``series`` adds cases that never tell runs apart, ``proposed`` what :func:`proposed_cases` found in a log.
+    """
+    lines = []
+    for row in missing_cases(cases, change, series=series).to_dict("records"):
+        kind = row["case_type"] or _t("logs.golden.all")
+        figures = {"n": f"{row['n']:,}", "needed": f"{row['needed']:,}", "missing": f"{row['missing']:,}",
+                   "change": points(change, signed=False), "detectable": points(row["detectable"], signed=False)}  # fmt: skip
+        lines.append(_t("logs.golden.enough" if not row["missing"] else "logs.golden.missing", kind=kind, **figures))
+    twins = near_duplicates(cases)
+    silent = None if series is None else silent_cases(series)
+    for key, frame, texts in (
+        ("twins", twins, lambda row: f"{row['sample_id']} = {row['other_id']}: {row['question']}"),
+        ("silent", silent, lambda row: str(row["sample_id"])),
+        ("proposed", proposed, lambda row: f"{row['n_requests']:,} × {row['question']}"),
+    ):
+        if frame is not None:
+            lines.append(_t(f"logs.golden.{key}", n=f"{len(frame):,}"))
+            lines += [f"  {texts(row)}" for row in frame.head(_SHOWN).to_dict("records")]
+    return lines
 
 
 def _spread(failing: Any, primary: Any) -> list[int]:

@@ -19,7 +19,7 @@ from workbench.evidence.corpus_ranks import (
     as_corpus,
     examine_misses,
     find_misses,
-    near_duplicates,
+    near_copies,
     questions_of,
     stored_autopsies,
     with_ids,
@@ -233,7 +233,7 @@ def _row(item: Found, index: CorpusIndex | None, k: int) -> tuple[Any, ...]:
     return (
         item.miss.sample_id, item.miss.doc_id, known.dense_rank, known.bm25_rank, known.n_documents,
         known.gap(k), known.percentile, next(iter(ranks(known)), None), rivals(item, index, k),
-        near_duplicates(item.place, index) if index is not None and item.place >= 0 else [], sub_cause(known, k),
+        near_copies(item.place, index) if index is not None and item.place >= 0 else [], sub_cause(known, k),
     )  # fmt: skip
 
 

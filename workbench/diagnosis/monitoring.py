@@ -61,6 +61,7 @@ from workbench.diagnosis.query_log import (
     window_size,
 )
 from workbench.errors import InputError
+from workbench.language import listed
 from workbench.language import text as _t
 
 #: Share of a log that is its own baseline when none is given.
@@ -651,7 +652,7 @@ def verdict_words(found: Monitoring) -> str:
         return _t("monitoring.words.quiet")
     if not found.firing:
         return _t("monitoring.words.fired_cleared", n=f"{found.n_fired:,}")
-    names = ", ".join(statistic_title(event.statistic) for event in found.firing)
+    names = listed(statistic_title(event.statistic) for event in found.firing)
     return _t("monitoring.words.fired", n=f"{found.n_fired:,}", firing=len(found.firing), names=names)
 
 
@@ -663,9 +664,9 @@ def note_lines(found: Monitoring) -> list[str]:
         lines.append(_t("monitoring.words.rejected", n=f"{log.n_rejected:,}", total=f"{log.n_read:,}"))
     lacking = [statistic_title(name) for column, name in _WANTED if column not in log.columns]
     if lacking:
-        lines.append(_t("monitoring.words.lacks", names=", ".join(lacking)))
+        lines.append(_t("monitoring.words.lacks", names=listed(lacking)))
     if log.ignored:
-        lines.append(_t("monitoring.words.ignored", names=", ".join(log.ignored[:8])))
+        lines.append(_t("monitoring.words.ignored", names=listed(log.ignored[:8])))
     if not found.own_baseline and found.baseline.times is None and log.times is not None:
         lines.append(_t("monitoring.words.other_baseline"))
     return lines

@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -41,6 +41,7 @@ from workbench.data.schema import NESTED_FIELDS, SAMPLE_FIELDS, iter_samples, ju
 from workbench.data.text.normalise import normalise
 from workbench.data.text.words import language
 from workbench.diagnosis.causes import NOT_CHECKED, NOT_FAILING
+from workbench.diagnosis.learnt_types import REST, TYPE, LearntTypes, learnt_types
 from workbench.diagnosis.statistics import wilson
 from workbench.errors import InputError
 from workbench.evidence.frames import Evidence, own_columns
@@ -105,7 +106,12 @@ _cues = cache(_Cues)
 def types_of(question: str) -> frozenset[str]:
     """The types of one question, at least one; ``other`` and ``keyword`` never stand beside another."""
     text = normalise(question[:LONGEST])
-    asked = [_cues(language) for language in _written_in(text)]
+    return _types_of(text, tuple(_written_in(text)))
+
+
+@lru_cache(maxsize=65_536)  # filters, breakdowns and slices ask about the same questions
+def _types_of(text: str, written_in: tuple[Language, ...]) -> frozenset[str]:
+    asked = [_cues(language) for language in written_in]
     found = {name for cues in asked for name in cues.types(text)}
     found |= {other for cues in asked for name, other in cues.implied if name in found}
     return frozenset(found or {"keyword" if asked[0].is_keywords(text) else "other"})
@@ -196,6 +202,8 @@ def query_types(source: Any) -> pd.DataFrame:
 # text, the same in every language; how they are called for a reader is in ``workbench/language/queries.toml``.
 
 
+#: The dimension that is learnt from which questions fail; not among the conditions of slices, which look for the same.
+LEARNT = "learnt_type"
 #: Dimensions that are made from the samples, in the order in which they are offered.
 DERIVED = ("query_type", "case_type", "language", "length", "numbers", "expected_documents", "tenant")
 #: A number column with more distinct values than this is cut at its quartiles.
@@ -263,6 +271,9 @@ def dimension_title(name: str) -> str:
 
 def value_title(dimension: str, value: str) -> str:
     """A value of a dimension for a reader: types and lengths are translated, the user's own words stay."""
+    if dimension == LEARNT:
+        known_type = value_title("query_type", value.removeprefix(TYPE))
+        return _t("queries.rest") if value == REST else known_type if value.startswith(TYPE) else f"“{value}”"
     key = f"queries.{'types' if dimension == 'query_type' else dimension}.{value}"
     known = dimension in ("query_type", "length", "language") and has_text(key)
     return _t(key) if known else value
@@ -278,6 +289,8 @@ class Dimensions:
     """
 
     def __init__(self, source: Any) -> None:
+        self._source = source
+        self._found: SampleOutcomes | None = None
         self.frame: pd.DataFrame = sample_frame(source)
         self.n = len(self.frame)
         self._known: dict[str, Dimension] = {}
@@ -299,6 +312,19 @@ class Dimensions:
         fields = ("case_type", "expected_docs", "tags", "tenant")
         return [name for name in fields if name not in self.frame or not self.frame[name].notna().any()]
 
+    def learn_from(self, found: SampleOutcomes) -> None:
+        """What became of every sample, for the kinds that are learnt; without it that of the evaluation."""
+        self._found = found
+        self.__dict__.pop("learnt", None), self._known.pop(LEARNT, None)
+
+    @cached_property
+    def learnt(self) -> LearntTypes:
+        """The kinds of question learnt from which of them fail. Raises ``InputError`` where nothing was evaluated."""
+        if self._found is None and not hasattr(self._source, "failures"):
+            raise InputError("kinds of question are learnt from an evaluation: score the samples first")
+        found, questions = self._found or outcomes(self._source), questions_of(self.frame)
+        return learnt_types(questions, type_matrix(questions), TYPES, found.failed & found.tested, found.tested)
+
     def __getitem__(self, name: str) -> Dimension:
         """The dimension ``name``; also found: a tag by its bare name, one question type, ``type`` (case or question).
 
@@ -317,7 +343,7 @@ class Dimensions:
         name = _ALIASES.get(name, name)
         if name == "type":
             return "case_type" if self._recorded("case_type") else "query_type"
-        if name in DERIVED or name in TYPES or (name in self.frame.columns and name not in SAMPLE_FIELDS):
+        if name in (*DERIVED, LEARNT) or name in TYPES or (name in self.frame.columns and name not in SAMPLE_FIELDS):
             return name
         if name.removeprefix("tags.") in self.tags:
             return f"tags.{name.removeprefix('tags.')}"
@@ -340,6 +366,8 @@ class Dimensions:
             used = np.flatnonzero(matrix.any(axis=0))
             rows, codes = np.nonzero(matrix[:, used])
             return Dimension(name, tuple(TYPES[int(code)] for code in used), rows, codes, multiple=True)
+        if name == LEARNT:
+            return of_values(name, self.learnt.values)
         if name in TYPES:
             types = self["query_type"]
             held = types.mask(types.values.index(name), self.n) if name in types.values else np.zeros(self.n, bool)
@@ -539,7 +567,8 @@ def breakdown(evaluation: Any, by: str | Sequence[str], min_n: int = 5) -> pd.Da
     ----------
     by
         A dimension (``query_type, case_type, language, length, numbers, expected_documents, tenant``, a tag, a column of
-        the user, or one question type), or two of them for a pivot.
+        the user, one question type, or ``learnt_type``: kinds learnt from the wording of failing and passing questions, see
+        :mod:`workbench.diagnosis.learnt_types`), or two of them for a pivot.
     min_n
         Groups with fewer tested samples are folded into one last row that says how many they are, so that n adds up.
 

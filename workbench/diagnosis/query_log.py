@@ -255,6 +255,32 @@ def load_log(
     return reader.finish(label, where)
 
 
+def group_columns(source: Any, most: int = 20) -> list[str]:
+    """Columns by which requests may be grouped: at most ``most`` short texts in the first 2,000 of a log.
+
+    ``source`` as for :func:`load_log`; of a log that was read, the groups that it holds.
+    """
+    if isinstance(source, QueryLog):
+        return list(source.groups)
+    values: dict[str, set[str]] = {}
+    others: set[str] = set()
+    for _, record in itertools.islice(_records(source), 2000):
+        for name, value in record.items() if isinstance(record, Mapping) else ():
+            if isinstance(value, str) and value.strip() and len(value) <= 60:
+                values.setdefault(str(name), set()).add(value)
+            elif value not in (None, "") and value == value:
+                others.add(str(name))
+    return [name for name, own in values.items() if len(own) <= most and name not in others and not _all_numbers(own)]
+
+
+def _all_numbers(texts: set[str]) -> bool:
+    """Whether texts are numbers as a table holds them: scores and counts, and no arms."""
+    try:
+        return bool([float(text) for text in texts])
+    except ValueError:
+        return False
+
+
 #: Larger files are read row by row, in bounded memory.
 _AT_ONCE = 1 << 30
 

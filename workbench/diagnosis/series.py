@@ -496,18 +496,15 @@ class Series:
             fits = all(level[i] == (end[i] if key in moved else base[i]) for i, key in enumerate(self.keys))
             if not fits or not 0 < len(moved) < len(changed):
                 continue
-            is_bad = self._nearer(at, first, last)
+            # Whether a run is nearer to the bad one, on the samples that all three have.
+            known = np.isfinite(self.settled[[at, first, last]]).all(axis=0)
+            own, high, low = (float(self.settled[row][known].mean()) for row in (at, first, last))
+            is_bad = abs(own - low) < abs(own - high)
             used.append((self.runs[at], "bad" if is_bad else "good"))
             suspects = [key for key in suspects if (key in moved) == is_bad]
         half = suspects[: (len(suspects) + 1) // 2]
         wanted = self._plain(first) | {key: changed[key][1] for key in half} if len(suspects) > 1 else None
         return Bisection(tuple(suspects), wanted, tuple(used), {key: changed[key] for key in changed})
-
-    def _nearer(self, at: int, good: int, bad: int) -> bool:
-        """Whether a run is nearer to the bad one, on the samples that all three have."""
-        known = np.isfinite(self.settled[[at, good, bad]]).all(axis=0)
-        own, high, low = (float(self.settled[row][known].mean()) for row in (at, good, bad))
-        return abs(own - low) < abs(own - high)
 
     # -- a slow drift -------------------------------------------------------------------------------------------------
 

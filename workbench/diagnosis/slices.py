@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.diagnosis.queries import Dimension, Dimensions, dimension_title, outcomes, value_title
-from workbench.diagnosis.statistics import SEED
+from workbench.diagnosis.statistics import SEED, Totals, strength
 from workbench.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -41,13 +41,6 @@ NEARLY_THE_SAME = 0.8
 MOST_COMPARED = 400
 #: What a slice must still show outside the slices listed before it.
 LEFT_OVER = 0.01
-
-
-class Totals(NamedTuple):
-    """The four numbers that say what is unusual: samples and failing ones, in all and in candidates."""
-
-    n_all: int
-    failing_all: int
 
 
 class Candidates:
@@ -154,25 +147,6 @@ def _profiles(items: Masks) -> tuple[Masks, Ints]:
     distinct, profile = np.unique(bits, return_inverse=True)
     unpacked = (distinct[:, None] >> np.arange(items.shape[1], dtype=np.uint64)) & np.uint64(1)
     return unpacked.astype(bool), profile.ravel().astype(np.int64)
-
-
-def strength(n: Ints, x: Any, totals: Totals) -> Floats:
-    """Likelihood ratio (G²) of "fails more often inside than outside", 0 where it fails less often.
-
-    Parameters
-    ----------
-    n
-        (c,) or (c, 1) samples of each candidate.
-    x
-        (c,) or (c, b) failing ones among them.
-    """
-    n_all, k = totals
-    logs = np.arange(n_all + 1, dtype=float)
-    logs[1:] *= np.log(logs[1:])
-    constant = logs[n_all] - logs[k] - logs[n_all - k] - logs[n] - logs[n_all - n]
-    inside = logs[x] + logs[n - x]
-    outside = logs[k - x] + logs[n_all - k - n + x]
-    return np.where(x * n_all > n * k, 2 * (inside + outside + constant), 0.0)
 
 
 def exact(n: Any, x: Any, totals: Totals) -> Floats:

@@ -365,6 +365,32 @@ def _random_sums(sizes: Floats, flips: int, rng: np.random.Generator) -> Floats:
     return np.concatenate(parts)
 
 
+class Totals(NamedTuple):
+    """The four numbers that say what is unusual: samples and failing ones, in all and in candidates."""
+
+    n_all: int
+    failing_all: int
+
+
+def strength(n: NDArray[np.int64], x: Any, totals: Totals) -> Floats:
+    """Likelihood ratio (G²) of "fails more often inside than outside", 0 where it fails less often.
+
+    Parameters
+    ----------
+    n
+        (c,) or (c, 1) samples of each candidate.
+    x
+        (c,) or (c, b) failing ones among them.
+    """
+    n_all, k = totals
+    logs = np.arange(n_all + 1, dtype=float)
+    logs[1:] *= np.log(logs[1:])
+    constant = logs[n_all] - logs[k] - logs[n_all - k] - logs[n] - logs[n_all - n]
+    inside = logs[x] + logs[n - x]
+    outside = logs[k - x] + logs[n_all - k - n + x]
+    return np.where(x * n_all > n * k, 2 * (inside + outside + constant), 0.0)
+
+
 def adjusted(p_values: Sequence[float], method: str = "holm") -> Floats:
     """P-values corrected for how many were looked at; missing ones stay missing and do not count.
 

@@ -19,7 +19,7 @@ from workbench.errors import CancelledError
 from workbench.evidence.cache import Cache
 from workbench.evidence.consistency import METRIC, facts_of, sampled_consistencies
 from workbench.evidence.corpus_ranks import missed_column
-from workbench.evidence.frames import COLUMNS, Evidence, encode, frame_of
+from workbench.evidence.frames import COLUMNS, Evidence, encode, frame_of, plain_columns
 from workbench.evidence.judge import Judge, SampleEvidence, failed
 from workbench.evidence.observe import ChunkIndex, Observation, observe, without_citations
 from workbench.evidence.offline.answers import AnswerRight, answer_right
@@ -71,6 +71,8 @@ def collect(
         unread = math.isnan(judged.declines) or math.isnan(judged.residual)
         try:
             seen = observe(sample, row, chunks, read_refusal=unread)
+        except CancelledError:
+            raise
         except Exception as error:  # noqa: BLE001 - a broken or too large text belongs to its sample alone
             unread_reason = _reason(error)
             seen = Observation(n_tokens=[0] * len(sample.contexts or ()), answer_share=[0.0] * len(sample.contexts or ()))
@@ -123,6 +125,8 @@ def _with_best_reference(
     alternatives = list(references or [sample.reference])
     try:
         right = answer_right(sample.question, sample.answer, alternatives)
+    except CancelledError:
+        raise
     except Exception as error:  # noqa: BLE001 - as for ``observe``
         return sample, None, _reason(error)
     if len(alternatives) == 1:
@@ -180,11 +184,8 @@ class _Item:
 
 def _rows(frame: pd.DataFrame) -> list[tuple[str, dict[str, Any]]]:
     names = list(frame.columns)
-    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in names]
-    return [
-        (str(sample_id), dict(zip(names, values, strict=True)))
-        for sample_id, *values in zip(frame.index.tolist(), *columns, strict=True)
-    ]
+    rows = zip(frame.index.tolist(), *plain_columns(frame, names), strict=True)
+    return [(str(sample_id), dict(zip(names, values, strict=True))) for sample_id, *values in rows]
 
 
 # ---------------------------------------------------------------- samples

@@ -404,7 +404,7 @@ def _at_edge(miss: Miss, place: int, index: CorpusIndex) -> bool:
     return bool(neighbours & came)
 
 
-def near_duplicates(place: int, index: CorpusIndex, most: int = 20) -> list[str]:
+def near_copies(place: int, index: CorpusIndex, most: int = 20) -> list[str]:
     """Ids of the near-duplicates of a document, most similar words first."""
     mine = index.term_sets[place]
     scores = index.lexical.scores(sorted(mine))

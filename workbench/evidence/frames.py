@@ -226,22 +226,31 @@ def concatenate(name: str, frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 def restore(evidence: Evidence, name: str) -> SampleSet:
     """The sample set behind ``evidence``; rejected rows as they were, warnings are not kept."""
-    own = own_columns(evidence)
-    columns = {c: evidence.nested(c) if c in NESTED_FIELDS else evidence.plain(c) for c in own}
-    columns["contexts"] = context_lists(evidence)
-    order = [f for f in SAMPLE_FIELDS if f in columns] + [c for c in own if c not in SAMPLE_FIELDS]
-    frame = object_frame({c: _array(columns[c]) for c in order}, evidence.ids)
-    recorded = [c for c in evidence.samples if c.startswith("recorded:") and is_derived(c)]
-    scores = {c.removeprefix("recorded:"): evidence.number(c) for c in recorded}
+    frame = object_frame({c: _array(values) for c, values in recorded_fields(evidence).items()}, evidence.ids)
     rejected = evidence.rejected[list(REJECTED_COLUMNS)]
     return SampleSet(
         frame=frame,
         rejected=rejected,
         warnings=rejected.iloc[:0],
         n_read=len(frame) + rejected["row"].nunique(),
-        recorded_scores=pd.DataFrame(scores, index=evidence.ids),
+        recorded_scores=pd.DataFrame(recorded_scores(evidence), index=evidence.ids),
         name=name,
     )
+
+
+def recorded_fields(evidence: Evidence) -> dict[str, Sequence[Any] | np.ndarray]:
+    """Every field of the samples as loaded, one value a sample: the fields of a sample first, then the user's own."""
+    own = own_columns(evidence)
+    columns = {c: evidence.nested(c) if c in NESTED_FIELDS else evidence.plain(c) for c in own}
+    columns["contexts"] = context_lists(evidence)
+    order = [f for f in SAMPLE_FIELDS if f in columns] + [c for c in own if c not in SAMPLE_FIELDS]
+    return {c: columns[c] for c in order}
+
+
+def recorded_scores(evidence: Evidence) -> dict[str, np.ndarray]:
+    """The scores that another tool recorded, by metric, NaN where there is none."""
+    recorded = [c for c in evidence.samples if c.startswith("recorded:") and is_derived(c)]
+    return {c.removeprefix("recorded:"): evidence.number(c) for c in recorded}
 
 
 def own_columns(evidence: Evidence) -> list[str]:
@@ -249,14 +258,18 @@ def own_columns(evidence: Evidence) -> list[str]:
     return [str(c) for c in evidence.samples.columns if not is_derived(str(c))]
 
 
+def plain_columns(frame: pd.DataFrame, names: Iterable[str]) -> list[list[Any]]:
+    """Columns as lists of plain values, None for what is missing."""
+    return [_objects(frame[name]).tolist() for name in names]
+
+
 def context_lists(evidence: Evidence) -> list[list[dict[str, Any]] | None]:
     """``contexts`` of each sample as lists of mappings; None where none were recorded."""
     frame = evidence.contexts
     names = ("doc_id", "text", "score", "title", "tenant", "position", "prompted", "metadata")
-    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in names]
     recorded = evidence.plain("contexts_recorded")
     lists: list[list[dict[str, Any]] | None] = [[] if there is True else None for there in recorded]
-    for code, *values in zip(evidence.codes(frame).tolist(), *columns, strict=True):
+    for code, *values in zip(evidence.codes(frame).tolist(), *plain_columns(frame, names), strict=True):
         item = dict(zip(names, values, strict=True))
         item["metadata"] = json.loads(item["metadata"]) if item["metadata"] else None
         if item["metadata"] and item["metadata"].get("kind") == "tool":
@@ -304,6 +317,9 @@ def read_frames(folder: str | Path) -> Evidence:
         When the folder is no evaluation, is of a later layout, or a frame is missing, unreadable or has rows of samples
         that are not in ``samples``.
     """
+    if Path(folder).is_file():
+        command = f"python -m workbench score {folder} --out runs/{Path(folder).stem}"
+        raise InputError(f"{folder}: is a file, not a scored evaluation; score the recording first: {command}")
     if not is_evaluation(folder):
         raise InputError(
             f"{folder}: no saved evaluation (it has no samples.parquet); give a folder that score --out wrote"

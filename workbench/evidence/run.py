@@ -7,7 +7,7 @@ import dataclasses
 import json
 import logging
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from workbench.data.schema import Sample
 from workbench.errors import CancelledError, JudgeError, WorkbenchError
 from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.judge import Claim, Judge, ReverseQuestion, SampleEvidence, failed
+from workbench.steps import ByText, watched
 
 # ---------------------------------------------------------------- what a judge yielded, before it is kept or counted
 #
@@ -199,21 +200,19 @@ def examine(
     found = _cached(keys, cache)
     pending = {key: sample for key, sample in zip(keys, samples, strict=True) if key not in found}
     n_cached = sum(key in found for key in keys)
-    report = progress or (lambda done, total, cached: None)
-    report(n_cached, len(samples), n_cached)
+    tally = _Tally(progress, judge, pending, len(samples), n_cached)
     copies = {sample.sample_id: key for key, sample in pending.items()}
-    done = n_cached
-    for items in _groups(_yielded(judge, list(pending.values())), cancelled):
-        group = {copies[item.sample_id]: item for item in items if _asked_for(item, copies)}
-        group = {key: checked(item, pending[key]) for key, item in group.items()}
-        fresh = {key: to_text(item) for key, item in group.items()}
-        found.update(fresh)
-        # Errors are not kept, so that the next run tries those samples again.
-        if cache is not None and (good := {key: fresh[key] for key, item in group.items() if _whole(item)}):
-            cache.put_many(NAMESPACE, good)
-        done = min(done + len(group), len(samples))
-        report(done, len(samples), n_cached)
-    report(len(samples), len(samples), n_cached)
+    with watched(cancelled, tally.encoded):
+        for items in _groups(_yielded(judge, list(pending.values())), cancelled):
+            group = {copies[item.sample_id]: item for item in items if _asked_for(item, copies)}
+            group = {key: checked(item, pending[key]) for key, item in group.items()}
+            fresh = {key: to_text(item) for key, item in group.items()}
+            found.update(fresh)
+            # Errors are not kept, so that the next run tries those samples again.
+            if cache is not None and (good := {key: fresh[key] for key, item in group.items() if _whole(item)}):
+                cache.put_many(NAMESPACE, good)
+            tally.judged(group)
+    tally.ended()
     evidence = {
         sample.sample_id: from_text(found[key], sample.sample_id)
         if key in found
@@ -221,6 +220,51 @@ def examine(
         for key, sample in zip(keys, samples, strict=True)
     }
     return Examined(evidence, n_cached, len(pending))
+
+
+class _Tally:
+    """Tells a progress callback what is done: samples, and where it is a :class:`ByText` the share of the text.
+
+    A judge whose time goes by the length of texts says with ``efforts(samples)`` how many characters it will encode for
+    each; for others every sample counts the same.
+    """
+
+    #: Of the time for a text, what its encoding takes.
+    ENCODING = 0.9
+
+    def __init__(
+        self, progress: Progress | None, judge: Judge, pending: Mapping[str, Sample], total: int, cached: int
+    ) -> None:
+        efforts = getattr(judge, "efforts", lambda samples: [1.0] * len(samples))(list(pending.values()))
+        self._efforts = dict(zip(pending, efforts, strict=True))
+        self._progress, self._total, self._cached, self._done = progress, total, cached, cached
+        self._all, self._finished, self._encoded = sum(efforts), 0.0, 0.0
+        self._tell()
+
+    def encoded(self, characters: int) -> None:
+        """So many more were encoded, of samples that are not finished yet."""
+        self._encoded += self.ENCODING * characters
+        self._tell()
+
+    def judged(self, keys: Iterable[str]) -> None:
+        """These samples are finished."""
+        for key in keys:
+            self._finished += self._efforts[key]
+            self._done = min(self._done + 1, self._total)
+        self._tell()
+
+    def ended(self) -> None:
+        """All are."""
+        self._done, self._finished = self._total, self._all
+        self._tell()
+
+    def _tell(self) -> None:
+        if isinstance(self._progress, ByText) and self._all:
+            # What was encoded before it was expected to be, and less than expected, both right themselves.
+            share = min(max(self._finished, min(self._encoded, self._all * self.ENCODING)) / self._all, 1.0)
+            self._progress.share = max(share, self._progress.share or 0.0)
+        if self._progress is not None:
+            self._progress(self._done, self._total, self._cached)
 
 
 def _whole(item: SampleEvidence) -> bool:

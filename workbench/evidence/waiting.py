@@ -11,6 +11,7 @@ from typing import Any
 from workbench.errors import CancelledError
 from workbench.evidence.run import Progress
 from workbench.language import text as _t
+from workbench.steps import ByText
 
 #: Least seconds between two reports.
 PACE = 0.2
@@ -75,14 +76,16 @@ def waiting_row(total: int, spent: Callable[[], str]) -> Iterator[Progress]:
             return
         told, bar.max, bar.value = now, max(total, 1), done
         rate = max(done - cached, 0) / max(now - started, 1e-6)
-        left = f"{(total - done) / rate:.0f}" if rate else "?"
+        seconds = report.left(now - started)
+        left = "?" if seconds is None else f"{seconds:.0f}"
         said = _t("panels.score.progress", done=f"{done:,}", total=f"{total:,}", rate=f"{rate:.1f}", left=left)
         words.value = f"{said} · {_t('panels.score.hits', n=f'{cached:,}')}{spent()}"
 
+    report = ByText(advance)
     row = W.HBox([bar, words, _cancel_button()])
     display(row)
     try:
-        yield advance
+        yield report
     except KeyboardInterrupt as error:
         raise CancelledError("cancelled; what was judged is kept and will not be judged again") from error
     finally:

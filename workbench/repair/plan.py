@@ -30,8 +30,7 @@ from workbench.language import text as _t
 from workbench.repair.documents import Chunking, Passage
 from workbench.repair.estimate import UNKNOWN, AnswerModel, Gain
 from workbench.repair.needs import Reader
-from workbench.repair.prepare import prepared
-from workbench.repair.retrieval import ALIKE, Progress, Retrieval, Simulator
+from workbench.repair.retrieval import ALIKE, Progress, Retrieval, Simulator, prepared
 
 #: Causes that a prompt can mend: each has a text ``repair.prompt.<cause>``.
 PROMPTED = tuple(rule.name for rule in RULES if has_text(f"repair.prompt.{rule.name}"))
@@ -127,8 +126,7 @@ class RepairPlan:
                  price: Price | None = None, progress: Progress | None = None) -> None:  # fmt: skip
         self.evaluation, self.simulator, self.reader, self.price = evaluation, simulator, reader, price
         self.now = reader.held(simulator.contexts(Retrieval()))
-        failed, tested = evaluation.causes.inputs.failing
-        self.passed = np.where(tested, 1.0 - failed, np.nan)
+        self.passed = evaluation.causes.inputs.failing.passed
         self.nothing = np.array([need.nothing for need in reader.needs])
         self.model = AnswerModel(self.now, self.passed, self.nothing, _kinds(evaluation))
         tell = progress or (lambda done, total: None)

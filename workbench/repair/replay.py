@@ -104,8 +104,7 @@ class Replay:
 
 
 def _passed(run: Evaluation) -> pd.Series:
-    failed, tested = run.causes.inputs.failing
-    return pd.Series(np.where(tested, 1.0 - failed, np.nan), index=run.evidence.ids)
+    return pd.Series(run.causes.inputs.failing.passed, index=run.evidence.ids)
 
 
 def replay(

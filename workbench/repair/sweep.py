@@ -13,8 +13,7 @@ import pandas as pd
 from workbench.errors import InputError
 from workbench.evidence.waiting import bar
 from workbench.repair.documents import Chunking
-from workbench.repair.prepare import prepared
-from workbench.repair.retrieval import Progress, Retrieval
+from workbench.repair.retrieval import Progress, Retrieval, prepared
 
 
 @dataclasses.dataclass(frozen=True)

@@ -245,8 +245,8 @@ class FailingSample:
 @dataclass(frozen=True)
 class Report:
     """Everything that a report says; see the module. ``evaluation``, ``baseline`` and ``repair`` (a repair plan) are the
-    objects themselves, ``failures`` the table of all samples as it is told, ``cards`` sample id → the sample, for findings
-    about one sample, ``gate`` what a gate said (``reports.gate.GateResult``), None without rules."""
+    objects themselves, ``failures`` the table of all samples as it is told, ``cards`` finding id → its samples, for findings
+    about a few, ``gate`` what a gate said (``reports.gate.GateResult``), None without rules."""
 
     title: str
     subtitle: str
@@ -266,7 +266,7 @@ class Report:
     failures: pd.DataFrame = field(repr=False)
     evaluation: Any = field(repr=False)
     baseline: Any = field(default=None, repr=False)
-    cards: Mapping[str, Example] = field(default_factory=dict, repr=False)
+    cards: Mapping[str, tuple[Example, ...]] = field(default_factory=dict, repr=False)
     gate: Any = None
     repair: Any = field(default=None, repr=False)
 

@@ -483,8 +483,7 @@ def _limit(
 def _values(evaluation: Any, metric: str) -> tuple[np.ndarray, bool]:
     """(n,) scores with NaN where there is none, and whether they are 0 or 1."""
     if metric == PASSED:
-        primary = evaluation.causes.primary
-        return np.where(primary == -2, np.nan, (primary == -1).astype(float)), True
+        return evaluation.causes.inputs.failing.passed, True
     return evaluation.metric(metric).values, definitions(evaluation.thresholds.k)[metric].binary
 
 

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from workbench.data.files import HIDDEN, write_bytes, write_text
 from workbench.language import has_text, labelled, language_of, listed, speaking
 from workbench.language import text as _t
-from workbench.reports.content import CARDS, Action, Breakdown, Changes, Example, Report, Stretch
+from workbench.reports.content import Action, Breakdown, Changes, Example, Report, Stretch
 from workbench.views import wording
 from workbench.views.filtering import Filter
 from workbench.views.html import Mark, clean, h, join, marked, picture, restored, safe
@@ -282,7 +282,7 @@ def _markdown_environment() -> jinja2.Environment:
         spoken, t=_raw(_t), w=SimpleNamespace(**own), raw=Markup, br=Markup("  "), own_table=own_table, values=values,
         filter_words=filter_words, labelled=lambda name, value: Markup(labelled(_as_md(name), _as_md(value))),
         head=_md_head, wrong=_md_wrong, differing=_md_differing, ids=_md_ids, cell=_md_cell, code=_md_code,
-        ROWS=ROWS, TABLE=TABLE, EXAMPLE=EXAMPLE, CARDS=CARDS, gate_file=gate_file,
+        ROWS=ROWS, TABLE=TABLE, EXAMPLE=EXAMPLE, gate_file=gate_file,
         repair=_repair_words(),
     )  # fmt: skip
     return environment
@@ -411,7 +411,7 @@ def _environment() -> jinja2.Environment:
     )  # fmt: skip
     environment.globals.update(
         t=_t, w=wording, bar=bar, text=wrong_text, differing=differing, head=head_text, note=marked, picture=picture_of,
-        restored=restored, ids=ids, cell=cell, plain=plain, step=step, ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS, CARDS=CARDS,
+        restored=restored, ids=ids, cell=cell, plain=plain, step=step, ROWS=ROWS, TABLE=TABLE, FLOWS=FLOWS,
         gate_file=gate_file,
         repair=_repair_words(),
         scale_of=wording.scale, phrases=SimpleNamespace(**{f.__name__: f for f in (

@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import sys
-import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from importlib import resources
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from workbench.diagnosis.hallucinations import clean_bound
 from workbench.diagnosis.queries import Dimensions, grouped, outcomes, value_title
 from workbench.diagnosis.slices import worst_slices
 from workbench.diagnosis.statistics import wilson
+from workbench.evidence.offline.models import coefficient_tables
 from workbench.language import get_language, has_text, listed, speaking
 from workbench.language import text as _t
 from workbench.reports.content import (
@@ -112,13 +111,16 @@ def _today() -> datetime.date:
 
 def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) -> Material:
     comparison = None if baseline is None else compared(baseline, evaluation)
-    failures = evaluation.failures()
+    summary = evaluation.summary(spread=True)
+    return Material(evaluation, baseline, _failures(evaluation), evaluation.samples.frame, summary, comparison, annotations)
+
+
+def _failures(evaluation: Any) -> pd.DataFrame:
+    failures: pd.DataFrame = evaluation.failures()
     # What a service said when it failed may hold the key that it was called with.
     silent = [bool((rule := rule_of(cause)) and rule.quotes_service) for cause in failures["primary_cause"]]
     failures["evidence"] = [redacted(t) if s else t for t, s in zip(failures["evidence"], silent, strict=True)]
-    return Material(
-        evaluation, baseline, failures, evaluation.samples.frame, evaluation.summary(spread=True), comparison, annotations
-    )
+    return failures
 
 
 def _gather(material: Material, findings: tuple[Finding, ...], date: datetime.date, gate: Any) -> Report:
@@ -259,11 +261,7 @@ def measures(material: Material) -> tuple[Measure, ...]:
     """Every metric of the evaluation: those of the first table in its order, then the rest."""
     tests = _tests(material)
     rows = [_measure(str(name), row, tests.get(str(name))) for name, row in material.summary.iterrows()]
-    return tuple(sorted(rows, key=lambda measure: (not measure.shown, _place(measure))))
-
-
-def _place(measure: Measure) -> int:
-    return _first(measure.metric) or sys.maxsize
+    return tuple(sorted(rows, key=lambda measure: (not measure.shown, _first(measure.metric) or sys.maxsize)))
 
 
 def _first(metric: str) -> int:
@@ -376,11 +374,22 @@ def _example(material: Material, sample_id: str, row: Any, wrong: _Wrong) -> Exa
     )
 
 
-def _cards(material: Material, findings: Sequence[Finding]) -> dict[str, Example]:
-    """The samples of findings about a few, with what is wrong in each: what was saved is what was looked at."""
-    wanted = dict.fromkeys(name for item in findings if len(item.sample_ids) <= CARDS for name in item.sample_ids)
-    known, wrong = set(material.failures.index), _Wrong(material)
-    return {name: _example(material, name, material.failures.loc[name], wrong) for name in wanted if name in known}
+def _cards(material: Material, findings: Sequence[Finding]) -> dict[str, tuple[Example, ...]]:
+    """The samples of findings about a few, with what is wrong in each under the thresholds that were in force when it was
+    saved: what was saved is what was looked at. A saved sample has its own card."""
+    few = [item for item in findings if not item.card and len(item.sample_ids) <= CARDS]
+    return {item.finding_id: tuple(_as_saved(material, item)) for item in few}
+
+
+def _as_saved(material: Material, finding: Finding) -> Iterator[Example]:
+    for name in finding.sample_ids:
+        if name not in material.failures.index:
+            continue
+        small = material.evaluation.one(name)
+        if finding.thresholds:
+            small = small.with_thresholds(small.thresholds.replace(**finding.thresholds))
+        own = dataclasses.replace(material, evaluation=small, failures=_failures(small))
+        yield _example(own, name, own.failures.loc[name], _Wrong(own))
 
 
 def expected(sample: Any) -> str:
@@ -493,7 +502,7 @@ def _breakdown(dimensions: Dimensions, found: Any, by: str) -> Breakdown | None:
 
 
 def _row(by: str, row: Any) -> SliceRow:
-    name = str(row.value) if row.folded else value_title(by, str(row.value))
+    name = str(row.value) if row.folded > 1 else value_title(by, str(row.value))
     return SliceRow(name, int(row.n), int(row.n_failing), float(row.rate), float(row.low), float(row.high),
                     _causes(row.causes))  # fmt: skip
 
@@ -737,22 +746,14 @@ def _unsure(material: Material) -> str:
 
 def _validation(judge: str) -> tuple[tuple[str, ...], ...]:
     """The judge's figures on labelled sets, a heading row first; empty when none are kept with its coefficients."""
-    rows = [row for own in _coefficients() if _same(own, judge) for row in _validation_rows(own.get("validation"))]
+    mine = (own for own in coefficient_tables().values()
+            if judge.startswith(str(own.get("method"))) and str(own.get("version", "")) in judge)  # fmt: skip
+    rows = [row for own in mine for row in _validation_rows(own.get("validation"))]
     if not rows:
         return ()
     heads = list(dict.fromkeys(name for row in rows for name in row))
     titles = [_t(f"report.trust.{name}") if has_text(f"report.trust.{name}") else name for name in heads]
     return (tuple(titles), *(tuple(_figure(row.get(name)) for name in heads) for row in rows))
-
-
-def _same(own: Mapping[str, Any], judge: str) -> bool:
-    return judge.startswith(str(own.get("method"))) and str(own.get("version", "")) in judge
-
-
-def _coefficients() -> list[dict[str, Any]]:
-    folder = resources.files("workbench.evidence.offline") / "coefficients"
-    files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
-    return [tomllib.loads(item.read_text(encoding="utf-8")) for item in files]
 
 
 def _validation_rows(validation: Any) -> list[dict[str, Any]]:

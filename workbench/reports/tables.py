@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from workbench.data.files import redacted, replacing, without_controls, write_csv, write_text
+from workbench.data.files import REPORT_FORMATS, redacted, replacing, without_controls, write_csv, write_text
 from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
 from workbench.language import speaking
 from workbench.language import text as _t
-from workbench.reports import FORMATS, exchange, render
+from workbench.reports import exchange, render
 from workbench.reports.content import Changes, FailingSample, Measure, Report
 from workbench.reports.render import without_keys
 from workbench.reports.sections import build_report, expected, thresholds_words
@@ -307,6 +307,12 @@ def _name(key: str) -> str:
     return _t(f"report.workbook.{key}")
 
 
+def _sheet(name: str, keys: Iterable[str], rows: list[list[Any]], widths: Sequence[int], rates: Sequence[int] = ()) -> Sheet:
+    """A sheet whose headings are the texts of ``keys``; ``rates``: the columns that hold shares."""
+    heads = [_t(f"report.columns.{key}") for key in keys]
+    return Sheet(_name(name), heads, rows, tuple(widths), dict.fromkeys(rates, "rate"))
+
+
 def _report(report: Report) -> Sheet:
     rows = [[report.subtitle], [""], *([sentence] for sentence in report.verdict), [""], [_t("report.section.next")]]
     if not report.actions:
@@ -324,7 +330,7 @@ def _metrics(measures: Sequence[Measure]) -> Sheet:
             "n_total", "low_bound", "high_bound", "target", "attainable", "meets_target", "before", "after", "delta",
             "delta_low", "delta_high", "p", "n_pairs", "method", "reading")  # fmt: skip
     rows = [[_metric_value(measure, key) for key in keys] for measure in measures]
-    return Sheet(_name("metrics"), [_t(f"report.columns.{key}") for key in keys], rows, (30, *[11] * 22, 34, 60))
+    return _sheet("metrics", keys, rows, (30, *[11] * 22, 34, 60))
 
 
 def _metric_value(measure: Measure, key: str) -> Any:
@@ -339,16 +345,14 @@ def _causes(report: Report) -> Sheet:
     keys = ("cause", "layer", "n", "n_any", "n_total", "rate", "low", "high", "sub_causes", "advice")
     rows = [[c.title, c.layer_title, c.n, c.n_any, c.n_total, c.n / c.n_total, c.low, c.high, dict(c.sub_causes), c.advice]
             for c in report.causes]  # fmt: skip
-    heads = [_t(f"report.columns.{key}") for key in keys]
-    return Sheet(_name("causes"), heads, rows, (30, 16, 9, 9, 9, 9, 9, 9, 30, 80), {5: "rate", 6: "rate", 7: "rate"})
+    return _sheet("causes", keys, rows, (30, 16, 9, 9, 9, 9, 9, 9, 30, 80), rates=(5, 6, 7))
 
 
 def _where(report: Report) -> Sheet:
     keys = ("dimension", "value", "n_failing", "n", "rate", "low", "high", "lift", "q_value", "causes")
     rows = [[part.title, s.value, s.n_failing, s.n, s.rate, s.low, s.high, s.lift, s.q_value, s.causes]
             for part in report.places for s in part.rows]  # fmt: skip
-    heads = [_t(f"report.columns.{key}") for key in keys]
-    return Sheet(_name("where"), heads, rows, (22, 40, 9, 9, 9, 9, 9, 9, 9, 60), {4: "rate", 5: "rate", 6: "rate"})
+    return _sheet("where", keys, rows, (22, 40, 9, 9, 9, 9, 9, 9, 9, 60), rates=(4, 5, 6))
 
 
 def _changes(changes: Changes) -> Sheet:
@@ -360,7 +364,7 @@ def _changes(changes: Changes) -> Sheet:
     ]  # fmt: skip
     rows += [[_t("report.columns.flow"), "; ".join(f.sample_ids), None, f.cause_before, f.cause_after, None]
              for f in changes.flows if f.moved]  # fmt: skip
-    return Sheet(_name("changes"), [_t(f"report.columns.{key}") for key in keys], rows, (16, 24, 60, 26, 26, 12))
+    return _sheet("changes", keys, rows, (16, 24, 60, 26, 26, 12))
 
 
 def _findings(report: Report) -> Sheet:
@@ -369,17 +373,14 @@ def _findings(report: Report) -> Sheet:
     rows = [[at, f.title, f.note, f.n, f.n_total, f.value, f.low, f.high, "; ".join(f.sample_ids), render.filter_words(f),
              render.values(f.thresholds), "; ".join(f.runs), f.created, f.snippet]
             for at, f in enumerate(report.findings, 1)]  # fmt: skip
-    heads = [_t(f"report.columns.{key}") for key in keys]
-    return Sheet(_name("findings"), heads, rows, (9, 40, 50, 9, 9, 9, 9, 9, 50, 30, 40, 24, 20, 60),
-                 {5: "rate", 6: "rate", 7: "rate"})  # fmt: skip
+    return _sheet("findings", keys, rows, (9, 40, 50, 9, 9, 9, 9, 9, 50, 30, 40, 24, 20, 60), rates=(5, 6, 7))
 
 
 def _failing(report: Report) -> Sheet:
     keys = ("sample_id", "cause", "sub_cause", "confidence", "question", "answer", "evidence", "advice", "verdict", "note")
     rows = [[f.sample_id, f.cause_title, f.sub_cause, f.confidence, f.question, f.answer, f.evidence, f.advice, f.verdict,
              f.note] for f in report.failing]  # fmt: skip
-    heads = [_t(f"report.columns.{key}") for key in keys]
-    return Sheet(_name("failing"), heads, rows, (16, 22, 18, 11, 50, 60, 60, 60, 12, 30))
+    return _sheet("failing", keys, rows, (16, 22, 18, 11, 50, 60, 60, 60, 12, 30))
 
 
 def _samples(report: Report, scores: pd.DataFrame) -> Sheet:
@@ -426,19 +427,19 @@ def write(report: Report, path: str | Path, format: str) -> Path:
         The ending of the format is added when it has none (".1" of "gpt-4.1" is none). Markdown puts its pictures into
         ``<name>_files`` beside it; CSV and Parquet hold the samples, and the findings are in ``<name>_findings`` beside it.
     format
-        One of :data:`FORMATS`.
+        One of :data:`workbench.data.files.REPORT_FORMATS`.
 
     Raises
     ------
     InputError
         For an unknown format, or a place that cannot be written.
     """
-    if format not in FORMATS:
-        raise InputError(f"format {format!r} is not known; use one of {', '.join(FORMATS)}")
+    if format not in REPORT_FORMATS:
+        raise InputError(f"format {format!r} is not known; use one of {', '.join(REPORT_FORMATS)}")
     target = Path(path).expanduser()
     if not target.name:
         raise InputError(f"{str(path)!r} names no file; give the name of one")
-    target = target if target.suffix[1:].isalpha() else target.with_name(target.name + FORMATS[format])
+    target = target if target.suffix[1:].isalpha() else target.with_name(target.name + REPORT_FORMATS[format])
     if target.is_dir():
         raise InputError(f"{target}: is a folder; give the name of a file")
     return _WRITERS[format](report, target)

@@ -94,6 +94,16 @@ class Facts:
         """The facts of one sample, as part of its set; what is known of each sample is cut, not worked out again."""
         small = Facts(self.evidence.one(code), self._whole)
         small.__dict__.update({name: v[code : code + 1] for name, v in vars(self).items() if isinstance(v, np.ndarray)})
+        if "contexts" in vars(self) and "entries" in vars(self):
+            mine = self.entries[(self.entries["code"] == code).to_numpy()]
+            first = mine["entry"].min() if len(mine) else 0
+            rows = np.flatnonzero(self.contexts.code == code)
+            small.__dict__["entries"] = mine.assign(code=0, entry=mine["entry"] - first).reset_index(drop=True)
+            for key, found in self._kept.items():
+                if key[0] == "matches":
+                    own = found[(found["code"] == code).to_numpy()]
+                    places = {"context": np.searchsorted(rows, own["context"]), "code": 0, "entry": own["entry"] - first}
+                    small._kept[key] = own.assign(**places).reset_index(drop=True)
         return small
 
     @cached_property

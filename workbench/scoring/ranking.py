@@ -80,7 +80,8 @@ def _as_strings(series: pd.Series, name: str, owner: str) -> pa.ChunkedArray:
     if series.dtype == object:
         series = _texts(series, name, owner)
     try:
-        column = _chunks(series)
+        array = pa.Array.from_pandas(series)
+        column = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
     except UnicodeEncodeError:
         raise InputError(f"{owner}: {name!r} holds a lone surrogate, which no file can hold; replace it") from None
     if pa.types.is_dictionary(column.type):
@@ -89,11 +90,6 @@ def _as_strings(series: pd.Series, name: str, owner: str) -> pa.ChunkedArray:
     if len(column) and not any(is_kind(column.type) for is_kind in known):
         raise InputError(f"{owner}: column {name!r} is {series.dtype}; ids are text (7.0 is not the id 7)")
     return column.cast(pa.large_string())
-
-
-def _chunks(series: pd.Series) -> pa.ChunkedArray:
-    array = pa.Array.from_pandas(series)
-    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
 def _texts(series: pd.Series, name: str, owner: str) -> pd.Series:

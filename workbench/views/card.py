@@ -29,13 +29,14 @@ from workbench.language import text as _t
 from workbench.scoring.metrics import definition
 from workbench.views.filtering import CHOICES, Filter, explained, is_low, records
 from workbench.views.html import Fragment, Mark, empty, excerpt, h, join, marked, quiet
-from workbench.views.interactive import Column, RowList
 from workbench.views.plots import figure_png
 from workbench.views.session import VERDICTS, Annotation
 from workbench.views.widgets import (
     LABEL,
+    Column,
     Panel,
     Picture,
+    RowList,
     Stepper,
     button,
     display,
@@ -57,6 +58,7 @@ from workbench.views.wording import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from workbench.views.session import Session
 
@@ -312,10 +314,10 @@ def _scores(session: Session, sample_id: str) -> Markup:
         n = sum(len(names) for names in without.values())
         chips.append(h("details", h("summary", _t("panels.card.without", n=n), cls="wb-quiet"), *lines))
     pairs = [("scores", join(chips))]
-    recorded = small.samples.recorded_scores
-    own = recorded.loc[sample_id].dropna().to_dict() if sample_id in recorded.index else {}
-    if own:
-        others = [h("span", f"{name} ", h("strong", numbers.score(value)), cls="wb-chip") for name, value in own.items()]
+    if recorded := session.slices.recorded(sample_id):
+        others = [
+            h("span", f"{name} ", h("strong", numbers.score(value)), cls="wb-chip") for name, value in recorded.items()
+        ]
         pairs.append(("other_tool", join(others)))
     return _grid(pairs)
 
@@ -757,3 +759,38 @@ class MissPanel(ListPanel):
             self.rows.point(at)
         self.card.draw(miss.sample_id)
         return listed[at]
+
+    @abstractmethod
+    def _drawn(self, theme: str, view: str | None = None) -> tuple[Figure, str] | None:
+        """A picture (that in view) and its caption; None where it cannot be drawn."""
+
+    def _again(self) -> Figure:
+        drawn = self._drawn("screen")
+        assert drawn is not None
+        return drawn[0]
+
+    # Handing over: what waits for the work that goes on is built of what is known now.
+
+    def figure(self) -> Figure | None:
+        """The picture in view, dark on white."""
+        self.join()
+        drawn = self._drawn("print")
+        return None if drawn is None else drawn[0]
+
+    @abstractmethod
+    def rows_known(self) -> pd.DataFrame:
+        """What is listed, as far as it is known now."""
+
+    def table(self) -> pd.DataFrame:
+        """:meth:`rows_known` once all is known."""
+        self.join()
+        return self.rows_known()
+
+    @abstractmethod
+    def page(self, rows: int = 15) -> Fragment:
+        """As :meth:`html`, of what is known now."""
+
+    def html(self, rows: int = 15) -> Fragment:
+        """What is shown, as a static piece of HTML, once all is known."""
+        self.join()
+        return self.page(rows)

@@ -12,6 +12,7 @@ import numpy as np
 from workbench.data.text.words import language
 from workbench.diagnosis.causes import NOT_FAILING, cause_names
 from workbench.diagnosis.queries import types_of
+from workbench.evidence.frames import recorded_fields, recorded_scores
 from workbench.scoring.metrics import definition
 
 if TYPE_CHECKING:
@@ -133,29 +134,49 @@ class Slices:
         self._evaluation = evaluation
         self._sample_id: str | None = None
         self._small: Any = evaluation
-        self._frames: dict[str, pd.DataFrame] = {}
+        self._kept: dict[str, Any] = {}
 
     def rows(self, name: str, sample_id: str) -> pd.DataFrame:
         """The rows of one sample in the frame ``name``, one of :data:`FRAMES`, or ``points`` for the key points and
         forbidden contents with where they stand in the answer; empty when it has none."""
         small = self.small(sample_id)
-        if name not in self._frames:
+        if name not in self._kept:
             recorded = name == "points" and hasattr(small, "evidence")
-            self._frames[name] = small.evidence.claims if recorded else getattr(small, name)()
-        frame = self._frames[name]
-        return frame[(frame["sample_id"] == sample_id).to_numpy(dtype=bool)]
+            self._kept[name] = small.evidence.claims if recorded else getattr(small, name)()
+        frame: pd.DataFrame = self._kept[name]
+        return frame if self._alone else frame[(frame["sample_id"] == sample_id).to_numpy(dtype=bool)]
 
     def sample(self, sample_id: str) -> dict[str, Any]:
         """One sample as loaded, every field: field → value."""
-        frame = self.small(sample_id).samples.frame
+        small = self.small(sample_id)
+        if self._alone:
+            if "sample" not in self._kept:
+                self._kept["sample"] = {name: values[0] for name, values in recorded_fields(small.evidence).items()}
+            return dict(self._kept["sample"])
+        frame = small.samples.frame
         return dict(zip(frame.columns, frame.loc[sample_id].tolist(), strict=True))
+
+    def recorded(self, sample_id: str) -> dict[str, float]:
+        """The scores that another tool recorded for one sample."""
+        small = self.small(sample_id)
+        if self._alone:
+            found = {name: float(values[0]) for name, values in recorded_scores(small.evidence).items()}
+        else:
+            scores = small.samples.recorded_scores
+            found = scores.loc[sample_id].to_dict() if sample_id in scores.index else {}
+        return {name: value for name, value in found.items() if value == value}
+
+    @property
+    def _alone(self) -> bool:
+        """Whether the sample at hand was cut out of its evaluation."""
+        return self._small is not self._evaluation
 
     def small(self, sample_id: str) -> Any:
         """The evaluation of this sample alone; the whole one where it cannot be cut."""
         if sample_id != self._sample_id:
             self._sample_id = sample_id
             if hasattr(self._evaluation, "one"):
-                self._small, self._frames = self._evaluation.one(sample_id), {}
+                self._small, self._kept = self._evaluation.one(sample_id), {}
         return self._small
 
 

@@ -19,8 +19,8 @@ from workbench.language.numbers import p_value, percent, points
 from workbench.runs import History
 from workbench.scoring.metrics import HEADLINE
 from workbench.views import plots
-from workbench.views.fonts import drawable
 from workbench.views.html import empty, h, marked, picture, quiet, safe, table, text_differences
+from workbench.views.plots import drawable
 from workbench.views.wording import cause_title
 
 if TYPE_CHECKING:
@@ -243,10 +243,12 @@ def series_figure(history: History, theme: str = "print") -> Figure:
     shown = whole.iloc[first:]
     x = np.arange(len(shown))
     counts = series.cause_counts().iloc[first:]
-    with plots.drawing(4.8, theme) as (figure, _):
+    height = 3.3 if theme == "screen" else 4.8
+    with plots.drawing(height, theme) as (figure, _):
         figure.clear()
-        upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": (1.5, 1), "hspace": 0.12})
-        figure.subplots_adjust(left=0.06, right=0.84, top=0.92, bottom=0.14)
+        upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": (1.5, 1), "hspace": 0.34})
+        below = 0.67 if len(shown) > 6 else 0.32  # names of many runs lean
+        figure.subplots_adjust(left=0.06, right=_room_for_names(figure), top=1 - 0.38 / height, bottom=below / height)
         for axis in (upper, lower):
             axis.spines[["top", "right"]].set_visible(False)
         ends = []
@@ -269,7 +271,7 @@ def series_figure(history: History, theme: str = "print") -> Figure:
             bottom += counts[name].to_numpy()
         if len(counts.columns):
             lower.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=7.5)
-        lower.set_ylabel(drawable(_t("history.panel.failing"), 30))
+        lower.set_title(drawable(_t("history.panel.failing"), 60), fontsize=8.5, pad=3)
         names = [drawable(str(run), 16) for run in shown["run"]]
         every = max(1, len(names) // 20)
         lower.set_xticks(x[::every], names[::every], rotation=40 if len(names) > 6 else 0,
@@ -280,6 +282,11 @@ def series_figure(history: History, theme: str = "print") -> Figure:
             for axes in (upper, lower):
                 plots.stand_for(axes, ["run", run], label, box=(at - 0.5, math.nan, at + 0.5, math.nan))
     return figure
+
+
+def _room_for_names(figure: Figure) -> float:
+    """Where axes end that have names of causes beside them, as a share of the width."""
+    return 1 - 1.8 / float(figure.get_figwidth())
 
 
 def _run_label(history: History, at: int) -> str:
@@ -294,7 +301,8 @@ def _labels(axes: Axes, ends: Sequence[tuple[float, str, str]], at: int) -> None
     last = -1.0
     for y, words, color in sorted(ends):
         last = max(y, last + 0.1)
-        axes.annotate(drawable(words, 30), (at, y), xytext=(1.01, last), textcoords=axes.get_yaxis_transform(), color=color,
+        axes.annotate(drawable(words, 30), (at, y), xytext=(1.01, last), textcoords=axes.get_yaxis_transform(),
+                      color=plots.readable(color, vars(axes.figure)["paper"]),
                       va="center", fontsize=8.5)  # fmt: skip
 
 
@@ -315,7 +323,8 @@ def _steps(axes: Axes, series: Series, first: int) -> None:
             words = drawable(
                 series.changes_between(row["step"] - 1, row["step"]), 26 if len(series) - first > 8 else 44
             )
-            axes.annotate(words, (at - 0.45, 0.10 + 0.08 * (level % 3)), fontsize=6.5, color=plots.GREY)
+            axes.annotate(words, (at - 0.45, 0.10 + 0.08 * (level % 3)), fontsize=7.5,
+                          color=plots.readable(plots.GREY, vars(axes.figure)["paper"]))  # fmt: skip
             level += 1
 
 
@@ -331,7 +340,8 @@ def matrix_figure(history: History, matrix: pd.DataFrame, theme: str = "print") 
     colors = cause_colors(history.series.cause_counts().columns)
     with plots.drawing(1.1 + 0.19 * max(len(shown), 1), theme) as (figure, axes):
         height = figure.get_figheight()
-        figure.subplots_adjust(left=0.14, right=0.84, top=1 - 0.35 / height, bottom=0.72 / height)
+        left, right = 1.05 / figure.get_figwidth(), _room_for_names(figure)
+        figure.subplots_adjust(left=left, right=right, top=1 - 0.35 / height, bottom=0.72 / height)
         from matplotlib.colors import to_rgb
 
         known = {"pass": (0.80, 0.92, 0.87), "": (1, 1, 1), "not_checked": (0.9, 0.9, 0.9)}
@@ -357,16 +367,18 @@ def matrix_figure(history: History, matrix: pd.DataFrame, theme: str = "print") 
                         rotation=40 if shown.shape[1] > 6 else 0, ha="right" if shown.shape[1] > 6 else "center")  # fmt: skip
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        axes.set_title(drawable(_t("history.panel.matrix_title", n=len(matrix)), 110), x=-0.18)
+        axes.set_title(drawable(_t("history.panel.matrix_title", n=len(matrix)), 110), x=(0.02 - left) / (right - left))
         for (at, run), cause in np.ndenumerate(shown.to_numpy()):
             label = f"{shown.index[at]} · {shown.columns[run]} · {cause_title(cause) if cause else '–'}"
             box = (run - 0.5, at - 0.5, run + 0.5, at + 0.5)
             plots.stand_for(axes, ["sample", str(shown.index[at])], label, box=box)
         there = [name for name in colors if (shown == name).to_numpy().any()]
         for at, name in enumerate(there):
-            axes.annotate("■ " + drawable(cause_title(name), 24), (1.01, 1 - (at + 0.5) * 0.19 / height),
-                          xycoords="axes fraction", color=colors[name], fontsize=7.5, va="center",
-                          annotation_clip=False)  # fmt: skip
+            for words, color, shift in (("■", colors[name], 6), (drawable(cause_title(name), 24), None, 17)):
+                style = {} if color is None else {"color": color}
+                axes.annotate(words, (1, 1 - (at + 0.5) * 0.19 / height), xytext=(shift, 0), xycoords="axes fraction",
+                              textcoords="offset points", fontsize=7.5, va="center", annotation_clip=False,
+                              **style)  # fmt: skip
     return figure
 
 

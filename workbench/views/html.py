@@ -35,6 +35,8 @@ SHOWN, UNFOLDED = 3000, 20_000
 
 #: Tokens of a text that are compared; longer ones are compared as far as that.
 MOST_TOKENS = 1500
+#: Share of the shorter text below which two texts are two different ones.
+LITTLE = 0.3
 
 
 def _words(text: str) -> frozenset[str]:
@@ -194,18 +196,27 @@ def marked(text: str, marks: Sequence[Mark] = (), shown: int = SHOWN) -> Markup:
 
 
 def text_differences(own: str, other: str, kind: str) -> list[Mark]:
-    """The stretches of ``own`` that ``other`` has not, by words, or by characters where words are not parted by spaces."""
+    """The stretches of ``own`` that ``other`` has not, by words, or by characters where words are not parted by spaces.
+
+    Stretches with white space between them are one, and so is all of a text that has little in common with the other.
+    """
     # Numbers, words, single characters where words are not parted by spaces, white space, other signs.
     token = re.compile(rf"[0-9]+(?:[.,:][0-9]+)*|(?:(?![{unspaced()}])[^\W\d_])+|\s+|.", re.DOTALL)
     mine, theirs = (token.findall(text)[:MOST_TOKENS] for text in (own, other))
     starts = [0, *accumulate(map(len, mine))]
     title = _t(f"compare.panel.only_{'after' if kind == 'new' else 'before'}")
     matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
-    return [
-        Mark(starts[i], starts[j], kind, "", title)
-        for tag, i, j, _, _ in matcher.get_opcodes()
-        if tag in ("replace", "delete") and "".join(mine[i:j]).strip()
-    ]
+    steps = matcher.get_opcodes()
+    common = sum(len("".join(mine[i:j]).replace(" ", "")) for tag, i, j, _, _ in steps if tag == "equal")
+    if common < LITTLE * min(len(text.replace(" ", "")) for text in (own, other)):
+        return [Mark(0, starts[-1], kind, "", title)] if own.strip() else []
+    found: list[Mark] = []
+    for tag, i, j, _, _ in steps:
+        if tag in ("replace", "delete") and "".join(mine[i:j]).strip():
+            follows = bool(found) and not own[found[-1].end : starts[i]].strip()
+            start = found.pop().start if follows else starts[i]
+            found.append(Mark(start, starts[j], kind, "", title))
+    return found
 
 
 def excerpt(text: Any, limit: int = 120) -> Markup:

@@ -8,19 +8,20 @@ see :func:`regions_of`: the same picture answers the pointer in a panel and stan
 from __future__ import annotations
 
 import io
+import logging
 import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from workbench.language import language_of, numbers
 from workbench.language import text as _t
-from workbench.views.fonts import drawable, families
 from workbench.views.wording import cause_title, verdict_title
 
 if TYPE_CHECKING:
@@ -32,6 +33,56 @@ if TYPE_CHECKING:
     from workbench.diagnosis.calibration import Calibration
     from workbench.repair.sweep import Sweep
 
+# Which fonts pictures are drawn with, so that Chinese never turns into boxes: DejaVu Sans carries everything but Chinese;
+# behind it stands an installed Chinese font where there is one, and always the subset that is shipped (simplified Chinese,
+# made by ``workbench/training/fonts.py``, licence in ``fonts/OFL.txt``).
+
+SHIPPED = Path(__file__).parent / "fonts" / "WorkbenchSansSC-Regular.otf"
+SHIPPED_FAMILY = "Workbench Sans SC"
+#: Installed families to prefer, best first: they know traditional characters too.
+INSTALLED = (
+    "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC", "Microsoft YaHei",
+    "Hiragino Sans GB", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Noto Sans CJK JP", "SimHei",
+)  # fmt: skip
+
+_log = logging.getLogger(__name__)
+
+
+@cache
+def families() -> tuple[str, ...]:
+    """Font families in the order of fallback. One logged warning when none of them knows Chinese."""
+    from matplotlib import font_manager
+
+    known = {entry.name for entry in font_manager.fontManager.ttflist}
+    found = [name for name in INSTALLED if name in known][:1]
+    if SHIPPED.is_file():
+        if SHIPPED_FAMILY not in known:
+            font_manager.fontManager.addfont(str(SHIPPED))
+        found.append(SHIPPED_FAMILY)
+    if not found:
+        _log.warning(_t("panels.common.no_font"))
+    return ("DejaVu Sans", *found)
+
+
+@lru_cache(maxsize=4096)
+def drawable(text: str, limit: int = 80) -> str:
+    """``text`` on one line, cut to ``limit`` characters; a character that no font knows becomes ``?``, never a box."""
+    line = " ".join(str(text)[: 4 * limit].split())
+    line = line if len(line) <= limit else line[: limit - 1] + "…"
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(c if any(ord(c) in codes for codes in _codes()) else "?" for c in line)
+
+
+@cache
+def _codes() -> tuple[frozenset[int], ...]:
+    """The code points of every family in force."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    return tuple(frozenset(get_font(findfont(FontProperties(family=[name]))).get_charmap()) for name in families())
+
+
+# Colours and sizes.
 
 #: Okabe–Ito, by what it stands for.
 GREEN, VERMILLION, ORANGE, BLUE, PURPLE, SKY, GREY = (
@@ -99,8 +150,9 @@ def readable(color: str, paper: str) -> str:
 
 
 @contextmanager
-def drawing(height: float, theme: str = "print") -> Iterator[tuple[Figure, Axes]]:
-    """Yield a new figure, ``height`` inches high, and its axes; settings hold inside the block only."""
+def drawing(height: float, theme: str = "print", *places: tuple[float, float, float, float]) -> Iterator[tuple[Figure, Any]]:
+    """Yield a new figure, ``height`` inches high, and its axes (those at ``places``, else one); settings hold inside the
+    block only."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -115,24 +167,31 @@ def drawing(height: float, theme: str = "print") -> Iterator[tuple[Figure, Axes]
         "font.family": list(families()), "font.size": 9, "axes.titlesize": 10, "axes.titlelocation": "left",
         "text.parse_math": False, "axes.unicode_minus": False, "hatch.linewidth": 0.8,
         "axes.formatter.use_mathtext": False,
+        # Where a title stands is known: looking for ticks above the axes costs a tenth of a picture.
+        "axes.titley": 1.0,
     }  # fmt: skip
     with _ONE_AT_A_TIME, rc_context(settings):
         figure = Figure(figsize=(width, height), dpi=_DPI)
         vars(figure).update(places=[], paper=_paper(theme), ratio=_screen.ratio if on_screen else 2.0)
         FigureCanvasAgg(figure)
-        axes = figure.add_subplot()
-        axes.spines[["top", "right"]].set_visible(False)
-        yield figure, axes
+        own = [figure.add_axes(place) for place in places] or [figure.add_subplot()]
+        for axes in own:
+            axes.spines[["top", "right"]].set_visible(False)
+        yield figure, own if places else own[0]
 
 
 def figure_png(figure: Figure) -> bytes:
     """The figure as PNG bytes."""
     from matplotlib import rc_context
+    from matplotlib.colors import to_rgba
 
     buffer = io.BytesIO()
     with _ONE_AT_A_TIME, rc_context({"font.family": list(families()), "text.parse_math": False}):
         _fit_titles(figure)
-        figure.savefig(buffer, format="png", dpi=_DPI * vars(figure).get("ratio", 2.0), facecolor=figure.get_facecolor())
+        # A picture on the way to the screen is packed quickly, one that is kept is packed small.
+        face = to_rgba(figure.get_facecolor())
+        figure.savefig(buffer, format="png", dpi=_DPI * vars(figure).get("ratio", 2.0), facecolor=face,
+                       pil_kwargs={"compress_level": 6 if face[3] else 1})  # fmt: skip
     return buffer.getvalue()
 
 
@@ -201,7 +260,7 @@ def _fit_titles(figure: Figure) -> None:
 
     for axes in figure.axes:
         words = axes.get_title(loc="left")
-        for title in axes.findobj(Text) if words else ():
+        for title in axes.get_children() if words else ():
             if not isinstance(title, Text) or title.get_text() != words:
                 continue
             extent = title.get_window_extent()
@@ -346,11 +405,7 @@ def failures(
         What to see on the left and on the right.
     """
     shown = list(causes[:MOST_CAUSES])
-    with drawing(1.62, theme) as (figure, axes):
-        axes.remove()
-        left, right = figure.add_axes((0.19, 0.05, 0.25, 0.79)), figure.add_axes((0.535, 0.275, 0.45, 0.565))
-        for own in (left, right):
-            own.spines[["top", "right"]].set_visible(False)
+    with drawing(1.62, theme, (0.19, 0.05, 0.25, 0.79), (0.535, 0.275, 0.45, 0.565)) as (figure, (left, right)):
         most = max((main + more for _, main, more in shown), default=1)
         left.set(xlim=(0, most * 1.22), ylim=(max(len(shown), 4) - 0.4, -0.6), xticks=[])
         left.set_yticks(range(len(shown)), [drawable(cause_title(name), 22) for name, _, _ in shown])
@@ -583,11 +638,13 @@ def heat_map(terms: Sequence[str], names: Sequence[str], weights: NDArray[np.flo
     with drawing(1.3 + 0.26 * max(len(terms), 1), theme) as (figure, axes):
         height = figure.get_figheight()
         figure.subplots_adjust(left=0.16, right=0.985, top=1 - 0.36 / height, bottom=0.8 / height)
-        axes.imshow(cells, cmap=blues, aspect="auto", vmin=0, vmax=max(float(cells.max(initial=0)), 1e-9))
+        # Where a word does not stand the page is seen: a field of white would blind a dark one.
+        shown = np.ma.masked_equal(cells, 0)
+        axes.imshow(shown, cmap=blues, aspect="auto", vmin=0, vmax=max(float(cells.max(initial=0)), 1e-9))
         for row, column in np.ndindex(cells.shape):
             value = cells[row, column]
             axes.annotate(f"{value:.1f}" if value else "·", (column, row), ha="center", va="center", fontsize=8,
-                          color="#1b1b1b")  # fmt: skip
+                          color="#1b1b1b" if value else _ink(theme))  # fmt: skip
             said = f"{terms[row]} × {names[column]}: {value:.1f}"
             stand_for(axes, "", said, box=(column - 0.5, row - 0.5, column + 0.5, row + 0.5))
         axes.set_yticks(range(len(terms)), [drawable(term, 20) for term in terms])

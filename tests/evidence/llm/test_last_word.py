@@ -58,8 +58,20 @@ TEXTS = {
     "an echoed example after": lambda d, a: f"{a}\n\nIt has this shape: {EXAMPLE}",
     "an echoed shape": lambda d, a: f"{SHAPE}\n{a}\n{SHAPE}",
     "as Python writes it": lambda d, a: repr(json.loads(a)),
+    "as JavaScript writes it": lambda d, a: repr(json.loads(a)).replace(": True", ": true").replace(": False", ": false"),
+    "comments in JSON": lambda d, a: a.replace('"contexts": [', '"contexts": [ // one each, see http://…\n'),
+    "a call of a tool, written out": lambda d, a: f'<tool_call>{{"name": "f", "arguments": {a}}}</tool_call>',
+    "a wrapper with its draft": lambda d, a: json.dumps({"thoughts": d, "reply": json.loads(a)}),
+    "written as a text": lambda d, a: json.dumps(a),
+    "an explanation after": lambda d, a: f"{a}\n\nThe number in the answer is incorrect. 数字不对，等等都已核对。",
     "Python's words in JSON": lambda d, a: a.replace(": true", ": True").replace(": false", ": False"),
 }  # fmt: skip
+
+def stream(*deltas, end="stop"):
+    parts = [{"choices": [{"delta": one, "finish_reason": None}]} for one in deltas]
+    parts += [{"choices": [{"delta": {}, "finish_reason": end}]}] * bool(end)
+    return Response("".join(f"data: {json.dumps(part)}\n\n" for part in parts) + "data: [DONE]\n\n")
+
 
 #: Family → the whole body of a reply.
 BODIES = {
@@ -68,6 +80,11 @@ BODIES = {
     "Magistral, parts": lambda d, a: completion(
         [{"type": "thinking", "thinking": [{"type": "text", "text": thoughts(d)}]}, {"type": "text", "text": a}]
     ),
+    "a call of a tool": lambda d, a: completion(
+        None, "tool_calls", tool_calls=[{"type": "function", "function": {"name": "f", "arguments": a}}]
+    ),
+    "a draft beside the call of a tool": lambda d, a: completion(d, function_call={"name": "f", "arguments": a}),
+    "a stream nobody asked for": lambda d, a: stream({"reasoning_content": d}, {"content": a[:40]}, {"content": a[40:]}),
     "a plain completion": lambda d, a: Response(
         json.dumps({"choices": [{"index": 0, "text": f"<think>{d}</think>{a}", "finish_reason": "stop"}]}),
         content_type="application/json",
@@ -109,6 +126,11 @@ UNFINISHED = {
     "Magistral, parts": lambda d: completion([{"type": "thinking", "thinking": [{"type": "text", "text": d}]}]),
     "GLM": lambda d: completion(f"<think>{thoughts(d)}</think>\n<answer>", "length"),
     "an answer that breaks off": lambda d: completion(f"{d}\nNo:\n{d.replace('supported', 'contradicted')[:-60]}", "length"),
+    "second thoughts": lambda d: completion(f"{d}\n\nWait, that is wrong: it must be supported."),
+    "second thoughts in Chinese": lambda d: completion(f"{d}\n\n更正：上下文 1 写明了，应为支持。"),
+    "a draft and a final one side by side": lambda d: completion(f'{{"first": {d}, "second": {{"answer_claims": []}}}}'),
+    "a draft in a wrapper": lambda d: completion(json.dumps({"draft": d, "final": "as above"})),
+    "a stream that breaks off": lambda d: stream({"content": d}, end=""),
     "second thoughts that break off": lambda d: completion(f"{d}\nWait, the second claim is", "length"),
 }  # fmt: skip
 
@@ -118,7 +140,7 @@ def test_a_draft_is_never_the_verdict(make_judge, model, family):
     model.fault = lambda asked: UNFINISHED[family](drafted(model, asked)) if asked.name == "verify" else None
     found = only(make_judge(cache=False), sample())
     assert found.state == "judge_error" and found.entail is None and len(model.requests) == 2
-    assert found.reason.partition(":")[0] in ("truncated", "not_json", "empty_reply")
+    assert found.reason.partition(":")[0] in ("truncated", "not_json", "empty_reply", "wrong_shape")
 
 
 def test_a_repair_shows_what_was_said_and_not_what_was_thought(make_judge, model):
@@ -153,10 +175,10 @@ def test_final_words(text, said):
 def test_an_answer_said_again_and_again_until_the_limit_is_one_answer():
     text = '{"a": [1, 2]}'
     loaded = load_object(f"{text}\n{text}\n{text[:6]}", ["a"])
-    assert (loaded.value, loaded.cut, loaded.n_answers, loaded.more) == ({"a": [1, 2]}, None, 1, False)
+    assert (loaded.value, loaded.cut, loaded.n_answers, loaded.more) == ({"a": [1, 2]}, None, 1, "")
 
 
-@pytest.mark.parametrize("text", ["{'a': 'it's'}", "{'a': true}", "{'a': __import__('os')}", "{'a': 1 + 1j"])
+@pytest.mark.parametrize("text", ["{'a': 'it's'}", "{'a': __import__('os')}", "{'a': 1 + 1j"])
 def test_what_is_neither_json_nor_a_literal_is_no_answer(text):
     assert not load_object(text, ["a"]).value
 
@@ -175,6 +197,7 @@ def body(**fields):
         (body(error="model overloaded, try later"), "server_error", "model overloaded, try later"),
         (body(error={"code": "1113", "message": "您的账户余额不足"}), "quota", "您的账户余额不足"),
         (body(object="error", message="maximum context length is 4096", code=400), "too_long", "4096"),
+        (completion('{"error": {"message": "context too long"}}'), "wrong_shape", "context too long"),
         (body(error={"message": "slow down", "code": 429}), "rate_limited", "slow down"),
         (body(base_resp={"status_code": 1008, "status_msg": "insufficient balance"}, choices=None), "quota", "balance"),
         (

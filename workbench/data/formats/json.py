@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.data.fields import is_score, named, resolve
+from workbench.data.fields import TALKS, is_score, messages, named, resolve
 from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, Records, Remark, excerpt, number_records
 from workbench.errors import InputError
 
@@ -82,10 +82,12 @@ def _find_records(value: Any, depth: int = 0) -> Sequence[Any] | None:
         return [_unwrap(item) for item in value] if any(isinstance(item, Mapping) for item in value) else None
     if not isinstance(value, Mapping) or not value:
         return None
-    if _holds_spans(value):
+    columns: Sequence[Any] | None = _by_column(value)
+    if _holds_spans(value) and not (columns and all(isinstance(part, Mapping) for part in value.values())):
         return [value]
-    found = _split_orient(value) or _by_column(value) or _wrapped(value, depth) or _by_id(value)
-    return found or ([value] if _names_a_record(value) else None)
+    found: Sequence[Any] | None = columns or _split_orient(value) or _by_judged(value) or _by_question(value)
+    found = found or _wrapped(value, depth) or _by_id(value)
+    return found or ([value] if _names_a_record(value) or (not depth and _asks_inside(value)) else None)
 
 
 def _unwrap(item: Any) -> Any:
@@ -118,34 +120,69 @@ def _by_column(value: Mapping[str, Any]) -> list[Any] | None:
     return [{name: part.get(key) for name, part in value.items()} for key in parts[0]] if same else None
 
 
+def _by_judged(value: Mapping[str, Any]) -> list[Any] | None:
+    """Records of ``{"queries": {id: text}, "relevant_docs": {id: [ids]}}``, as retrieval data sets are kept."""
+    asked = value.get("queries")
+    judged = next((value[name] for name in named("keys", "judged") if isinstance(value.get(name), Mapping)), None)
+    if not (isinstance(asked, Mapping) and judged is not None and all(isinstance(text, str) for text in asked.values())):
+        return None
+    return [{"sample_id": key, "question": text, "expected_docs": judged.get(key)} for key, text in asked.items()]
+
+
 def _wrapped(value: Mapping[str, Any], depth: int) -> Sequence[Any] | None:
     if depth > 3 or (_names_a_question(value) and not isinstance(value.get("questions"), list)):
         return None
     wrappers = named("keys", "records")
     known = [value[key] for key in wrappers if key in value]
     others = [part for key, part in value.items() if key not in wrappers and isinstance(part, list)]
+    # The messages of one conversation are no records.
+    others = [part for part in others if not (depth and messages(part))]
+    objects = [part for key, part in value.items() if key not in wrappers and isinstance(part, Mapping)]
     lists = [
         found
-        for part in [*known, *others]
+        for part in [*known, *others, *objects]
         if isinstance(part, (list, Mapping)) and (found := _find_records(part, depth + 1))
+        # An object under a name of its own holds records only when there is a list in it.
+        and not (isinstance(part, Mapping) and found[0] is part and part in objects and not _holds_spans(part))
     ]
     # Scores of an evaluation may stand under the name of a list of samples: a list that asks questions comes first.
     asking = (
         found for found in lists if any(isinstance(item, Mapping) and _names_a_question(item) for item in found[:20])
     )
-    return next(asking, next(iter(lists), None))
+    return next(asking, None if not depth and _asks_inside(value) else next(iter(lists), None))
 
 
 def _by_id(value: Mapping[str, Any]) -> list[Any] | None:
     """Records of ``{"q1": {"question": …}, …}``; the key is the id of a record that has none."""
     if not all(isinstance(part, Mapping) for part in value.values()):
         return None
-    if _names_a_question(value) or not any(_names_a_record(part) for part in value.values()):
+    if _names_a_question(value) or 2 * sum(map(_names_a_record, value.values())) <= len(value):
         return None
     return [
         part if "sample_id" in resolve(list(map(str, part)), "sample") else {"id": key, **part}
         for key, part in value.items()
     ]
+
+
+def _asks_inside(value: Mapping[str, Any], depth: int = 0) -> bool:
+    """Whether an object is one record whose question stands in a part of it: a conversation, a request and its answer."""
+    if any(isinstance(value.get(name), list) and messages(value[name]) for name in TALKS):
+        return True
+    told = resolve(list(map(str, value)), "sample")
+    if "question" in told and told.keys() & {"answer", "contexts", "reference"}:
+        return True
+    return depth < 3 and any(isinstance(part, Mapping) and _asks_inside(part, depth + 1) for part in value.values())
+
+
+def _by_question(value: Mapping[str, Any]) -> list[Any] | None:
+    """Records of ``{"How many …?": {"answer": …}, …}`` and ``{"How many …?": "Five."}``."""
+    asked = [str(key) for key in value]
+    if 2 * sum(key.rstrip().endswith(("?", "？")) for key in asked) <= len(asked):
+        return None
+    parts = [part if isinstance(part, Mapping) else {"answer": part} for part in value.values()]
+    known = [resolve(list(map(str, part)), "sample").keys() for part in parts]
+    answered = all(fields & {"answer", "contexts", "reference"} for fields in known)
+    return [{"question": key, **part} for key, part in zip(asked, parts, strict=True)] if answered else None
 
 
 def _names_a_question(value: Mapping[str, Any]) -> bool:
@@ -169,8 +206,33 @@ def _is_container(value: Mapping[str, Any]) -> bool:
     return not _names_a_question(value) or all(isinstance(part, (list, Mapping)) for part in value.values())
 
 
+_GAP = re.compile(r"[\s,]*")
+
+
+def _one_after_another(text: str) -> list[Any] | None:
+    """Objects that stand one after another, each over several lines, as exporters print spans; None for anything else."""
+    if "\n{" not in text and "\n  " not in text:
+        return None
+    decoder, found, at = json.JSONDecoder(), [], _end_of(_GAP, text, 0)
+    try:
+        while at < len(text):
+            value, at = decoder.raw_decode(text, at)
+            found.append(value)
+            at = _end_of(_GAP, text, at)
+    except (ValueError, RecursionError, MemoryError):
+        return None
+    return found if len(found) > 1 else None
+
+
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return match.end() if match else at
+
+
 def _read_lines_or_fail(text: str, path: str, error: ValueError) -> Records | None:
     """Records of JSON lines; a line that cannot be read is rejected, unless none can."""
+    if several := _one_after_another(text):
+        return number_records(map(_unwrap, several), "JSON, one after another")
     rows: list[Any] = []
     numbers: list[int] = []
     rejected: list[Remark] = []

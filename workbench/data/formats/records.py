@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -36,6 +36,10 @@ _LOOKS_STRUCTURED = re.compile(
 )
 
 
+#: What a written list or dict may begin with.
+_OPENS = frozenset("[{(na \t\r\n\f\v")
+
+
 def looks_structured(text: str) -> bool:
     """Whether ``text`` begins like a written list or dict; ``"[1] according to …"`` does not."""
     return _LOOKS_STRUCTURED.match(text) is not None
@@ -61,9 +65,19 @@ def parse_literal(text: str) -> Any:
 
 def opened(value: Any) -> Any:
     """``value``, read back when it is an object or list written as text; text that is none stays."""
-    if isinstance(value, str) and looks_structured(value):
+    if type(value) is str and value[:1] in _OPENS and looks_structured(value):
         try:
             return parse_literal(value)
+        except ValueError:
+            return value
+    return value
+
+
+def unquoted(value: Any) -> Any:
+    """``value``, a text that was written as JSON with its quotes (``"\\"Yes.\\""``) without them."""
+    if isinstance(value, str) and len(value) > 1 and value[0] == value[-1] == '"':
+        try:
+            return json.loads(value)
         except ValueError:
             return value
     return value
@@ -158,11 +172,15 @@ def _call(node: ast.Call) -> Any:
 
 
 #: Keys of an object that holds spans of a tracing tool, and columns that only spans have.
-SPAN_LISTS = ("resourceSpans", "resource_spans", "scopeSpans", "batches", "observations", "child_runs", "spans")
+SPAN_LISTS = (
+    "resourceSpans", "resource_spans", "scopeSpans", "batches", "resourceLogs", "observations", "child_runs", "spans",
+)
 SPAN_MARKS = (
     "traceId", "traceID", "context.trace_id", "dotted_order", "record_attributes", "attributes.input.value",
-    "gen_ai.operation.name",
+    "gen_ai.operation.name", "op_name", "root_span_id", "customDimensions",
 )  # fmt: skip
+
+Row = dict[str, Any]
 
 #: Row number of a remark about the whole source.
 WHOLE_FILE = 0
@@ -216,6 +234,35 @@ class Records:
             rejected = [remark._replace(row=len(rows) + at) for at, remark in enumerate(self.rejected, 1)]
             others = {"numbers": list(range(1, len(rows) + 1)), "rejected": rejected, **others}
         return replace(self, rows=rows, columns=[], **others)
+
+
+def mapped(records: Records, convert: Callable[[Row], Row]) -> Records:
+    """``records`` with each row converted, columns in the order of their first appearance."""
+    return records.with_rows([convert(dict(row)) for row in records.rows])
+
+
+def renamed(records: Records, old: str, new: str) -> Records:
+    """``records`` with the column ``old`` called ``new``."""
+    return mapped(records, lambda row: {new if name == old else name: value for name, value in row.items()})
+
+
+def expanded(records: Records, parts: Callable[[Row], list[Row]], what: str) -> Records:
+    """``records`` with each row replaced by its parts, numbered anew when that changes their number."""
+    rows = [part for row in records.rows for part in parts(dict(row))]
+    reason = f"{len(records.rows)} records hold {len(rows)} {what}; each is one sample"
+    remarks = [Remark(WHOLE_FILE, "", reason)] if len(rows) != len(records.rows) else []
+    return records.with_rows(rows, warnings=[*records.warnings, *remarks])
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list, also one that was written as text; empty for anything else."""
+    found = opened(value)
+    return found if isinstance(found, list) else []
+
+
+def as_mapping(value: Any) -> dict[str, Any]:
+    """An object with text keys; empty for anything else."""
+    return {str(key): item for key, item in value.items()} if isinstance(value, Mapping) else {}
 
 
 def number_records(items: Iterable[Any], kind: str) -> Records:

@@ -1,4 +1,7 @@
-"""Any source as records: what a file is, is read from its content and not from its name."""
+"""Any source as records: what a file is, is read from its content and not from its name.
+
+:func:`_from_bytes` tells the kinds of files apart and calls what reads each; what tools nest in records is for ``tools.py``.
+"""
 
 from __future__ import annotations
 
@@ -83,17 +86,17 @@ def absent(path: str | os.PathLike[str]) -> InputError:
 
 
 def _check_lines(path: Path, shown: str) -> None:
-    """Raise for a text whose first line is longer than ``MAX_LINE``, before it is read whole."""
+    """Raise for a text in which a line is longer than ``MAX_LINE``, before it is read whole."""
     with path.open("rb") as stream:
-        if not stream.peek(6)[:6].startswith((b"PAR1", b"ARROW1", b"PK\x03\x04", b"\x1f\x8b")):
-            read = 0
-            while read <= MAX_LINE and (piece := stream.read(16 * _CHUNK)):
-                if b"\n" in piece or b"\r" in piece:
-                    return
-                read += len(piece)
-            raise InputError(
-                f"{shown}: its first line is longer than {MAX_LINE >> 20} MB; write one record a line (JSONL)"
-            )
+        if stream.peek(6)[:6].startswith((b"PAR1", b"ARROW1", b"PK\x03\x04", b"\x1f\x8b")):
+            return
+        length = 0  # of the line so far
+        while piece := stream.read(16 * _CHUNK):
+            first = min((at for at in (piece.find(b"\n"), piece.find(b"\r")) if at >= 0), default=len(piece))
+            if length + first > MAX_LINE:
+                raise InputError(f"{shown}: a line is longer than {MAX_LINE >> 20} MB; write one record a line (JSONL)")
+            last = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
+            length = length + len(piece) if last < 0 else len(piece) - last - 1
 
 
 def _gunzip(shown: str, content: bytes) -> bytes:

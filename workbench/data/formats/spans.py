@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.data.fields import (
@@ -26,16 +27,19 @@ from workbench.data.fields import (
     plain,
     question,
     resolve,
+    retrieved_in,
     text,
 )
-from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, WHOLE_FILE, Records, Remark, opened
+from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, WHOLE_FILE, Records, Remark, Row, opened, unquoted
+from workbench.errors import InputError
 
-Row = dict[str, Any]
-
-_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
-_RESOURCES = ("resourceSpans", "resource_spans", "batches")
+_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs")
+_RESOURCES = ("resourceSpans", "resource_spans", "batches", "resourceLogs")
 _NUMBERED = re.compile(r"(.+?)\.(\d+)(?:\.(.+))?")
-_ABOUT = ("scores", "feedback_stats", "feedback", "metadata", "evaluations", "assessments", "tags")
+_ABOUT = ("scores", "feedback_scores", "feedback_stats", "feedback", "metadata", "evaluations", "assessments", "tags")
+#: Parts of a span whose own parts are read as if they were the span's.
+_PARTS = ("context", "status", "trace", "record", "extra", "data", "meta", "metrics", "span_attributes", "timestamps")
+_RETRIEVES = re.compile(r"retriev|similarity_search|vector_?(?:store|search)", re.IGNORECASE)
 _DOCUMENT_PREFIX = re.compile(r"^db\.query\.result\.")
 
 
@@ -64,14 +68,16 @@ def holds_spans(columns: set[str], records: Records) -> bool:
     if {"trace_id", "span_id"} <= columns or ({"trace_id", "id", "run_type"} <= columns):
         return True
     nested = [name for name in SPAN_LISTS if name in columns] + [
-        name for name in ("data", "context", "run") if name in columns
+        name for name in ("data", "context", "run", "trace", "attributes") if name in columns
     ]
     for row in records.rows[:20]:
         for name in nested:
             value = opened(row.get(name))
             if name in SPAN_LISTS and isinstance(value, list) and value and isinstance(value[0], Mapping):
                 return True
-            if isinstance(value, Mapping) and (isinstance(value.get("spans"), list) or "trace_id" in value):
+            if isinstance(value, Mapping) and name != "attributes" and isinstance(value.get("attributes"), Mapping):
+                value = value["attributes"]
+            if isinstance(value, Mapping) and ("trace_id" in value or any(isinstance(value.get(n), list) for n in SPAN_LISTS)):
                 return True
     return False
 
@@ -93,6 +99,11 @@ def from_spans(records: Records) -> Records:
         root = _root(members)
         roots.append(root.at)
         rows.append(_sample(root, members, carried.get(root.at, {}) if _is_one_trace(carried.get(root.at)) else {}))
+    if spans and not any(row["question"] for row in rows):
+        where = Path(records.source).name[-80:] or "the data"
+        raise InputError(f"{where}: holds {len(spans)} spans in {len(rows)} traces and no question in any; "
+                         "export traces of a model or a retriever, with what they were given", key="no_table", where=where,
+                         first=f"{len(spans)} spans")  # fmt: skip
     numbers = [records.numbers[at] for at in roots] if flat else list(range(1, len(rows) + 1))
     warnings = list(records.warnings)
     if len(rows) < len(spans):
@@ -125,6 +136,7 @@ def _spans_of(row: Mapping[str, Any], at: int) -> Iterator[Mapping[str, Any]]:
         if isinstance(row.get(name), list):
             for scope in row[name]:
                 listed = scope.get("spans") if isinstance(scope, Mapping) else None
+                listed = _logged(scope) if listed is None and isinstance(scope, Mapping) else listed
                 yield from (span for span in (listed if isinstance(listed, list) else ()) if isinstance(span, Mapping))
             return
     if isinstance(row.get("post"), list) and isinstance(row.get("patch"), list):
@@ -132,18 +144,21 @@ def _spans_of(row: Mapping[str, Any], at: int) -> Iterator[Mapping[str, Any]]:
         return
     data = opened(row.get("data"))
     trace = opened(row.get("trace"))
-    for holder in (row, data, trace, trace.get("data") if isinstance(trace, Mapping) else None):
+    if isinstance(trace, Mapping) and any(isinstance(trace.get(name), list) for name in _RESOURCES):
+        yield from _spans_of(trace, at)
+        return
+    inner = [holder.get(name) for holder, name in ((trace, "data"), (data, "attributes")) if isinstance(holder, Mapping)]
+    for holder in (row, data, trace, *inner):
         listed = opened(holder.get("spans") or holder.get("observations")) if isinstance(holder, Mapping) else None
         if isinstance(listed, list) and any(isinstance(item, Mapping) for item in listed):
             mine = _identity(row, data if isinstance(data, Mapping) else {})
             for item in listed:
                 if isinstance(item, Mapping):
-                    told = mine is None or _first_of(item, ("trace_id", "traceId", "traceID", "context"))
-                    yield item if told else {"trace_id": mine, **item}
+                    yield from _with_inner(item, mine)
             return
     children = row.get("child_runs")
     if isinstance(children, list) and children:
-        yield {name: value for name, value in row.items() if name != "child_runs"}
+        yield {"trace_id": row.get("trace_id") or row.get("id"), **{k: v for k, v in row.items() if k != "child_runs"}}
         for child in children:
             if isinstance(child, Mapping):
                 link = {"trace_id": row.get("trace_id") or row.get("id"), "parent_run_id": row.get("id")}
@@ -152,12 +167,35 @@ def _spans_of(row: Mapping[str, Any], at: int) -> Iterator[Mapping[str, Any]]:
     yield row
 
 
+def _with_inner(item: Mapping[str, Any], trace: str | None) -> Iterator[Mapping[str, Any]]:
+    """A span of a trace that is one object, and the spans that it holds."""
+    told = trace is None or _first_of(item, ("trace_id", "traceId", "traceID", "context"))
+    yield item if told else {"trace_id": trace, **item}
+    for part in item["spans"] if isinstance(item.get("spans"), list) else ():
+        if isinstance(part, Mapping):
+            yield from _with_inner(part, trace)
+
+
+def _logged(scope: Mapping[str, Any]) -> list[Row]:
+    """Log records as spans: those of one span are its events."""
+    spans: dict[tuple[str, str], Row] = {}
+    for record in scope.get("logRecords") or ():
+        if isinstance(record, Mapping):
+            own = {name: str(record.get(name) or "") for name in ("traceId", "spanId")}
+            span = spans.setdefault((own["traceId"], own["spanId"]), {**own, "events": []})
+            values = _pairs(record.get("attributes") or {})
+            name = record.get("eventName") or values.get("event.name")
+            span["events"].append({"name": name, "attributes": values, "body": _typed(record.get("body"))})
+    return list(spans.values())
+
+
 def _identity(row: Mapping[str, Any], data: Mapping[str, Any]) -> str | None:
     """The id of a trace that is recorded as one object with its spans in a list."""
     info = opened(row.get("info"))
     info = info if isinstance(info, Mapping) else {}
+    inner = opened(row.get("trace"))
     found = _first_of(info, ("trace_id", "request_id")) or _first_of(
-        row, ("trace_id", "traceID", "traceId", "request_id", "id")
+        {**(inner if isinstance(inner, Mapping) else {}), **row}, ("trace_id", "traceID", "traceId", "request_id", "id")
     )
     return str(found or _first_of(data, ("trace_id",)) or "") or None
 
@@ -189,11 +227,13 @@ def _pairs(value: Any) -> Mapping[str, Any]:
         return value
     if not isinstance(value, list):
         return {}
-    return {
-        str(item["key"]): _typed(item.get("value"))
-        for item in value
-        if isinstance(item, (dict, Mapping)) and "key" in item
-    }
+    found = {}
+    for item in value:
+        if isinstance(item, (dict, Mapping)) and "key" in item:
+            inner = item.get("value")
+            plain_text = type(inner) is dict and len(inner) == 1 and inner.get("stringValue")  # most are
+            found[str(item["key"])] = plain_text if type(plain_text) is str else _typed(inner)
+    return found
 
 
 def _typed(value: Any) -> Any:
@@ -215,16 +255,20 @@ def _read(row: Mapping[str, Any], at: int) -> Span:
     for name, value in row.items():
         if value is None or (isinstance(value, float) and value != value):
             continue
-        if name in ("attributes", "record_attributes", "tags") and (inner := _pairs(value)):
+        if name in ("attributes", "record_attributes", "tags", "customDimensions") and (inner := _pairs(value)):
             _gather(inner, "", own, numbered)
-        elif name in ("context", "status", "trace", "record", "extra", "data") and isinstance(value, Mapping):
+        elif name in _PARTS and isinstance(value, Mapping):
             _gather(value, f"{name}.", own, numbered)
         elif name == "events" and isinstance(opened(value), list):
             _read_events(opened(value), own, numbered)
+        elif name.startswith("eval.") and name.endswith(".score"):  # Arize's and Phoenix's evaluations of a span
+            own.setdefault("scores", {})[name] = value
         elif name not in SPAN_LISTS:
             _put(name.removeprefix("attributes."), value, own, numbered)
     for name, items in numbered.items():
         own.setdefault(fold(name), [items[index] for index in sorted(items)])
+    if isinstance(own.get("span_parents"), list):  # Braintrust lists them
+        own["span_parents"] = next(iter(own["span_parents"]), None)
     fields = _fields(own)
     trace, span, parent = (str(fields.get(name) or "") for name in ("trace", "span", "parent"))
     return Span(at, trace, span, parent if parent.strip("0") else "", _kind(own, fields), own, fields)
@@ -245,7 +289,7 @@ def _gather(
             continue
         if type(value) is not str and isinstance(value, Mapping) and value and depth < 4:
             _gather(value, f"{prefix}{name}.", own, numbered, depth + 1)
-        _put(f"{prefix}{name}", value, own, numbered)
+        _put(prefix + name if prefix else name, value, own, numbered)
 
 
 def _put(name: str, value: Any, own: Row, numbered: dict[str, dict[int, Any]]) -> None:
@@ -253,6 +297,8 @@ def _put(name: str, value: Any, own: Row, numbered: dict[str, dict[int, Any]]) -
     if name.startswith("mlflow.") and isinstance(value, str) and value.startswith('"'):
         listed = opened(f"[{value}]")  # MLflow writes every attribute as JSON, a text too
         value = listed[0] if isinstance(listed, list) and listed else value
+    if name.endswith("entity.input"):
+        value = _called(value)
     folded, head, at, tail = _place(name)
     if head is None:
         own.setdefault(folded, value)
@@ -262,6 +308,16 @@ def _put(name: str, value: Any, own: Row, numbered: dict[str, dict[int, Any]]) -
         item = numbered.setdefault(head, {}).setdefault(at, {})
         if isinstance(item, dict):
             item[tail] = value
+
+
+def _called(value: Any) -> Any:
+    """What a function was called with, of ``{"args": […], "kwargs": {…}}`` as OpenLLMetry records it."""
+    found = opened(value)
+    if isinstance(found, Mapping) and found.keys() <= {"args", "kwargs", "inputs", "tags", "metadata"}:
+        given = found.get("args")
+        given = given[0] if isinstance(given, list) and len(given) == 1 else given
+        return found.get("inputs") or found.get("kwargs") or given
+    return value
 
 
 @lru_cache(maxsize=8192)
@@ -279,7 +335,10 @@ def _read_events(events: list[Any], own: Row, numbered: dict[str, dict[int, Any]
     for event in events:
         if not isinstance(event, Mapping):
             continue
-        name, values = str(event.get("name", "")), dict(_pairs(event.get("attributes") or event.get("body") or {}))
+        name, body = str(event.get("name", "")), event.get("body")
+        values = {**_pairs(event.get("attributes") or {}), **(_pairs(body) if isinstance(body, (Mapping, list)) else {})}
+        if isinstance(said := opened(values.get("message")), Mapping):
+            values |= {str(key): part for key, part in said.items()}
         if name == "exception":
             own.setdefault("events_exception_message", values.get("exception.message"))
         elif name == "db.query.result":
@@ -297,11 +356,26 @@ def _read_events(events: list[Any], own: Row, numbered: dict[str, dict[int, Any]
 
 
 def _kind(own: Row, fields: Row) -> str:
-    for alias in aliases("span")["kind"] if "kind" in fields else ():
-        value = own.get(alias)
-        if isinstance(value, str) and (kind := _kinds().get(fold(value.strip('"')))):
-            return kind
-    return "retriever" if "documents" in fields else "llm" if "messages" in fields else "step"
+    told = (own.get(alias) for alias in aliases("span")["kind"]) if "kind" in fields else ()
+    words = (fold(value.strip('"')) for value in told if isinstance(value, str))
+    found = next((_kinds()[word] for word in words if word in _kinds()), None)
+    if found not in (None, "tool"):
+        return found
+    name = str(_first_of(own, ("op_name", "name", "span_name", "operation_name", "span_attributes_name")) or "")
+    # Weave: weave:///entity/project/op/NAME:hash
+    name = name.rpartition("/")[2].partition(":")[0] if name.startswith("weave:") else name
+    if (_RETRIEVES.search(name) or _kinds().get(fold(name)) == "retriever") and _only_documents(opened(fields.get("output"))):
+        return "retriever"
+    return found or ("retriever" if "documents" in fields else "llm" if "messages" in fields else "step")
+
+
+def _only_documents(value: Any) -> bool:
+    """Whether a span's output is what was found, and no answer."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        value = next(iter(value.values()))
+    if isinstance(value, Mapping):
+        return "answer" not in resolve(list(map(str, value)), "sample") and bool(retrieved_in(value))
+    return isinstance(value, list) and bool(value) and messages(value) is None
 
 
 @lru_cache(maxsize=1)
@@ -337,10 +411,13 @@ def _sample(root: Span, spans: list[Span], beside: Mapping[str, Any]) -> Row:
                  if value is not None and (talk := messages(value)) is not None), None)  # fmt: skip
     row: Row = {"sample_id": root.trace or root.span or None, "question": _readable(question, asked)}
     row["answer"] = _readable(answer, said, keep=True)
+    if row["answer"] is None and talk is not None and talk[-1].role == "assistant":
+        row["answer"] = talk[-1].text
     if talk is not None and sum(one.role == "user" for one in talk) > 1:
         row |= _earlier(talk, row["question"])
     documents = _documents(found["reranker"] or found["retriever"], found["retriever"])
     lifted = _lifted((told, root.get("output"), given, root.get("input")), row)
+    _lifted((root.own, beside), row, ("reference", "expected_docs"))
     documents = lifted if documents is None else documents
     tools = _tool_contexts(found["tool"], spans, talk)
     if documents is not None or tools:
@@ -353,8 +430,11 @@ def _sample(root: Span, spans: list[Span], beside: Mapping[str, Any]) -> Row:
 
 def _told(beside: Mapping[str, Any], names: Sequence[str]) -> Any:
     """What stands beside a trace's spans under one of ``names``; MLflow keeps the second of them in its data."""
-    data = opened(beside.get("data"))
-    return _first_of(beside, names) or (data.get(names[1]) if isinstance(data, Mapping) else None)
+    if not beside:
+        return None
+    data, trace = opened(beside.get("data")), opened(beside.get("trace"))
+    found = _first_of(beside, names) or (data.get(names[1]) if isinstance(data, Mapping) else None)
+    return found or (_first_of(trace, names) if isinstance(trace, Mapping) else None)
 
 
 def _readable(reader: Callable[[Any], str | None], values: Sequence[Any], keep: bool = False) -> Any:
@@ -363,7 +443,7 @@ def _readable(reader: Callable[[Any], str | None], values: Sequence[Any], keep: 
         if value is None or value == "":
             continue
         try:
-            found = reader(opened(value))
+            found = reader(unquoted(opened(value)))
         except (Unreadable, RecursionError):
             if keep and isinstance(value, str):
                 return value
@@ -394,7 +474,8 @@ def _documents(chosen: list[Span], retrievers: list[Span]) -> Any:
             continue
         if isinstance(value, Mapping):
             names = resolve(list(map(str, value)), "sample")
-            value = value[names["contexts"]] if "contexts" in names else value.get("documents", value)
+            only = next(iter(value.values())) if len(value) == 1 else value
+            value = value[names["contexts"]] if "contexts" in names else (only if isinstance(only, list) else value)
         try:
             found = contexts(value) or []
         except (Unreadable, ValueError):
@@ -408,23 +489,19 @@ def _documents(chosen: list[Span], retrievers: list[Span]) -> Any:
     return items if some else (None if chosen is retrievers else _documents(retrievers, retrievers))
 
 
-def _lifted(values: Sequence[Any], row: Row) -> Any:
+#: What a trace may say of its sample beside question, answer and contexts.
+_OURS = ("reference", "expected_docs", "citations", "case_type", "tenant", "rewritten_question", "history")
+
+
+def _lifted(values: Sequence[Any], row: Row, fields: Sequence[str] = _OURS) -> Any:
     """Contexts (and whatever of our fields) that stand inside the trace's own inputs and outputs."""
     documents = None
     for value in map(opened, values):
-        if isinstance(value, Mapping):
+        if value and type(value) is not str and isinstance(value, Mapping):
             names = resolve(list(map(str, value)), "sample")
             if "contexts" in names and documents is None and not messages(value[names["contexts"]]):
                 documents = value[names["contexts"]]
-            for field in (
-                "reference",
-                "expected_docs",
-                "citations",
-                "case_type",
-                "tenant",
-                "rewritten_question",
-                "history",
-            ):
+            for field in fields:
                 if field in names:
                     row.setdefault(field, value[names[field]])
     return documents
@@ -476,8 +553,10 @@ def _accounting(root: Span, spans: list[Span], models: list[Span], beside: Mappi
     session = _first_of(beside, ("sessionId", "session_id")) or root.get("session")
     names = {"usage": usage or None, "model": model, "latency_ms": latency, "error": error, "session_id": session}
     row |= {name: value for name, value in names.items() if value is not None}
+    inner = opened(beside.get("trace"))
+    about = {**(inner if isinstance(inner, Mapping) else {}), **root.own, **beside}
     for name in _ABOUT:
-        value = beside.get(name, root.own.get(name))
+        value = about.get(name)
         if value is None:
             continue
         if name == "tags" and isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
@@ -487,12 +566,17 @@ def _accounting(root: Span, spans: list[Span], models: list[Span], beside: Mappi
     return row
 
 
+_COUNTS = ("usage", "input_tokens", "output_tokens", "total_tokens")
+
+
 def _tokens(span: Span) -> dict[str, float]:
+    if span.fields.keys().isdisjoint(_COUNTS):
+        return {}
     usage = opened(span.get("usage"))
     inner = {fold(str(key)): value for key, value in usage.items()} if isinstance(usage, Mapping) else {}
     told = span.fields | _fields(inner, usage=True)
     found = {}
-    for name in ("input_tokens", "output_tokens", "total_tokens"):
+    for name in _COUNTS[1:]:
         value = told.get(name)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             found[name] = value
@@ -508,8 +592,12 @@ def _stated(root: Span, beside: Mapping[str, Any]) -> float | None:
                          ("duration_nano", 1e-6), ("latency", 1000.0)):  # fmt: skip
         if isinstance(own.get(name), (int, float)) and not isinstance(own[name], bool):
             return factor * own[name]
-    jaeger = own.get("duration") if "operation_name" in own else None
-    return jaeger / 1000.0 if isinstance(jaeger, (int, float)) else None
+    took, start = own.get("duration"), root.get("start")
+    if not isinstance(took, (int, float)) or isinstance(took, bool):
+        return None
+    if "operation_name" in own or (isinstance(start, (int, float)) and 1e14 <= start < 1e17):  # Jaeger, Zipkin
+        return took / 1000.0
+    return took * 1e-6 if "start_ns" in own else None  # Datadog
 
 
 def _milliseconds(value: Any) -> float | None:

@@ -1,4 +1,4 @@
-"""Data frames, Parquet and Arrow files, and data sets of the Hugging Face library (without importing it)."""
+"""Tables: CSV, TSV and Excel, data frames, Parquet and Arrow files, data sets of the Hugging Face library (not imported)."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _DELIMITERS = (",", "\t", ";", "|")
 _PROBE = 30
+#: Most columns of a table: as many as Excel has.
+MAX_COLUMNS = 16_384
 _SEPARATOR_LINE = re.compile(r"\s*\"?sep=(.)\"?\r?\n", re.IGNORECASE)
 
 
@@ -54,6 +56,8 @@ def _read(text: str, delimiter: str) -> Records:
         text = text.partition("\n")[2]
     cells = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     header = unique_header([cell.strip() for cell in next(cells)])
+    if len(header) > MAX_COLUMNS:
+        raise InputError(f"the table has {len(header):,} columns, more than {MAX_COLUMNS:,}; give one row for each question")
     warnings = []
     if text.count('"') % 2:
         reason = "a quotation mark is never closed; the rows after it may have run together"

@@ -10,7 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from workbench.data.fields import Message, Unreadable, answer, as_history, fold, messages, question, resolve, role_of
+from workbench.data.fields import (
+    TALKS,
+    Message,
+    Unreadable,
+    answer,
+    as_history,
+    fold,
+    messages,
+    question,
+    resolve,
+    retrieved_in,
+    role_of,
+)
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, opened
 from workbench.errors import InputError
 
@@ -18,7 +30,7 @@ Row = dict[str, Any]
 
 _IDS = ("conversation_id", "session_id", "thread_id", "chat_id", "dialogue_id", "conversation")
 _TIMES = ("created_at", "timestamp", "start_time", "time", "turn", "turn_id", "message_index")
-_TALKS = ("messages", "conversation", "conversations", "turns", "traj", "dialogue", "dialog", "input", "inputs", "chat")
+_TALKS = (*TALKS, "dialog", "input", "inputs", "chat", "histories")
 #: Fields of a record that are about the whole conversation and so stay with each of its turns.
 _SHARED = ("sample_id", "tenant", "tags", "case_type", "run")
 
@@ -146,6 +158,10 @@ def _add_contexts(part: Row, turn: Turn, known: Mapping[str, str]) -> None:
         own = resolve([key for key in map(str, one.item) if fold(key) not in ("content", "text", "value")], "sample")
         if isinstance(one.item.get(own.get("contexts", "")), list):
             part[column] = one.item[own["contexts"]]
+        elif found := retrieved_in({k: v for k, v in one.item.items() if k not in ("content", "value", "kwargs")}):
+            part[column] = found
+        elif one.role == "assistant" and isinstance(one.item.get("context"), str):
+            part[column] = one.item["context"]
         if isinstance(one.item.get(own.get("rewritten_question", "")), str):
             part["rewritten_question"] = one.item[own["rewritten_question"]]
     tools = [{"text": one.text, "kind": "tool"} for one in turn.between if one.role == "tool" and one.text]

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from workbench.data.text.kept import kept
 from workbench.data.text.normalise import KANA, Offsets, Span, normalise_with_map, unspaced
 from workbench.data.text.quantities import Quantity, quantities, same_quantity
 from workbench.language import Language, languages, pattern
@@ -238,7 +239,7 @@ def _negated(text: str, start: int) -> bool:
     return bool(pattern("points", "«negated»").search(before) and not pattern("points", "«not_negated»").search(before))
 
 
-@lru_cache(maxsize=4096)
+@kept(characters=4_000_000)
 def matcher(text: str) -> Matcher:
     """A cached :class:`Matcher` of ``text``."""
     return Matcher(text)

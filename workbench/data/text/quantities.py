@@ -23,6 +23,7 @@ from workbench.data.text.quantity_grammar import any_of, chinese_number, scale_o
 from workbench.data.text.quantity_numbers import told_to
 from workbench.data.text.quantity_reading import Quantity, is_day, quantities
 from workbench.data.text.words import word_list
+from workbench.steps import checkpoint
 
 __all__ = [
     "Entity", "Quantity", "chinese_number", "contains_quantity", "date_parts", "entities", "neighbourhood", "quantities",
@@ -489,6 +490,7 @@ def entities(text: str) -> list[Entity]:
     ends = [entity.end for entity in measured]
     found = list(measured)
     for match in _entity_patterns()[0].finditer(text):
+        checkpoint()
         entity = _entity(text, match)
         if entity is None:
             continue

@@ -166,9 +166,10 @@ def english_number(text: str) -> float | None:
     """The value of an English numeral in lower case (twenty-five, two hundred and ten, a dozen), None if it is none."""
     g = grammar()
     total, current, seen = 0.0, 0.0, False
-    for word in re.split(r"[\s-]+", text):
+    for word in re.split(r"[\s,-]+", text):
         if word in g.ones:
-            current, seen = current + g.ones[word], True
+            year = 10 <= current < 100 and g.ones[word] >= 10  # nineteen eighty-two
+            current, seen = current * (100 if year else 1) + g.ones[word], True
         elif word == "hundred":
             current, seen = (current or 1) * 100, True
         elif word in g.groups:
@@ -244,13 +245,16 @@ class Grammar:
         self.ten_word = numerals["powers"][0]
         self.tens_of, self.half, self.bare = numerals["tenths"], numerals["half"], frozenset(numerals["bare"])
         self.one_half = tuple(numerals["one_half"].split())
+        self.multiples: dict[str, int] = en["numerals"]["multiples"]
+        self.discount = re.compile(rf"\ ?{numerals['discount']}(?!{any_of(numerals['after_discount'].split())})")
         self.no_words = frozenset(numerals["not_numbers"].split())
         self.no_pairs = frozenset(numerals["not_with_unit"].split())
         one = any_of(self.ones)
-        more = rf"(?:[\ -](?:and\ )?(?:{any_of([*self.ones, *large, *self.groups])})\b)*"
+        gap = r"(?:[\ -]|(?<=thousand),\ (?=\w+\ hundred\b)|(?<=million),\ (?=\w+\ (?:hundred|thousand)\b))"
+        more = rf"(?:{gap}(?:and\ )?(?:{any_of([*self.ones, *large, *self.groups])})\b)*"
         self.english = re.compile(
             rf"(?:{one}|(?:an?|{one})\ (?=(?:{any_of([*large, 'dozen'])})\b)(?:{any_of([*large, 'dozen'])}))"
-            rf"\b{more}|a\ couple(?:\ of)?\b"
+            rf"\b{more}|a\ couple(?:\ of)?\b|{any_of(self.multiples)}\b"
         )
         self.arabic = re.compile(
             r"""(?P<plain>\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!,?\d)|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?(?!,?\d)
@@ -397,6 +401,10 @@ class Grammar:
         self.am, self.pm = tuple(zh["clock"]["am"].split()), tuple(zh["clock"]["pm"].split())
         self.noon = tuple(zh["clock"]["noon"].split())
         self.quarters: dict[str, int] = zh["clock"]["quarters"]
+        hours, to = any_of(zh["clock"]["hour"].split()), any_of(zh["cue_fillers"]["to"].split())
+        self.until = re.compile(rf"(?:{hours}|{any_of(zh['clock']['half'].split())}|:\d\d)\ ?(?:[-~–—]|{to})\ ?$")
+        self.month_end = re.compile(rf"\ ?{any_of(zh['dates']['month_end'].split())}")
+        self.end_of_month = tuple(en["dates"]["month_end"])
         self.before_clock, self.after_clock = frozenset(zh["clock"]["before"]), frozenset(zh["clock"]["after_time"])
 
     def _cues(self, en: dict[str, Any], zh: dict[str, Any]) -> None:
@@ -473,7 +481,8 @@ class Grammar:
             rf"|{any_of(zh['clock']['hour'].split())}|{zh['numerals']['fraction']})"
         )
         han = "".join(sorted({*self.han, *firsts}))
-        words = {*self.ones, *self.months, *self.days, *self.ordinal_words, *self.fractions, *self.clock_names}
+        words = {*self.ones, *self.multiples, *self.months, *self.days}
+        words |= {*self.ordinal_words, *self.fractions, *self.clock_names}
         durations = [w for w, (kind, _) in self.units.items() if kind == "duration" and w.isalpha() and w.isascii()]
         after_article = any_of([*self.large, *self.groups, *self.fractions, *durations])
         # A set first: the engine then runs over what is in none of them, as most Chinese text is.

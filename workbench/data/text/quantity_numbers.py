@@ -107,6 +107,12 @@ class NumberReader:
                 return unit
         if text[number.end : number.end + 1] == g.tens_of or text[number.end : number.end + 2] == " " + g.tens_of:
             return self.tenths(number)
+        if number.value < 100 and (match := g.discount.match(text, number.end)) is not None:
+            # 八折 and 七五折 are 80 % and 75 % of a price.
+            number.value, number.step = number.value * 10 if number.value < 10 else number.value, 1.0
+            return Unit("percent", "%", match.end(), "%")
+        if text[number.end - 1].isalpha() and text.endswith(tuple(g.multiples), 0, number.end):
+            return Unit("number", "times", number.end, "times")
         unit = self.unit(number.end)
         if unit is None or unit.kind == "count":
             return unit
@@ -272,6 +278,8 @@ class NumberReader:
 
     def words(self, match: re.Match[str]) -> Number | None:
         """A number in English words: two and a half million, three point five."""
+        if match[0] in self.g.multiples:
+            return Number(float(self.g.multiples[match[0]]), 1.0, match.end())
         value = english_number(match[0].removesuffix(" of"))
         if value is None:
             return None

@@ -11,8 +11,8 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
+from workbench.data.text.kept import kept
 from workbench.data.text.quantity_grammar import BROKEN, Also, chinese_number, english_number, scale_of
 from workbench.data.text.quantity_numbers import (
     AND_HALF,
@@ -23,6 +23,7 @@ from workbench.data.text.quantity_numbers import (
     small_number,
     told_to,
 )
+from workbench.steps import checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +64,10 @@ class Quantity:
 
 def quantities(text: str) -> list[Quantity]:
     """The quantities of ``text`` in order, without overlaps."""
-    return list(_quantities_cached(text) if len(text) <= 2000 else _quantities(text))
+    return list(_quantities(text))
 
 
-@lru_cache(maxsize=32768)
-def _quantities_cached(text: str) -> tuple[Quantity, ...]:
-    return _quantities(text)
-
-
+@kept(characters=4_000_000)
 def _quantities(text: str) -> tuple[Quantity, ...]:
     return tuple(_Reader(text))
 
@@ -88,6 +85,7 @@ class _Reader(NumberReader):
             "mark": self.at_mark,
         }
         while (candidate := g.candidate.search(text, at)) is not None:
+            checkpoint()
             found = readers[candidate.lastgroup or ""](candidate.start())
             if isinstance(found, Quantity):
                 yield found
@@ -275,7 +273,18 @@ class _Reader(NumberReader):
             return None
         if word in ("may", "march", "june", "april", "august") and not (before and before[-1] in g.month_words):
             return None
-        return self.made(at, at + len(word), float(g.months[word]), "m", "date")
+        month = g.months[word]
+        return self.last_day(self.made(at, at + len(word), float(month), "m", "date"), at, at + len(word), {"m": month})
+
+    def last_day(self, found: Quantity, begin: int, end: int, parts: dict[str, int]) -> Quantity:
+        """"The end of March" may be told by its last day; that of February is known with the year."""
+        text, month, year = self.text, parts.get("m", 0), parts.get("y", 0)
+        told = self.g.month_end.match(text, end) or text[max(0, begin - 12) : begin].endswith(self.g.end_of_month)
+        if not month or "d" in parts or not told or (month == 2 and not year):
+            return found
+        day = next(day for day in (31, 30, 29, 28) if is_day(year or 2000, month, day))
+        value = float((found.value or 0) * 100 + day)
+        return replace(found, also=((value, f"{found.unit}d", "date"),))
 
     def article(self, at: int, word: str) -> Quantity | None:
         """``an hour and a half``."""
@@ -365,7 +374,8 @@ class _Reader(NumberReader):
         month = numbers.get("m", 1)
         if not 1 <= month <= 12 or ("d" in numbers and not is_day(numbers.get("y", 2000), month, numbers["d"])):
             return None
-        return self.made(match.start(), match.end(), float(value), unit, "date", cued=True)
+        found = self.made(match.start(), match.end(), float(value), unit, "date", cued=True)
+        return self.last_day(found, match.start(), match.end(), numbers)
 
     def part_of_date(self, written: str) -> int:
         """A year, month, day, quarter or half year, by its number or name."""
@@ -442,6 +452,7 @@ class _Reader(NumberReader):
             or (match["mm2"] and not match[0][-1].isdigit() and match[0][-1] not in g.han)
         )
         by_place = (before[-1:] in g.before_clock or not before) and (not after or after in g.after_clock)
+        by_place = by_place or g.until.search(self.text[max(0, match.start() - 6) : match.start()]) is not None
         if hour > 24 or minute > 59 or not (words or told or by_place or (hour > 12 and match["h7"].isdigit())):
             return None
         return self.moment(begin, match.end(), hour, minute, words, open_=True)

@@ -15,6 +15,7 @@ from itertools import islice
 from workbench.data.text.normalise import Span, unspaced
 from workbench.data.text.words import stop_words, word_list
 from workbench.language import pattern
+from workbench.steps import checkpoint
 
 # ------------------------------------------------------------------------------
 # What surrounds an answer by mistake: tool calls, control tokens, an echo of the prompt, a JSON envelope.
@@ -152,6 +153,7 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _ends(text: str) -> Iterator[int]:
     for match in _CANDIDATE.finditer(text):
+        checkpoint()
         sign = match[0][0]
         if sign == "\n":
             if _line_ends(text, match.start()):
@@ -322,9 +324,10 @@ def _stripped_claim(text: str, span: Span) -> Span | None:
         start = mark.end()
     while leading := CITATION_MARK.match(text, start, end):
         start = leading.end()
-    lead_in = pattern("sentences", "(?:«lead_in»)", re.IGNORECASE).match(text, start, end)
-    if lead_in and end - lead_in.end() >= _MIN_CLAUSE:
-        start = lead_in.end()
+    for _ in range(2):  # "Yes, according to the manual, …"
+        lead_in = pattern("sentences", "(?:«lead_in»)", re.IGNORECASE).match(text, start, end)
+        if lead_in and end - lead_in.end() >= _MIN_CLAUSE:
+            start = lead_in.end()
     body = text[start : start + _trailing_marks(text[start:end])]
     start += len(body) - len(body.lstrip())
     body = body.strip()

@@ -25,6 +25,7 @@ from workbench.data.text.normalise import (
     unspaced,
 )
 from workbench.language import Language, languages
+from workbench.steps import checkpoint
 
 __all__ = [
     "HAN", "HANGUL", "KANA", "Offsets", "Span", "Token", "char_ngrams", "content_words", "fold_surrogates", "language",
@@ -187,10 +188,11 @@ def tokens(text: str) -> list[Token]:
     pattern, runs = _tokenizer(languages())
     found: list[Token] = []
     for match in pattern.finditer(text):
+        checkpoint()
         kind, start, piece = str(match.lastgroup), match.start(), match[0]
         if kind in runs:
             at = start
-            for word in _cut(runs[kind], simplify(piece)):
+            for word in _cut(runs[kind], simplify(piece), text[start - 1 : start].isdigit()):
                 found.append(Token(text[at : at + len(word)], at, at + len(word)))
                 at += len(word)
         elif kind == "word":
@@ -236,21 +238,29 @@ def _cut_cached(run: str) -> tuple[str, ...]:
     return tuple(_segmenter()(run))
 
 
-def _cut(own: Language, run: str) -> Sequence[str]:
-    """The words of a run of normalised characters; short runs repeat, so they are cached."""
+def _cut(own: Language, run: str, counted: bool) -> Sequence[str]:
+    """The words of a run of normalised characters; short runs repeat, so they are cached.
+
+    ``counted``: whether digits stand right before it. A measure word is then a word of its own: the segmenter, which does
+    not see the digits, would cut 25天年假 into 天年 and 假.
+    """
     if len(run) == 1 or own.table("words").get("segmenter") != "jieba":
         return tuple(run)
-    return _cut_cached(run) if len(run) <= 64 else _segmenter()(run)
+    found = _cut_cached(run) if len(run) <= 64 else _segmenter()(run)
+    if counted and len(found[0]) > 1 and run[0] in own.table("words")["measure"]:
+        return (run[0], *_cut(own, run[1:], False))
+    return found
 
 
 def words(text: str) -> list[str]:
     """Normalised words for counting and ranking: :func:`tokens` of the normalised text, digit groups joined."""
     pattern, runs = _tokenizer(languages())
     found: list[str] = []
-    for match in pattern.finditer(normalise(text)):
+    folded = normalise(text)
+    for match in pattern.finditer(folded):
         kind, piece = str(match.lastgroup), match[0]
         if kind in runs:
-            found.extend(_cut(runs[kind], piece))
+            found.extend(_cut(runs[kind], piece, folded[match.start() - 1 : match.start()].isdigit()))
         elif kind == "word" and not piece.isalpha():
             found.extend(token.text for token in _word_tokens(piece, 0))
         else:

@@ -1,1 +1,1 @@
-"""The encoders that turn texts into unit vectors, one module for each; chosen by ``evidence.embed.resolve_encoder``."""
+"""The encoders that turn texts into unit vectors, one module for each; chosen by ``resolve.resolve_encoder``."""

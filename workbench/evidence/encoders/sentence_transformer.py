@@ -25,6 +25,7 @@ from workbench.data.fields import scrub
 from workbench.errors import EncoderError
 from workbench.evidence.encoders.base import Kind, TokenVectors, unit_rows
 from workbench.language import languages
+from workbench.steps import checkpoint
 
 # ---------------------------------------------------------------- whether a hub can be reached
 
@@ -180,6 +181,7 @@ class SentenceTransformerEncoder:
         skip = len(self.prompts[kind])
         with torch.inference_mode():
             for batch in _token_batches([len(t.ids) for t in tokens], self._budget):
+                checkpoint(sum(max(end for _, end in tokens[i].offsets) for i in batch))
                 output = self.model(self._features([tokens[i].ids for i in batch]))
                 rows[batch] = output["sentence_embedding"].float().cpu().numpy()
                 if want_tokens:

@@ -49,7 +49,7 @@ class Completion:
 def completion_in(content: bytes) -> Completion:
     """What stands in the body of a chat completion, or of a plain one. Never raises. Reasoning is no part of it."""
     try:
-        body = json.loads(content)
+        body = _streamed(content) if content.lstrip().startswith(b"data:") else json.loads(content)
     except (ValueError, RecursionError):
         body = None
     choices = body.get("choices") if isinstance(body, dict) else None
@@ -61,14 +61,34 @@ def completion_in(content: bytes) -> Completion:
     if isinstance(text, list):
         said = [p for p in text if isinstance(p, dict) and p.get("type", "text") in ("text", "output_text")]
         text = "".join(str(part.get("text", "")) for part in said)
+    # Asked for no tool, a model may yet put its answer into the call of one.
+    called = [*(message.get("tool_calls") or ()), {"function": message.get("function_call")}]
+    functions = [one.get("function") for one in called if isinstance(one, dict)]
+    calls = [json.dumps(one, ensure_ascii=False) for one in functions if one]
+    text = "\n".join([*([text] if isinstance(text, str) else []), *calls])
     counted = body.get("usage") if isinstance(body, dict) else None
     usage: dict[str, Any] = counted if isinstance(counted, dict) else {}
     finish = str(choice.get("finish_reason") or "")
     sent, received = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    if isinstance(text, str) and text and finish != "error":
+    if text and finish != "error":
         return Completion(text, finish, sent, received)
     error = next((found for item in (body, choice) if (found := _error_in(item))), None)
     return Completion("", finish, sent, received, _why_empty(choice, message), error)
+
+
+def _streamed(content: bytes) -> Any:
+    """The body of a reply that a server sends in pieces though it was not asked to; ``ValueError`` without an end."""
+    lines = [line[5:].strip() for line in content.decode("utf-8", "replace").splitlines() if line.startswith("data:")]
+    events = [json.loads(line) for line in lines if line and line != "[DONE]"]
+    pieces = [one["choices"][0] for one in events if isinstance(one, dict) and one.get("choices")]
+    if len(events) == 1 or not pieces:
+        return events[0] if events else None
+    finish = next((one["finish_reason"] for one in reversed(pieces) if one.get("finish_reason")), None)
+    if finish is None:
+        raise ValueError("the stream has no end")
+    text = "".join(piece.get("delta", piece).get(name) or "" for piece in pieces for name in ("content", "text"))
+    usage = next((one["usage"] for one in reversed(events) if one.get("usage")), None)
+    return {"choices": [{"finish_reason": finish, "message": {"content": text}}], "usage": usage}
 
 
 def _error_in(body: Any) -> tuple[int, str, str] | None:
@@ -92,7 +112,7 @@ def _why_empty(choice: dict[str, Any], message: dict[str, Any]) -> str:
         return f"the model declined: {message['refusal']}"[:200]
     if choice.get("finish_reason") == "content_filter":
         return "the endpoint's content filter stopped the reply"
-    if any(message.get(name) for name in ("reasoning_content", "reasoning", "thinking")):
+    if any(message.get(name) for name in ("reasoning_content", "reasoning", "thinking", "content")):
         return "the reply holds reasoning and no answer"
     return "" if choice else "the endpoint's reply is no chat completion"
 

@@ -39,13 +39,13 @@ _ECHOES = ("…", "...")
 class Loaded:
     """``value``: the JSON object, or None. ``cut``: the list that broke off, "" between members, None if whole.
 
-    ``n_answers``: different objects of the shape asked for, of which it is the last; ``more``: it goes on in words.
+    ``n_answers``: different objects of the shape asked for, of which it is the last; ``more``: the words that follow it.
     """
 
     value: dict[str, Any] | None
     cut: str | None = None
     n_answers: int = 1
-    more: bool = False
+    more: str = ""
 
 
 def load_object(text: str, wanted: Collection[str] = ()) -> Loaded:
@@ -55,6 +55,8 @@ def load_object(text: str, wanted: Collection[str] = ()) -> Loaded:
     place. Python's literals are read where they can only mean one thing. Never raises; nan and inf come back as text.
     """
     text = text.replace("\ufeff", "")
+    if text.strip()[:2] == '"{' and isinstance(inner := _parsed(text.strip()), str):
+        text = inner
     quoted = reasoning.marks(text)
     start = text.find("{")
     if quoted and 0 <= start < quoted[0] and (end := _end_of_value(text, start) or 0) > quoted[1]:
@@ -68,7 +70,7 @@ def load_object(text: str, wanted: Collection[str] = ()) -> Loaded:
 def _last_answer(text: str, wanted: Collection[str]) -> Loaded:
     found, unclosed = _objects(text)
     outer = [item for item in found if not unclosed or item.start < unclosed[0]]
-    named = [item for item in found if any(name in item.value for name in wanted)] if wanted else outer
+    named = [item._replace(value=_inside(item.value, wanted) or {}) for item in found] if wanted else outer
     answers = [item for item in named if item.value]
     answers = [item for item in answers if not _is_example(item.value)] or answers
     last = answers[-1] if answers else None
@@ -85,9 +87,30 @@ def _last_answer(text: str, wanted: Collection[str]) -> Loaded:
     if last is None:
         return Loaded(outer[-1].value)
     rest = text[last.end :].strip().strip("`").strip()
-    more = bool(rest) and not text[last.start :].startswith(rest)
+    more = "" if text[last.start :].startswith(rest) else rest
     different = {json.dumps(item.value, sort_keys=True, default=str) for item in answers}
     return Loaded(last.value, n_answers=len(different), more=more)
+
+
+def _named(value: dict[str, Any], wanted: Collection[str]) -> bool:
+    return any(name in value for name in wanted)
+
+
+#: Members of a wrapper that hold what a model only thought.
+_THOUGHT = re.compile("think|thought|reason|draft|analysis|scratch", re.IGNORECASE)
+
+
+def _inside(value: Any, wanted: Collection[str]) -> dict[str, Any] | None:
+    """``value``, or the one object within it that has a member of ``wanted``: the argument of a tool's call, or in a wrapper.
+
+    Also where it is written as a text; None for several that differ.
+    """
+    if isinstance(value, str):
+        value = _loads(value) if value.lstrip()[:1] == "{" else None
+    if not isinstance(value, dict) or _named(value, wanted):
+        return value if isinstance(value, dict) else None
+    found = [one for name, part in value.items() if not _THOUGHT.search(name) and (one := _inside(part, wanted)) is not None]
+    return found[0] if found and all(one == found[0] for one in found) else None
 
 
 class _Found(NamedTuple):
@@ -133,6 +156,9 @@ def _end_of_value(text: str, start: int) -> int | None:
 _STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],:]', re.DOTALL)
 _PYTHON_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*"?|\'(?:[^\'\\]|\\.)*\'?|[{}\[\],:]', re.DOTALL)
 _PYTHON = re.compile(r"\{\s*'")
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_JSON_WORD = re.compile(r'("(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\')|\b(true|false|null)\b', re.DOTALL)
+_PYTHON_WORDS = {"true": "True", "false": "False", "null": "None"}
 
 
 def _structure(text: str, start: int) -> Iterator[tuple[int, str]]:
@@ -153,8 +179,9 @@ def _loads(text: str) -> dict[str, Any] | None:
 
 
 def _parsed(text: str) -> Any:
-    """JSON, with a comma too many, or as Python writes it; None for anything else."""
-    for attempt in (text, _TRAILING_COMMA.sub("", text)):
+    """JSON, with comments or a comma too many, or as Python writes it, also with the words of JSON; None for anything else."""
+    bare = _COMMENT.sub(lambda found: found[1] or "", text)
+    for attempt in (text, _TRAILING_COMMA.sub("", bare)):
         try:
             return json.loads(attempt, parse_constant=str, strict=False)
         except ValueError:
@@ -162,7 +189,7 @@ def _parsed(text: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.literal_eval(text)
+            return ast.literal_eval(_JSON_WORD.sub(lambda found: found[1] or _PYTHON_WORDS[found[2]], text))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
 
@@ -221,6 +248,7 @@ class _Marks(NamedTuple):
     number: re.Pattern[str]
     score: re.Pattern[str]
     item: re.Pattern[str]
+    taken_back: re.Pattern[str]
 
 
 @cache
@@ -246,6 +274,7 @@ def _marks_of(known: tuple[Language, ...]) -> _Marks:
             rf"|(?:{either('before_claim')})\s*\d{{1,3}}\s*[{colons}]\s*)+",
             re.IGNORECASE,
         ),
+        re.compile(either("taken_back"), re.IGNORECASE),
     )
 
 
@@ -672,6 +701,10 @@ class _Reader:
             self.problem("truncated" if cut_off else "not_json", what, fatal=True)
         elif cut_off and loaded.more:
             self.problem("truncated", "the reply goes on after its answer and breaks off", fatal=True)
+        elif (taken := _marks().taken_back.search(loaded.more)) is not None:
+            self.problem("wrong_shape", f"the reply takes its answer back: {shown(loaded.more[taken.start() :])}", fatal=True)
+        elif (told := loaded.value.get("error")) and not _named(loaded.value, schema["required"]):
+            self.problem("wrong_shape", f"the reply tells an error: {shown(told, 150)}", fatal=True)
         elif cut_off and self.cut is None:
             self.note("the endpoint says that the reply was cut off, yet it is whole")
         if loaded.n_answers > 1:
@@ -732,7 +765,8 @@ class _Reader:
 
     def conflicts(self) -> None:
         """Conflicts are one metric of many: what is wrong with them is a note and not worth another call."""
-        found = (self.value or {}).get("conflicts")
+        found = (self.value or {}).get("conflicts", "none told")
+        found = [] if found is None else found
         if not isinstance(found, list) or self.cut == "conflicts":
             return
         n_claims = len(self.reply.answer_claims or [])

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import accumulate
 
@@ -17,6 +18,7 @@ from workbench.data.text.quantities import Quantity, quantities
 from workbench.data.text.refusals import refusal
 from workbench.data.text.sentences import sentences
 from workbench.data.text.words import stem, stop_words, tokens
+from workbench.evidence.offline.lexicon import lexicon, word_id
 from workbench.evidence.offline.words import RAREST, rarity
 from workbench.language import languages
 
@@ -124,9 +126,9 @@ class Reading:
     """
 
     __slots__ = (
-        "_grams", "_trigrams", "acronyms", "at", "capital", "code", "edges", "folded", "foreign", "han", "length",
-        "number_statement", "numbers", "offsets", "squashed", "statement", "statements", "stems", "text", "vocabulary",
-        "weights", "words",
+        "_grams", "_initials", "_meanings", "_trigrams", "acronyms", "at", "capital", "code", "edges", "folded",
+        "foreign", "han", "length", "number_statement", "numbers", "offsets", "squashed", "statement", "statements",
+        "stems", "text", "vocabulary", "weights", "words",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -165,6 +167,8 @@ class Reading:
         self.acronyms = _acronyms(read_tokens)
         self._trigrams: dict[str, list[str]] | None = None
         self._grams: frozenset[str] | None = None
+        self._initials: str | None = None
+        self._meanings: dict[int, int] | None = None
         pieces = re.findall(r"\w+", self.folded)
         self.squashed = "".join(pieces)
         self.edges = {0, *accumulate(map(len, pieces))}
@@ -183,8 +187,16 @@ class Reading:
             start = self.squashed.find(other, start + 1)
         return False
 
-    def alike(self, word: str) -> int | None:
-        """The place of the word that shares most letter trigrams with ``word``, from :data:`ALIKE` on."""
+    def written_large(self, i: int) -> bool:
+        """Whether word ``i`` is written in capitals, as initials are."""
+        written = self.text[self.offsets[i] : self.offsets[i] + len(self.words[i])]
+        return len(written) > 1 and written.isupper() and written.isascii()
+
+    def alike(self, word: str, name: bool = False) -> int | None:
+        """The place of the word that shares most letter trigrams with ``word``, from :data:`ALIKE` on.
+
+        Of names, those that differ in the last letter alone, a or o, are two (Mario, Maria).
+        """
         if self._trigrams is None:
             self._trigrams = {}
             for mine in self.at:
@@ -198,9 +210,26 @@ class Reading:
         best, place = (ALIKE if len(word) > SHORT else ALIKE_SHORT), None
         for mine, count in shared.items():
             dice = 2 * count / (len(wanted) + len(_trigrams(mine)))
+            if name and mine[:-1] == word[:-1] and {mine[-1], word[-1]} == {"a", "o"}:
+                continue
             if dice >= best:
                 best, place = dice, self.at[mine][0]
         return place
+
+    def synonym(self, word: str) -> int | None:
+        """The place of a word that the lexicon says means the same, or is of that kind."""
+        others = _alike(word)
+        if not others:
+            return None
+        if self._meanings is None:
+            self._meanings = {word_id(mine): i for i, mine in reversed(list(enumerate(self.words)))}
+        return min((self._meanings[other] for other in others if other in self._meanings), default=None)
+
+    def initials_of(self, acronym: str) -> int:
+        """The place of the first of the words that begin with the letters of ``acronym``; −1 without them."""
+        if self._initials is None:
+            self._initials = "".join(word[0] for word in self.words)
+        return self._initials.find(acronym)
 
     def grams(self) -> frozenset[str]:
         """Character grams: bigrams of Han script, else trigrams, of the folded text."""
@@ -299,7 +328,27 @@ def _numbers(text: str) -> tuple[list[Quantity], set[int]]:
     found = quantities(text)
     if (glued := _GLUED_YEAR.search(text)) is not None:
         found = found + quantities(text[glued.start() : glued.end() - 1])
-    return found, {at for q in found for at in range(q.start, q.end)}
+    inside = {at for q in found for at in range(q.start, q.end)}
+    for match in _amount().finditer(text):
+        if match.start() not in inside:
+            start, end = match.span()
+            told = quantities(_amounts()[match[0]] + text[end : end + 12])[0]  # with what it is for: twice a day
+            found = [*found, replace(told, start=start, end=end, text=match[0])]
+            inside |= set(range(start, end))
+    return found, inside
+
+
+@cache
+def _amounts() -> Mapping[str, str]:
+    """Words that are a quantity by themselves (doubled, a fortnight) → the quantity in digits."""
+    tables = (item.table("answers").get("amounts", {}) for item in languages())
+    return {word: amount for table in tables for amount, words in table.items() for word in words.split("|")}
+
+
+@cache
+def _amount() -> re.Pattern[str]:
+    """Written small: with a capital they are part of a name."""
+    return re.compile("|".join(map(bounded, sorted(_amounts(), key=len, reverse=True))) or r"(?!)")
 
 
 def _statements(text: str) -> list[tuple[int, int]]:
@@ -316,6 +365,11 @@ def _statements(text: str) -> list[tuple[int, int]]:
 @cache
 def _opening(name: str) -> re.Pattern[str]:
     return re.compile(rf"\W*(?:{'|'.join(map(bounded, listed('wrapping', name)))})")
+
+
+@lru_cache(maxsize=65536)
+def _alike(word: str) -> frozenset[int]:
+    return lexicon().alike(word_id(word))
 
 
 @lru_cache(maxsize=65536)
@@ -394,14 +448,30 @@ def polarity(text: Reading, asked: Reading) -> int:
         return -1
     if len(clauses) > 1 and len(clauses[0]) <= 6 and HAN_CHARACTER.search(clauses[0]) and negations(clauses[0]):
         return -1
-    best, told = 0.4 * sum(asked.weights), 0
-    for clause in clauses:
+    stated = [clause for clause in clauses if not _condition().search(clause.strip())]
+    conditions = [read(clause) for clause in clauses if clause not in stated and stated]
+    words = zip(asked.weights, asked.words, asked.stems, strict=True)
+    best = 0.4 * sum(w for w, word, root in words if not any(part.holds(word, root) for part in conditions))
+    told = 0
+    for clause in stated or clauses:
         part = read(clause)
         words = zip(part.weights, part.words, part.stems, strict=True)
-        shared = sum(weight for weight, word, root in words if asked.holds(word, root))
+        shared = sum(w for w, word, root in words if asked.holds(word, root) or asked.synonym(word) is not None)
         if shared > best:
             best, told = shared, -1 if is_negative(clause) != _asks_negatively(asked.folded) else 1
+    if not told and len(text.statements) == 1 and len(clauses) <= 2 and not _asks_negatively(asked.folded):
+        # Told in other words: a short answer with a negation in it says no.
+        told = -1 if any(map(is_negative, clauses)) else 0
     return told
+
+
+@cache
+def _condition() -> re.Pattern[str]:
+    """A clause that only says when something holds: how it begins, in Han script also how it ends."""
+    begins = "|".join(map(bounded, listed("polarity", "condition")))
+    inside = "|".join(entry for entry in listed("polarity", "condition") if len(entry) > 1 and not entry.isascii())
+    ends = "|".join(map(re.escape, filter(None, listed("polarity", "condition_end"))))
+    return re.compile(rf"^(?:{begins})" + (rf"|{inside}" if inside else "") + (rf"|[{HAN}](?:{ends})$" if ends else ""))
 
 
 @lru_cache(maxsize=4096)

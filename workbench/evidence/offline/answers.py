@@ -16,7 +16,7 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.text.normalise import HAN_CHARACTER
-from workbench.data.text.quantities import Quantity, same_quantity
+from workbench.data.text.normalise import HAN, HAN_CHARACTER
+from workbench.data.text.quantities import Quantity, date_parts, same_quantity
 from workbench.data.text.refusals import may_decline, refusal
 from workbench.data.text.sentences import denied
-from workbench.data.text.words import normalise, stem
+from workbench.data.text.words import normalise, stem, stop_words
 from workbench.evidence.offline.answer_reading import (
     Reading,
     any_of,
@@ -72,6 +72,7 @@ FEATURES: dict[str, str] = {
     "number_other": "1 where one is missing and the answer gives another of its kind",
     "number_near": "1 where one is missing and the answer gives one that lies close or is a part of it",
     "substituted": "1 where another word stands in the place of a missing one",
+    "asked_other": "1 where words of the question stand by another value of the answer rather than by the one found",
     "name_other": "1 where a name stands beside the part of a name that is found, and the reference has another there",
     "opposite": "1 where the answer has a listed opposite of a missing word, or says less where the reference says more",
     "flipped": "1 where a clause of the reference stands in the answer and exactly one of the two is negative",
@@ -115,10 +116,11 @@ class AnswerRight:
     """How likely an answer makes the point of its reference.
 
     ``probability`` in [0, 1]. ``alternative``: index of the alternative that fits best, −1 without any. ``reason``: what
-    decided, one of ``makes the point``, ``declines alike``, ``declines``, ``other polarity``, ``other number``, ``other
-    name``, ``denies``, ``part missing``, ``differs``, ``no answer``, ``no reference``. ``close_call``: the probability
-    lies in the band around one half that holds a tenth of the labelled pairs. ``features``: the values by name, of the
-    best alternative.
+    decided, one of ``makes the point``, ``declines alike``, ``answers where the reference declines``, ``declines``, ``other
+    polarity``, ``denies``, ``other number``, ``other value`` (the number stands there for something else), ``opposite``,
+    ``other name``, ``other word``, ``part missing``, ``differs``, ``no answer``, ``no reference``. ``close_call``: the
+    probability lies in the band around one half that holds a tenth of the labelled pairs. ``features``: the values by
+    name, of the best alternative.
     """
 
     probability: float
@@ -180,21 +182,45 @@ def _of_items(question: str, said: str, reference: str, model: Coefficients) -> 
     Two that a comma parts may be one (a town and its country).
     """
     values = [reference[start:end] for start, end in bare_values(reference)]
-    joins = any_of(("wrapping", "joins"))
+    joins = _joins()
     parts = [part.strip() for value in values for part in joins.split(value) if part.strip()]
     # Bare quantities, unless they are one together (1 hour and 30 minutes).
     counted = 1 < len(parts) <= len(read(reference).numbers) and all(read(part).numbers for part in parts)
     counted = counted and not any(_new(read(""), read(part))[0] for part in parts)
+    if not counted and len(parts) == 2 and not re.search(r"[,，;；、]", reference) and _two_names(parts):
+        counted = True
     if not counted and (len(values) < 2 or (len(values) == 2 and not re.search("[;；、]", reference))):
         return []
-    return [float(model.probabilities(np.array(compared(question, said, [part])[0])).max()) for part in parts]
+    found = []
+    for part in parts:
+        rows = np.array(compared(question, said, [part])[0])
+        rows[:, _AT["asked_other"]] = 0.0  # the other values stand there as well
+        found.append(float(model.probabilities(rows).max()))
+    return found
+
+
+@cache
+def _joins() -> re.Pattern[str]:
+    return re.compile(any_of(("wrapping", "joins")).pattern + r"|(?<=\s)&(?=\s)")
+
+
+def _two_names(parts: Sequence[str]) -> bool:
+    """Whether two parts are names, of two to four Han characters or of two words and more: both are asked for.
+
+    The first may leave out the last word of the second (Ada and Carl Dane).
+    """
+    if all(len(part) in (2, 3, 4) and all(map(HAN_CHARACTER.match, part)) for part in parts):
+        return True
+    named = all(word[:1].isupper() for part in parts for word in part.split())
+    return named and len(read(parts[-1]).words) > 1
 
 
 #: What is said of an answer that fails, by the first value that holds; the bound is what the value must exceed.
 _REASONS = (
     ("declines_not", 0.5, "answers where the reference declines"), ("refused", 0.5, "declines"),
     ("polarity_differs", 0.5, "other polarity"), ("denial_differs", 0.5, "denies"), ("negated", 0.5, "denies"),
-    ("number_other", 0.5, "other number"), ("opposite", 0.5, "opposite"), ("name_other", 0.5, "other name"),
+    ("number_other", 0.5, "other number"), ("asked_other", 0.5, "other value"),
+    ("opposite", 0.5, "opposite"), ("name_other", 0.5, "other name"),
     ("substituted", 0.5, "other word"), ("recall", 0.25, "part missing"),
 )  # fmt: skip
 
@@ -257,14 +283,14 @@ def language_of(question: str, answer: str) -> str:
 def compared(question: str, answer: str, references: Sequence[str]) -> tuple[list[list[float]], list[int]]:
     """The rows of values (each of ``len(FEATURES)``) of every way to read a reference, and the index of the reference.
 
-    ``answer`` is :func:`cleaned`. A reference with a part in brackets is read with it and without it.
+    ``answer`` is :func:`cleaned`. A reference is read in each of its :func:`_variants`.
     """
     asked, said = read(question), read(answer)
     refused = _refused(question, answer)
     rows: list[list[float]] = []
     owners: list[int] = []
     for owner, reference in enumerate(references):
-        for variant in _variants(reference):
+        for variant in _variants(question, reference):
             rows.append(_compare(asked, said, variant, refused))
             owners.append(owner)
     return rows, owners
@@ -273,12 +299,81 @@ def compared(question: str, answer: str, references: Sequence[str]) -> tuple[lis
 _BRACKETS = re.compile(r"\s*[（(\[][^（()）\[\]]*[)）\]]\s*")
 
 
+def _variants(question: str, reference: str) -> list[str]:
+    """The ways to read a reference: as it is, and what is left of it without what its point does not need.
+
+    That is what stands in brackets, a title, the clause that says more of the value that the question asks for; a name
+    that has another form is read in that, too.
+    """
+    return list(_plain_variants(reference)) + list(_value_alone(reference) if _asks_for_value(question) else ())
+
+
 @lru_cache(maxsize=16384)
-def _variants(reference: str) -> tuple[str, ...]:
-    """The reference, and without what stands in brackets where something is left."""
+def _plain_variants(reference: str) -> tuple[str, ...]:
     whole = cleaned(reference) or reference
     plain = _BRACKETS.sub(" ", whole).strip()
-    return (whole, plain) if plain != whole and re.search(r"\w", plain) else (whole,)
+    found = [whole, plain, *(_untitled().sub("", text).strip() for text in (whole, plain))]
+    for text in (whole, plain):
+        for name, others in _other_names().items():
+            pattern = _name_pattern(name)
+            if name in text.lower() and pattern.search(text):
+                found += [pattern.sub(other.title(), text) for other in others]
+    if "·" in plain and all(HAN_CHARACTER.match(c) or c == "·" for c in plain):
+        found.append(plain.rpartition("·")[2])  # the family name of a transcribed name
+    return tuple(text for text in dict.fromkeys(found) if text == whole or re.search(r"\w", text))
+
+
+@cache
+def _untitled() -> re.Pattern[str]:
+    """Titles before a name, or in Han script after one of two characters or more."""
+    before = "|".join(map(re.escape, filter(None, listed("names", "titles"))))
+    after = "|".join(map(re.escape, filter(None, listed("names", "after"))))
+    return re.compile(rf"^(?:(?:{before})\s+)+(?=[^\W\d_])|(?<=^[{HAN}]{{2}})(?:{after})$|(?<=^[{HAN}]{{3}})(?:{after})$"
+                      rf"|(?<=^[{HAN}]{{4}})(?:{after})$", re.IGNORECASE)  # fmt: skip
+
+
+@cache
+def _other_names() -> Mapping[str, tuple[str, ...]]:
+    groups = [tuple(group.split("=")) for group in listed("names", "same")]
+    return {name: tuple(other for other in group if other != name) for group in groups for name in group}
+
+
+@cache
+def _name_pattern(name: str) -> re.Pattern[str]:
+    return re.compile(bounded(name) if name[-1] != "." else bounded(name[:-1]) + r"\.", re.IGNORECASE)
+
+
+#: A value of so many characters (of Han script: half as many) may have something added to it.
+SHORT_VALUE = 60
+
+
+@lru_cache(maxsize=16384)
+def _value_alone(reference: str) -> tuple[str, ...]:
+    """The value that a reference begins with, where it goes on to say something about it."""
+    match = _added().search(reference)
+    if match is None:
+        return ()
+    value = reference[: match.start()].strip()
+    if not re.search(r"\w", value) or len(value) * (2 if is_han(value) else 1) > SHORT_VALUE:
+        return ()
+    return (value,)
+
+
+@cache
+def _added() -> re.Pattern[str]:
+    """A relative clause, or a sentence of its own."""
+    adds = [entry for entry in listed("asked", "adds") if entry]
+    latin = "|".join(re.escape(entry) for entry in adds if entry[0].isascii())
+    other = "|".join(re.escape(entry) for entry in adds if not entry[0].isascii())
+    return re.compile(rf",\s+(?:{latin})\b|[，,](?:{other})|(?<=[^\W\d_]{{3}})\.\s+(?=[A-Z])|。(?=.)")
+
+
+@lru_cache(maxsize=4096)
+def _asks_for_value(question: str) -> bool:
+    """Whether a question asks for one value: a person, a place, a time, a number."""
+    folded = normalise(question)
+    values = {match.start() for match in any_of(("asked", "value")).finditer(folded)}
+    return len(values) == 1 and not any_of(("asked", "more")).search(folded)
 
 
 @lru_cache(maxsize=4096)
@@ -370,10 +465,10 @@ class _Found:
 def _content(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
     """What is new in the reference, and how much of it stands in the answer."""
     new, numbers = _new(asked, wanted)
-    shortened = _as_acronym(wanted, said)
+    shortened = _as_acronym(asked, wanted, said)
     found = _Found(new, [], [], [])
     for i in new:
-        credit, exact, place = (1.0, True, None) if shortened else _find(wanted, i, said)
+        credit, exact, place = (1.0, True, None) if shortened else _find(asked, wanted, i, said)
         found.credit.append(credit)
         found.exact.append(exact)
         found.place.append(place)
@@ -387,9 +482,12 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
     put("all_found", recall >= 0.99)
     put("half_missing", max(0.0, 1 - 2 * recall))
     # A bare quantity stands in the answer however it is written (ten days, 10 days), in either script.
-    squashed = said.holds_squashed(wanted.squashed) or (not new and bool(numbers) and all(same))
+    squashed = shortened or said.holds_squashed(wanted.squashed) or (not new and bool(numbers) and all(same))
     put("squashed", squashed)
-    grams = 1.0 if squashed else _gram_recall(asked, said, wanted)
+    told_otherwise = zip(new, found.credit, found.place, strict=True)
+    meant = [wanted.words[i] for i, credit, p in told_otherwise if credit >= 0.99 and (p is None or p < 0)]
+    found.place = [None if p is None else p if p >= 0 else -1 - p for p in found.place]
+    grams = 1.0 if squashed else _gram_recall(asked, said, wanted, meant)
     put("grams", grams)
     put("some_grams", min(1.0, 4 * grams))
     put("size", math.log1p(len(new) + len(numbers)))
@@ -405,6 +503,8 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
         of = [i for i in new if special[i]]
         put(name, sum(i in missing for i in of) / len(of) if of else 0.0)
     _numbers_told(asked, said, numbers, same, put)
+    if any(same) and asked.words:
+        put("asked_other", _asked_other(asked, said, numbers))
     first = _first_statement(asked, said)
     if recall < 0.99:
         rivals = len({said.words[p] for p in first.words if said.capital[p] and not _told(wanted, said, p, found)})
@@ -412,7 +512,7 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
     _points(wanted, found, numbers, same, put)
     if nothing:
         return
-    _lead(first, said, wanted, found, numbers, total, recall, put)
+    _lead(asked, first, said, wanted, found, numbers, total, recall, put)
     put("surname", _surname(wanted, found))
     put("apart", _apart(found))
     put("negated", _only_negated(said, wanted, found))
@@ -428,43 +528,121 @@ def _new(asked: Reading, wanted: Reading) -> tuple[list[int], list[Quantity]]:
     return list(range(len(wanted.words))), list(wanted.numbers)
 
 
-def _as_acronym(wanted: Reading, said: Reading) -> bool:
-    """Whether the answer gives the initials of the whole reference (United Kingdom → UK)."""
-    if len(wanted.acronyms) != 1 or wanted.length > 8 or not all(wanted.capital):
+def _as_acronym(asked: Reading, wanted: Reading, said: Reading) -> bool:
+    """Whether the answer gives the initials of the whole reference (United Kingdom → UK), or its short form in Han script."""
+    if wanted.numbers or not 1 < wanted.length <= 8:
+        return wanted.han and not wanted.numbers and _short_form(wanted.squashed, said)
+    if wanted.han:
+        return _short_form(wanted.squashed, said)
+    initials = set(wanted.acronyms) if len(wanted.acronyms) == 1 and all(wanted.capital) else set()
+    if len(wanted.words) > 2:
+        initials.add("".join(word[0] for word in wanted.words))
+    initials = {one for one in initials if one not in asked.at}
+    return any(said.written_large(i) for one in initials for i in said.at.get(one, ()) if said.words[i] == one)
+
+
+def _short_form(name: str, said: Reading) -> bool:
+    """Whether a name of four Han characters or more stands in the answer in a form that leaves some of them out.
+
+    The form keeps the first character and the order (世界卫生组织 → 世卫组织); one of two characters is made of the first of
+    each half.
+    """
+    if not 4 <= len(name) <= 16 or not all(map(HAN_CHARACTER.match, name)):
         return False
-    (initials,) = wanted.acronyms
-    return any(said.capital[i] and said.words[i] == initials for i in said.at.get(initials, ()))
+    if len(name) == 4 and name[0] + name[2] in said.vocabulary:
+        return True
+    start = said.squashed.find(name[0])
+    while start >= 0:
+        at, end, last = 0, start, -1
+        while end < len(said.squashed) and (last := name.find(said.squashed[end], at)) >= 0:
+            at, end = last + 1, end + 1
+        if end - start >= 3 and at == len(name) and _pairs_told(name, said.squashed[start:end]):
+            return True
+        start = said.squashed.find(name[0], start + 1)
+    return False
 
 
-def _find(wanted: Reading, i: int, said: Reading) -> tuple[float, bool, int | None]:
-    """(credit, exact, place) of one word of the reference in the answer."""
+def _pairs_told(name: str, form: str) -> bool:
+    """Whether the form has a character of every word of the name."""
+    return all(any(c in form for c in word) for word in read(name).words)
+
+
+def _find(asked: Reading, wanted: Reading, i: int, said: Reading) -> tuple[float, bool, int | None]:
+    """(credit, exact, place) of one word of the reference in the answer; −1 − place where it is said in another word."""
     word, root = wanted.words[i], wanted.stems[i]
     places = said.at.get(word) or (None if wanted.code[i] else said.at.get(root))
     if places:
         return 1.0, True, places[0]
     if wanted.code[i]:
-        return (1.0, True, None) if _bounded_in(word, said.folded) else (0.0, False, None)
+        held = _bounded_in(word, said.folded)
+        if not held and _PART_NUMBER.fullmatch(word):
+            held = said.holds_squashed(word.replace("-", ""))
+        return (1.0, True, None) if held else (0.0, False, None)
     if HAN_CHARACTER.match(word):
-        return _find_han(word, said)
+        credit, exact, place = _find_han(asked, word, said)
+    else:
+        credit, exact, place = _find_latin(wanted, i, word, said)
+    if credit < 1 and not wanted.capital[i] and (place := said.synonym(word)) is not None:
+        return 1.0, False, -1 - place
+    return credit, exact, place
+
+
+def _find_latin(wanted: Reading, i: int, word: str, said: Reading) -> tuple[float, bool, int | None]:
     if wanted.capital[i] and len(word) > 1 and word in said.acronyms:
         return 1.0, True, None
-    if len(word) == 1:
-        named = next((p for p, w in enumerate(said.words) if w[0] == word and said.capital[p]), None)
-        return (0.0, False, None) if named is None else (1.0, False, named)
+    if wanted.written_large(i) and len(word) > 2 and (place := said.initials_of(word)) >= 0:
+        return 1.0, True, -1 - place
+    if len(word) == 1 or (len(word) < 4 and wanted.written_large(i) and wanted.words[-1] != word):
+        named = next((p for p, w in enumerate(said.words) if w[0] == word[0] and said.capital[p] and len(w) > 3), None)
+        if named is not None or len(word) == 1:
+            return (0.0, False, None) if named is None else (1.0, False, named)
+    if wanted.capital[i] and (short := _short_name(wanted, i, word, said)) is not None:
+        return 1.0, False, -1 - short
     if len(word) < 4 or word.isdigit():
         return 0.0, False, None
-    place = said.alike(word)
-    return (0.0, False, None) if place is None else (1.0, False, place)
+    nearest = said.alike(word, name=wanted.capital[i])
+    return (0.0, False, None) if nearest is None else (1.0, False, nearest)
+
+
+def _short_name(wanted: Reading, i: int, word: str, said: Reading) -> int | None:
+    """The place of the short form of a first name (James → Jim), or of its initial before the next word of the name."""
+    for other in _first_names().get(word, ()):
+        if (places := said.at.get(other)) and said.capital[places[0]]:
+            return places[0]
+    last = wanted.words[-1]
+    if i == len(wanted.words) - 1 or last not in said.at:
+        return None
+    before = said.at[last][0] - 1
+    initials = before >= 0 and said.written_large(before) and len(said.words[before]) < 4
+    return before if initials and said.words[before][0] == word[0] else None
+
+
+@cache
+def _first_names() -> Mapping[str, tuple[str, ...]]:
+    groups = [tuple(group.split("=")) for group in listed("names", "first")]
+    found: dict[str, tuple[str, ...]] = {}
+    for group in groups:
+        for name in group:
+            found[name] = found.get(name, ()) + tuple(other for other in group if other != name)
+    return found
+
+
+#: A series and its number, which is one with and without its hyphen.
+_PART_NUMBER = re.compile(r"[a-z]{1,4}-?\d+[a-z]{0,2}")
 
 
 def _bounded_in(word: str, folded: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", folded) is not None
 
 
-def _find_han(word: str, said: Reading) -> tuple[float, bool, int | None]:
+def _find_han(asked: Reading, word: str, said: Reading) -> tuple[float, bool, int | None]:
     """A Han word may be segmented otherwise in the answer; of a long one a part may stand there."""
     if word in said.folded:
         return 1.0, True, None
+    if len(word) > 1 and word[-1] in listed("names", "kind"):
+        name = word[:-1]  # 绿色 as 绿, unless only a word of the question holds it
+        if said.folded.count(name) > asked.folded.count(name):
+            return 1.0, False, None
     if len(word) < 3:
         return 0.0, False, None
     pairs = [word[i : i + 2] for i in range(len(word) - 1)]
@@ -472,9 +650,13 @@ def _find_han(word: str, said: Reading) -> tuple[float, bool, int | None]:
     return share, False, None
 
 
-def _gram_recall(asked: Reading, said: Reading, wanted: Reading) -> float:
+def _gram_recall(asked: Reading, said: Reading, wanted: Reading, meant: Sequence[str]) -> float:
+    """Share of the grams of what is new that the answer holds; a word told in another one counts as told."""
     new = wanted.grams() - asked.grams() or wanted.grams()
-    return len(new & said.grams()) / len(new) if new else 0.0
+    held = new & said.grams()
+    for word in meant:
+        held |= new & read(word).grams()
+    return len(held) / len(new) if new else 0.0
 
 
 # ---------------------------------------------------------------- numbers
@@ -484,20 +666,17 @@ def _says(wanted: Quantity, found: Quantity) -> bool:
     """Whether ``found`` says at least as much as ``wanted``: the same, a date with more parts, a number without its unit."""
     if same_quantity(wanted, found):
         return True
-    if wanted.kind == "date" and found.kind == "date":
-        mine, theirs = _parts(wanted), _parts(found)
-        return bool(mine) and all(theirs.get(part) == value for part, value in mine.items())
+    if "date" in (wanted.kind, found.kind):
+        mine, theirs = _parts_of_any(wanted), _parts_of_any(found)
+        if mine and mine == theirs:
+            return True
+        if wanted.kind == found.kind:
+            return bool(mine) and all(theirs.get(part) == value for part, value in mine.items())
     if wanted.unit is None or found.unit is None:
+        if (math.isinf(wanted.low) and math.isinf(found.high)) or (math.isinf(wanted.high) and math.isinf(found.low)):
+            return False  # at most three is not at least three
         return wanted.value is not None and wanted.value == found.value and "date" not in (wanted.kind, found.kind)
     return False
-
-
-def _parts(date: Quantity) -> dict[str, int]:
-    """The parts of a date by their letters: ``{"y": 2024, "m": 5}``."""
-    digits, parts = int(date.value or 0), {}
-    for letter in reversed(date.unit or ""):
-        digits, parts[letter] = (digits, digits) if letter == "y" else divmod(digits, 100)
-    return parts
 
 
 def _near(wanted: Quantity, found: Quantity) -> bool:
@@ -524,10 +703,10 @@ def _rounds_to(exact: float, rounded: float) -> bool:
 
 
 def _parts_of_any(quantity: Quantity) -> dict[str, int]:
-    if quantity.kind == "date":
-        return _parts(quantity)
-    year = quantity.kind == "number" and quantity.unit is None and quantity.value and 1000 <= quantity.value <= 2100
-    return {"y": int(quantity.value or 0)} if year else {}
+    """The parts of a date; of a number without a unit that may be a year, that year."""
+    parts = date_parts(quantity)
+    decade = quantity.kind == "date" and quantity.unit == "y" and quantity.value is not None
+    return parts | {"decade": int(quantity.value or 0) // 10 * 10} if decade else parts
 
 
 def _numbers_told(asked: Reading, said: Reading, numbers: Sequence[Quantity], same: Sequence[bool], put: _Put) -> None:
@@ -549,6 +728,105 @@ def _kind(quantity: Quantity) -> str:
     return "number" if bare else quantity.kind
 
 
+# ---------------------------------------------------------------- which of several values was asked for
+
+
+#: How much a word beside a value that the question does not have counts against the value.
+STRANGE = 0.3
+
+
+def _asked_other(asked: Reading, said: Reading, numbers: Sequence[Quantity]) -> float:
+    """How much more of the question stands by another value of the answer than by that of the reference, in [0, 1].
+
+    Only for numbers: each word of the question that the answer repeats belongs to the nearest number of its clause. Names
+    that stand in an answer beside the one that was asked are mostly what is told about it.
+    """
+    kinds = {_kind(number) for number in numbers}
+    values = [
+        (n.start, n.end, any(_says(number, n) for number in numbers))
+        for n in said.numbers
+        if _kind(n) in kinds and not any(same_quantity(n, other) for other in asked.numbers)
+    ]
+    if len(values) < 2 or len({mine for _, _, mine in values}) < 2:
+        return 0.0
+    cuts = _clause_starts(said.text)
+    clauses: dict[int, list[int]] = {}
+    for i, (start, _, _) in enumerate(values):
+        clauses.setdefault(bisect_right(cuts, start), []).append(i)
+    told: list[set[str]] = [set() for _ in values]
+    strange = [0.0] * len(values)
+    for at, length, word, weight in _repeated(asked, said):
+        near = clauses.get(bisect_right(cuts, at))
+        if near is None or any(values[i][0] <= at < values[i][1] for i in near):
+            continue
+        i = near[0] if len(near) == 1 else min(near, key=lambda j: _gap(values[j], at, length))
+        if word:
+            told[i].add(word)
+        else:
+            strange[i] = max(strange[i], weight)
+    common = set.intersection(*told)
+    counts = _asked_weights(asked)
+    if not counts:
+        return 0.0
+    scores = [sum(counts[word] for word in words - common) for words in told]
+    # What a value is said of that the question does not name counts a little against it.
+    scores = [score - STRANGE * other for score, other in zip(scores, strange, strict=True)]
+    mine = max(score for score, (_, _, own) in zip(scores, values, strict=True) if own)
+    other = max(score for score, (_, _, own) in zip(scores, values, strict=True) if not own)
+    return min(1.0, max(0.0, 4 * (other - mine) / sum(counts.values())))
+
+
+@lru_cache(maxsize=4096)
+def _asked_weights(asked: Reading) -> Mapping[str, float]:
+    """How much each word of a question counts, by its stem: the rare ones most, and twice the one beside "which"."""
+    match = any_of(("asked", "beside")).search(asked.folded)
+    beside: set[str | None]
+    if asked.han:
+        pairs = {at: asked.folded[at : at + 2] for at in range(len(asked.folded) - 1)}
+        empty = _empty_characters()
+        weight = {pair: 1.0 for pair in pairs.values() if not empty & set(pair) and HAN_CHARACTER.match(pair[1])}
+        beside = set() if match is None else {pairs.get(match.start() - 2), pairs.get(match.end())}
+    else:
+        weight = {root: rare**2 for root, rare in zip(asked.stems, asked.weights, strict=True)}
+        after = () if match is None else [i for i, at in enumerate(asked.offsets) if at >= match.end()]
+        beside = {asked.stems[i] for i in after[:1]}
+    return {key: 2 * value if key in beside else value for key, value in weight.items()}
+
+
+@cache
+def _empty_characters() -> frozenset[str]:
+    """Han characters that ask or only join others."""
+    asking = "".join(entry for name in ("value", "beside") for entry in listed("asked", name) if not entry.isascii())
+    return frozenset(asking) | {word for word in stop_words() if len(word) == 1 and HAN_CHARACTER.match(word)}
+
+
+def _repeated(asked: Reading, said: Reading) -> Iterator[tuple[int, int, str, float]]:
+    """The words of the answer by what they are to the question: offset, length, the key of the word there or "", weight.
+
+    Text in Han script is compared by pairs of characters: question and answer are often segmented in other ways.
+    """
+    if said.han and asked.han:
+        keys = _asked_weights(asked)
+        for at in range(len(said.folded) - 1):
+            if (pair := said.folded[at : at + 2]) in keys:
+                yield at, 2, pair, 0.0
+        return
+    for word, root, at, rare in zip(said.words, said.stems, said.offsets, said.weights, strict=True):
+        places = asked.at.get(root) or asked.at.get(word)
+        yield at, len(word), asked.stems[places[0]] if places else "", rare**2
+
+
+def _gap(value: tuple[int, int, bool], at: int, length: int) -> int:
+    start, end, _ = value
+    return start - at - length if at < start else at - end
+
+
+@lru_cache(maxsize=4096)
+def _clause_starts(text: str) -> list[int]:
+    """Where the clauses of a text begin; "and" and "while" part them too."""
+    return sorted({0, *(match.end() for match in _cut().finditer(text.lower()) if match.end() < len(text))})
+
+
 # ---------------------------------------------------------------- words in the place of others
 
 
@@ -567,10 +845,16 @@ def _in_place_of_missing(asked: Reading, said: Reading, wanted: Reading, missing
                 continue
             telling = wanted.foreign[i] or wanted.code[i] if wanted.han else wanted.weights[i] >= TELLING
             substituted |= both and telling
-            named = wanted.capital[i] and said.capital[p] and said.capital[p + step]
+            named = wanted.capital[i] and said.capital[p] and said.capital[p + step] and word not in _no_names()
             other |= named and _adjacent(said, p, p + step)
     put("substituted", substituted)
     put("name_other", other)
+
+
+@cache
+def _no_names() -> frozenset[str]:
+    """Words that stand beside a name with a capital and are none."""
+    return frozenset(word.strip(".") for name in ("titles", "after") for word in listed("names", name))
 
 
 def _place(wanted: Reading, i: int, said: Reading) -> int | None:
@@ -583,7 +867,8 @@ def _place(wanted: Reading, i: int, said: Reading) -> int | None:
 def _adjacent(text: Reading, p: int, q: int) -> bool:
     p, q = min(p, q), max(p, q)
     between = text.text[text.offsets[p] + len(text.words[p]) : text.offsets[q]]
-    return len(between) <= 2 and not re.search(r"[,;.!?]", between)
+    initial = len(text.words[p]) == 1 and between.startswith(".")
+    return len(between) <= 2 and not re.search(r"[,;.!?]", between[initial:])
 
 
 def _opposite(asked: Reading, said: Reading, wanted: Reading) -> bool:
@@ -611,6 +896,8 @@ def _direction(text: Reading, asked: Reading) -> int:
 
 def _only_negated(said: Reading, wanted: Reading, found: _Found) -> bool:
     """Whether each place where the rarest new word stands follows words that set it aside (not, rather than)."""
+    if negations(wanted.folded):
+        return False
     placed = [(wanted.weights[i], p) for i, p in zip(found.index, found.place, strict=True) if p is not None]
     if not placed:
         return False
@@ -665,7 +952,7 @@ def _told(wanted: Reading, said: Reading, p: int, found: _Found) -> bool:
 
 
 def _lead(
-    first: _First, said: Reading, wanted: Reading, found: _Found, numbers: Sequence[Quantity],
+    asked: Reading, first: _First, said: Reading, wanted: Reading, found: _Found, numbers: Sequence[Quantity],
     total: float, recall: float, put: _Put,
 ) -> None:  # fmt: skip
     """What the first statement of the answer says that is new, and what of the reference stands in it."""
@@ -680,7 +967,7 @@ def _lead(
     else:
         start, end = said.statements[0]
         part = read(said.text[start:end])
-        held = sum(wanted.weights[i] * _find(wanted, i, part)[0] for i in found.index)
+        held = sum(wanted.weights[i] * _find(asked, wanted, i, part)[0] for i in found.index)
         held += sum(any(_says(n, other) for other in first.told) for n in numbers)
         put("recall_lead", held / total if total else 0.0)
 

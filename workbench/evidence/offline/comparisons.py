@@ -1,7 +1,8 @@
-"""Which of two things is more: comparatives of a text, followed from one to the next.
+"""Which of two things is more, and which of two comes first.
 
 "Ann is taller than Bob, Bob is taller than Carl" tells that Ann is taller than Carl, that Carl is shorter than Ann, and
-that Carl is not taller than Ann. The patterns are those of ``polarity_<language>.toml``.
+that Carl is not taller than Ann. "Switch it off before you clean it" tells that cleaning comes after, in whatever words.
+The patterns are those of the languages' ``polarity.toml``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cache, lru_cache
 
 from workbench.data.text.words import normalise, stem
 from workbench.evidence.offline.lexicon import lexicon, tables
-from workbench.evidence.offline.words import word_id
+from workbench.evidence.offline.words import FUNCTION, analyse, word_id
 
 #: (greater, lesser, quality, whether strictly)
 Order = tuple[str, str, int, bool]
@@ -42,6 +43,42 @@ def comparatives(text: str) -> tuple[Order, ...]:
                 pairs = [(a, b) for a in left for b in right]
                 found += [(b, a, quality, strict) if turned else (a, b, quality, strict) for a, b in pairs]
     return tuple(found)
+
+
+def sequence_reversed(claim: str, sentence: str) -> bool:
+    """Whether a sentence tells the two steps of a claim in the other sequence.
+
+    Half of the content words of each step of the claim stand in the opposite step of the sentence, and none of one of
+    them in its own.
+    """
+    mine, theirs = steps(claim), steps(sentence)
+    return any(
+        2 * len(first & later) >= len(first)
+        and 2 * len(then & earlier) >= len(then)
+        and not (first & earlier and then & later)
+        for first, then in mine
+        for earlier, later in theirs
+    )
+
+
+@lru_cache(maxsize=4096)
+def steps(text: str) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
+    """(what comes first, what then) of a text, each as ids of content words that the other has not."""
+    found = []
+    for cue, orders in _sequences():
+        folded = normalise(text) if cue.search(text) else ""
+        for pattern in orders:
+            if match := pattern.search(folded):
+                first, then = (_content(match[name]) for name in ("first", "then"))
+                if first - then and then - first:
+                    found.append((first - then, then - first))
+                    break
+    return tuple(found)
+
+
+def _content(text: str) -> frozenset[int]:
+    words = analyse(text)
+    return frozenset(words.ids[words.kind != FUNCTION].tolist())
 
 
 def _told(one: Order, told: tuple[Order, ...]) -> int:
@@ -89,6 +126,12 @@ def _name(words: str) -> str:
 @cache
 def _cue() -> re.Pattern[str]:
     return re.compile("|".join(table["comparison"]["cue"] for table in tables("polarity")))
+
+
+@cache
+def _sequences() -> tuple[tuple[re.Pattern[str], tuple[re.Pattern[str], ...]], ...]:
+    found = [table["sequence"] for table in tables("polarity")]
+    return tuple((re.compile(t["cue"], re.I), tuple(map(re.compile, t["orders"]))) for t in found)
 
 
 @cache

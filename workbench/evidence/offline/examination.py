@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -26,6 +26,7 @@ from workbench.data.text.refusals import claims as find_claims
 from workbench.data.text.sentences import denied
 from workbench.data.text.words import Span, normalise
 from workbench.evidence.judge import MAX_CLAIMS, Side
+from workbench.evidence.offline import answer_reading
 from workbench.evidence.offline.cells import CellVerdict, cell_verdict, tables_in
 from workbench.evidence.offline.excerpts import Excerpt, excerpt
 from workbench.evidence.offline.features import (
@@ -45,11 +46,13 @@ from workbench.evidence.offline.features import (
 )
 from workbench.evidence.offline.models import Coefficients, Logistic
 from workbench.evidence.offline.polarity import answered
+from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.vectors import TextVectors, sentence_vectors, vectors_of
 from workbench.evidence.offline.words import (
     FUNCTION,
     NAME,
     NUMBER,
+    TERM,
     Analysis,
     ClaimWords,
     Grid,
@@ -556,6 +559,10 @@ UNTOLD = 0.2
 #: Support of a claim that the contexts tell in parts: all in one run but for words of the question, or in two runs; and how
 #: far a word must stand in a sentence for that.
 PARTS, PARTS_BROKEN, HELD = 0.7, 0.6, 0.6
+#: A sentence with this share of a question's words answers it by yes or no, and what is then said of a bare yes or no.
+ASKED, ANSWERED = 0.6, 0.8
+#: Rarity of the words that such a claim may have beside, "year" or "ahead", and their share of its rarity.
+COMMON, COMMON_SHARE = 0.6, 0.12
 #: Rarity from which a word that two contexts share links them.
 LINKING = 0.5
 #: Support of a bare value that stands in a text, and that does not.
@@ -631,11 +638,12 @@ def _mostly_within(claim: Span, parts: Sequence[Span]) -> bool:
 
 
 def joints(contexts: Sequence[Context]) -> list[Joint]:
-    """Neighbouring chunks of one document, both prompted."""
+    """Neighbouring chunks of one document, both prompted; twice where the edge may lie inside a word or a number."""
     return [
-        Joint(left, right, _across(contexts[left].text, contexts[right].text))
+        Joint(left, right, text)
         for left, right in enumerate(chunk_order(contexts))
         if right >= 0
+        for text in _across(contexts[left].text, contexts[right].text)
     ]
 
 
@@ -643,12 +651,15 @@ def _has_han(claim: ClaimWords) -> bool:
     return HAN_CHARACTER.search(claim.source.text, claim.start, claim.end) is not None
 
 
-def _across(left: str, right: str) -> str:
-    """The end of one chunk and the beginning of the next as one text."""
+def _across(left: str, right: str) -> Iterator[str]:
+    """The end of one chunk and the beginning of the next as one text, parted and unparted where both are letters or digits."""
     tail, head = analyse(left), analyse(right)
     start = int(tail.starts[-EDGE_WORDS]) if len(tail.starts) > EDGE_WORDS else 0
     end = int(head.ends[EDGE_WORDS - 1]) if len(head.ends) > EDGE_WORDS else len(right)
-    return stitch(left[start:], right[:end])
+    joined = [stitch(left[start:], right[:end])]
+    if left[-1:].isalnum() and right[:1].isalnum():
+        joined.append(left[start:] + right[:end])
+    yield from dict.fromkeys(joined)
 
 
 class Examination:
@@ -678,10 +689,12 @@ class Examination:
         self.joints = joints(self.contexts)
         answer, self.answer_capped = claims_of(sample.answer, "answer", declined)
         reference, self.reference_capped = claims_of(sample.reference, "reference")
-        self.spans = [*answer, *reference]
         self.answer = analyse(sample.answer) if sample.answer else None
         self.reference = analyse(sample.reference) if sample.reference else None
         self.question = analyse(sample.question)
+        if self.answer is not None and self.answered and not answer:
+            answer = [ClaimSpan("answer", 0, len(self.answer.text), 0)]
+        self.spans = [*answer, *reference]
         self.texts = self._texts()
         #: For each claim the statement that it denies, which is what is looked for then, or None.
         self.denied = [denied(self._source(span).folded, span.start, span.end) for span in self.spans]
@@ -768,10 +781,18 @@ class Examination:
                 found[here] = np.isin(self.grid.read[at], some.sentences)
         return found
 
-    def read_pieces(self, pieces: Mapping[str, TextVectors]) -> None:
-        """Take the vectors of what is read of the long texts from those of its pieces; without any, they have none."""
-        read = {some.text.text: vectors_of(some, pieces) for some in self.excerpts if some is not None and pieces}
-        self.passages = {**self.passages, **read} if read else self.passages
+    @property
+    def long_contexts(self) -> list[str]:
+        """The contexts that are read in parts."""
+        return [context.text for context, some in zip(self.contexts, self.excerpts, strict=False) if some is not None]
+
+    def read_pieces(self, pieces: Mapping[str, TextVectors], wholes: Mapping[str, Floats]) -> None:
+        """Take the vectors of what is read of the long texts from those of its pieces, and their own from ``wholes`` (joints
+        need none); without pieces they have none."""
+        if pieces:
+            long = [some for some in self.excerpts if some is not None]
+            read = {s.text.text: vectors_of(s, pieces, wholes.get(s.text.text, np.empty(0))) for s in long}
+            self.passages = {**self.passages, **read}
 
     def _words_read(self, at: int) -> Floats:
         """Vectors of the words of a text that are read."""
@@ -876,6 +897,7 @@ class Examination:
                     entail[number, at] = max(entail[number, at], CELL)
         self._values(entail)
         contradict = BASE_RATE * (1.0 - entail)
+        self._bare_yes_or_no(entail, contradict)
         for (claim, text), sign in self.signs.items():
             contradict[claim, text] = sign.probability
             entail[claim, text] = min(entail[claim, text], 1.0 - sign.probability)
@@ -893,8 +915,8 @@ class Examination:
         """Raise the support (in place) of a claim of the answer that no single sentence tells but the contexts together do.
 
         Two documents put together, or the question repeated around a value: every content word stands in a context (but
-        for few that the question says); those that it does not say follow one another as they do there, with at most one
-        break; no sign is against it.
+        for few that the question says, or common ones); those that it does not say follow one another as they do there,
+        with at most one break; no sign is against it.
         """
         claim, rows, end = self.claims[number], self.grid.rows[number], int(self.grid.offsets[self.n_contexts])
         if self.spans[number].side != "answer" or not end or entail[: self.n_contexts + len(self.joints)].max() >= 0.5:
@@ -908,6 +930,10 @@ class Examination:
         glued = [len(word) > 1 and HAN_CHARACTER.match(word) is not None and word in self.question.folded for word in said]
         asked = (np.isin(self.grid.ids[rows][content], self.question.ids) | np.array(glued, dtype=bool)) & (kind != NUMBER)
         lacking = np.asarray(~held.any(axis=1), dtype=bool)
+        weight = self.grid.weight[rows][content]
+        common = lacking & ~asked & (kind == TERM) & (weight <= COMMON)
+        if weight[common].sum() <= COMMON_SHARE * weight.sum():
+            content, held, kind, asked, lacking = (x[~common] for x in (content, held, kind, asked, lacking))
         # Values alone, one for each part of the question, need not stand together.
         values = bool(len(content)) and bool(np.isin(kind, (NUMBER, NAME)).all())
         foreign = lacking & (kind == NAME) & (self.grid.present[rows][content, :end].max(axis=1) < 0.4)
@@ -961,6 +987,34 @@ class Examination:
         squashed = "".join(text.split())
         told = np.array([squashed in "".join(other.text.split()) for other in self.texts], dtype=bool)
         return np.where(told, entail, np.minimum(entail, CODE))
+
+    @cached_property
+    def answered(self) -> int:
+        """1 where the whole answer is a bare yes, -1 where it is a bare no, else 0; only of a question that wants one."""
+        lead, rest = answer_reading.polarity_lead(self.answer.text if self.answer is not None else "")
+        if not lead or (analyse(rest).weight > 0.3).any():
+            return 0
+        return lead if answer_reading.asks_yes_or_no(answer_reading.read(self.question.text)) else 0
+
+    def _bare_yes_or_no(self, entail: Floats, contradict: Floats) -> None:
+        """What a bare yes or no says is the question: each text tells it, denies it (in place), or leaves it open."""
+        mine = [number for number, span in enumerate(self.spans) if span.side == "answer"]
+        if not self.answered or len(mine) != 1:
+            return
+        cover = sentence_cover(self.grid, len(self.claims))
+        asked = claim_words(self.question, 0, len(self.question.text))
+        for at in range(self.n_contexts + len(self.joints)):
+            low, high = int(self.grid.offsets[at]), int(self.grid.offsets[at + 1])
+            best = low + int(np.argmax(cover[low:high])) if high > low else -1
+            if best < 0 or cover[best] < ASKED:
+                continue
+            text, sentence = self.grid.locate(best)
+            found = relate(asked, text, sentence)
+            denies = found.clash is not None or found.opposed is not None
+            if denies != (self.answered < 0):
+                entail[mine[0], at], contradict[mine[0], at] = 1.0 - ANSWERED, ANSWERED
+            else:
+                entail[mine[0], at], contradict[mine[0], at] = ANSWERED, 0.0
 
     def _values(self, entail: Floats) -> None:
         """A bare value of the reference is supported where it stands, and only there."""

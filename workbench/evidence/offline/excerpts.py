@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from workbench.evidence.offline.features import blocks
 from workbench.evidence.offline.lexicon import lexicon
 from workbench.evidence.offline.words import (
+    NUMBER,
     Analysis,
     ClaimWords,
     Numbers,
@@ -74,6 +75,11 @@ def is_long(text: str) -> bool:
     return len(text) >= LONG
 
 
+def read_of(length: int) -> float:
+    """Characters that are encoded of a text of this length, about: its own vector of its beginning, and what is read."""
+    return length if length < LONG else min(length, LONG) + min(length // SHARE, MOST) + PIECE
+
+
 def excerpt(text: Analysis, rows: Sequence[ClaimWords]) -> Excerpt | None:
     """What is read of ``text`` for these claims (and question); None for all of it, which is so of a short text.
 
@@ -83,12 +89,19 @@ def excerpt(text: Analysis, rows: Sequence[ClaimWords]) -> Excerpt | None:
     if not is_long(text.text):
         return None
     pieces = _pieces(text.text)
-    alike = [row for row in rows if row.n_words and row.source.han == text.han]
+    with_words = [row for row in rows if row.n_words]
+    alike = [row for row in with_words if row.source.han == text.han or _stands(row, text)]
     chosen = _by_words(text, pieces, alike) if alike else {0}
-    if len(alike) < len([row for row in rows if row.n_words]):
+    if len(alike) < len(with_words):
         n = max(1, ACROSS * len(pieces.spans) // len(text.text))
         chosen |= set(np.linspace(0, len(pieces.spans) - 1, min(n, len(pieces.spans))).astype(int).tolist())
     return Excerpt(text, pieces.spans[sorted(chosen)])
+
+
+def _stands(row: ClaimWords, text: Analysis) -> bool:
+    """Whether words can be compared although the scripts differ: numbers are the same in all, and a name may stand there."""
+    kinds, ids = row.source.kind[row.words], row.source.ids[row.words]
+    return bool(((kinds == NUMBER) | np.isin(ids, text.ids)).all())
 
 
 def _by_words(text: Analysis, pieces: _Pieces, rows: Sequence[ClaimWords]) -> set[int]:

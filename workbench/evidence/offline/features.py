@@ -6,6 +6,7 @@ and window.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,10 +39,12 @@ from workbench.evidence.offline.words import (
     names_of,
     quantities_of,
     rounds,
+    run_of,
     word_id,
     word_rows,
 )
 from workbench.language import pattern
+from workbench.steps import checkpoint
 
 Floats = NDArray[Any]
 
@@ -102,6 +105,7 @@ def sentence_cover(grid: Grid, number: int) -> Floats:
 
 
 def _claim_features(grid: Grid, number: int, spans: Windows) -> Floats:
+    checkpoint()
     rows, gram_rows = grid.rows[number], grid.gram_rows[number]
     weight, kind = grid.weight[rows], grid.kind[rows]
     present = in_windows(grid.present[rows], spans)
@@ -185,6 +189,7 @@ def related(grid: Grid, number: int, sentence: int) -> Relation:
     """The relation of a claim and a sentence of the grid, worked out once."""
     key = (number, sentence)
     if key not in grid.relations:
+        checkpoint()
         text, at = grid.locate(sentence)
         grid.relations[key] = relate(grid.claims[number], text, at)
     return grid.relations[key]
@@ -614,6 +619,11 @@ SAME, DOUBTED = 0.9, 0.6
 REST_IN_PLACE = 0.35
 #: Words on each side that make the slot of a number or name.
 _SLOT = 3
+#: A sentence that holds so much less of a claim than another is about something else.
+_ELSEWHERE = 0.2
+#: Sentences of one text that are looked through for that.
+_SCANNED = 1000
+_LIMITS = ("<", ">", "<=", ">=")
 #: Characters of a list between two of its names.
 _LIST_REACH = 160
 #: Kinds of names that could fill the same slot have the same value here.
@@ -661,14 +671,41 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
     claim, present = grid.claims[number], grid.present[grid.rows[number]]
     with_before = np.where(grid.leaning, cover + np.roll(cover, 1), cover)
     for sentence in np.flatnonzero(with_before >= _CANDIDATE):
+        checkpoint()
         text, at = grid.locate(int(sentence))
         if text is not claim.source:
             told = present[:, sentence]
             before = np.maximum(told, present[:, sentence - 1]) if grid.leaning[sentence] else told
             relation = related(grid, number, int(sentence)) if with_before[sentence] >= _RELATED else None
-            sign = strongest(claim, text, at, told, before, relation=relation)
+            misplaced = _misplaced(grid, number, int(sentence), cover)
+            sign = strongest(claim, text, at, told, before, relation=relation, misplaced=misplaced)
             if sign is not None:
                 yield int(sentence), sign
+
+
+def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> frozenset[Quantity]:
+    """The numbers of a claim that other sentences of the text have for something else: "express takes 2 days" excuses no
+    "standard takes 2 days" where a sentence says 5 of standard.
+
+    A sentence is about something else when it holds much less of the claim's words, leans on none before it and has no
+    other number of the claim that ``sentence`` lacks.
+    """
+    owner = int(np.searchsorted(grid.offsets, sentence, side="right")) - 1
+    inside = slice(int(grid.offsets[owner]), int(grid.offsets[owner + 1]))
+    if cover[sentence] < REST["number"] or inside.stop - inside.start > _SCANNED:
+        return frozenset()
+    stated = list(_stated(grid, grid.rows[number]))
+    if not stated or len(stated) > _MANY:
+        return frozenset()
+    excusing = (cover[inside] > cover[sentence] - _ELSEWHERE) | grid.leaning[inside]
+    for one in stated:
+        if not one.sentences[sentence]:
+            excusing = excusing | (one.sentences[inside] & (sum(other.sentences[inside] for other in stated) > 1))
+    return frozenset(
+        one.quantity
+        for one in stated
+        if not one.sentences[sentence] and one.sentences[inside].any() and not (one.sentences[inside] & excusing).any()
+    )
 
 
 def conflicts(grid: Grid, answer_at: int, claims: Sequence[int]) -> list[tuple[int, int, float]]:
@@ -721,6 +758,7 @@ def strongest(
     *,
     alone: bool = False,
     relation: Relation | None = None,
+    misplaced: frozenset[Quantity] = frozenset(),
 ) -> Sign | None:
     """The strongest sign of one sentence against a claim.
 
@@ -732,10 +770,12 @@ def strongest(
         (m,) how far it holds them together with the sentence before that it leans on ("It costs …"); for numbers only.
     alone
         Whether only this sentence of the text counts: a number that stands elsewhere in it is no excuse.
+    misplaced
+        Numbers of the claim that stand elsewhere in the text for something else, which is no excuse either.
     """
     words = _Sentence(text, sentence, alone=alone)
     signs = [
-        *_numbers(claim, words, present if before is None else before),
+        *_numbers(claim, words, present if before is None else before, misplaced),
         *_names(claim, words, present),
         *_related_signs(claim, words, present, relate(claim, text, sentence) if alone else relation),
     ]
@@ -752,26 +792,15 @@ class _Sentence:
         self.words = text.words_between(int(start), int(end))
         self.ids = text.ids[self.words]
         self.weight = text.weight[self.words]
-        self.quantities = text.quantities[_run(text.quantity_sentence, number)]
-        self.names = text.names[_run(text.name_sentence, number)]
+        self.quantities = text.quantities[run_of(text.quantity_sentence, number)]
+        self.names = text.names[run_of(text.name_sentence, number)]
         self.alone = alone
-
-    @property
-    def known(self) -> Numbers:
-        """The numbers that are no contradiction: those of the sentence, or of its whole text."""
-        return _numbers_of(self.text.text, self.number if self.alone else None)
-
-
-def _run(sentences: Ints, number: int) -> slice:
-    """Where ``number`` stands in a sorted array."""
-    low, high = np.searchsorted(sentences, [number, number + 1]).tolist()
-    return slice(low, high)
 
 
 @lru_cache(maxsize=256)
 def _numbers_of(text: str, sentence: int | None) -> Numbers:
     found = analyse(text)
-    inside = slice(None) if sentence is None else _run(found.quantity_sentence, sentence)
+    inside = slice(None) if sentence is None else run_of(found.quantity_sentence, sentence)
     return Numbers((quantity, 0) for quantity in found.quantities[inside])
 
 
@@ -809,15 +838,22 @@ def _same_slot(claim: ClaimWords, mine: Quantity | Entity, words: _Sentence, oth
     return len(left & right) / min(len(left), len(right))
 
 
-def _numbers(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
+def _numbers(
+    claim: ClaimWords, words: _Sentence, present: Any, misplaced: frozenset[Quantity] = frozenset()
+) -> Iterator[Sign]:
     mine = quantities_of(claim)
     if not mine or not words.quantities:
         return
     claimed = Numbers((quantity, 0) for quantity in mine)
     open_slots = [other for other in words.quantities if not claimed.held_by(other)][:_MANY]
-    told = words.text.quantities
+    # "Not the first" is no claim of a first; "no more than ten" is one of ten.
     meant = (q for q in mine if q.cue or not _negated(claim, q.start))
-    unheld = (q for q in meant if not (words.known.holding(q) or follows(q, told) or _either(claim, mine, q, words)))
+    here = words.number if words.alone else None
+    unheld = (
+        q
+        for q in meant
+        if (q in misplaced or _is_untold(q, words.text.text, here)) and not _either(claim, mine, q, words)
+    )
     for quantity in islice(unheld, _MANY if open_slots else 0):
         rest = _rest(claim, present, _inside(claim, quantity.start, quantity.end))
         if rest < REST_IN_PLACE:
@@ -830,12 +866,19 @@ def _numbers(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign
                 yield Sign(_level(rest, slot), "number", quantity.text, other.text)
 
 
+@lru_cache(maxsize=16384)
+def _is_untold(claimed: Quantity, text: str, sentence: int | None) -> bool:
+    """Whether neither the text (or that sentence of it) holds a number nor it follows from what the text tells."""
+    return not _numbers_of(text, sentence).holding(claimed) and not follows(claimed, analyse(text).quantities)
+
+
 def _either(claim: ClaimWords, mine: Sequence[Quantity], one: Quantity, words: _Sentence) -> bool:
     """Whether the claim has another number beside an "or" that the text holds: "in the 18th or 19th century"."""
     either = {word for table in tables("polarity") for word in table["words"]["or"].split()}
+    known = _numbers_of(words.text.text, words.number if words.alone else None)
     for other in mine:
         low, high = sorted((one, other), key=lambda q: q.start)
-        if other is not one and claim.source.folded[low.end : high.start].strip() in either and words.known.holding(other):
+        if other is not one and claim.source.folded[low.end : high.start].strip() in either and known.holding(other):
             return True
     return False
 
@@ -844,10 +887,13 @@ def _comparable(claimed: Quantity, found: Quantity) -> bool:
     """Whether two numbers could fill the same slot, where only one of them can stand."""
     if quantity_relation(claimed, found) != "different":
         return False
-    ends = (claimed.low, found.low, found.high, claimed.high)
-    # "At least five" are more than four.
-    within = bool(claimed.cue) and claimed.unit == found.unit and None not in ends
-    return not (within and claimed.low <= found.low and found.high <= claimed.high)  # type: ignore[operator]
+    if not claimed.cue or claimed.unit != found.unit:
+        return True
+    if found.cue in _LIMITS:
+        # "At least five" are more than four; but who needs at least ten does not need at least fourteen.
+        ends = ((claimed.low, found.low), (claimed.high, found.high))
+        return not any(math.isfinite(mine) and abs(mine - theirs) == 1 for mine, theirs in ends)
+    return not (claimed.low <= found.low and found.high <= claimed.high)
 
 
 def _level(rest: float, slot: float) -> float:
@@ -869,10 +915,12 @@ def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
         if leaning and name.start <= claim.start + 4:
             continue
         said = claim.source.folded[name.start : name.end]
+        rest = _rest(claim, present, rows)
+        if rest < REST["name"]:
+            continue
         if name.kind == "code" and holds_code(words.scope, said):
             continue
         elsewhere = said in words.scope
-        rest = _rest(claim, present, rows)
         if rest < REST["name elsewhere" if elsewhere else "name"]:
             continue
         for other in others:

@@ -31,7 +31,7 @@ from workbench.evidence.offline.examination import (
     span_features,
     word_support,
 )
-from workbench.evidence.offline.excerpts import is_long
+from workbench.evidence.offline.excerpts import is_long, read_of
 from workbench.evidence.offline.features import claim_negations, conflicts
 from workbench.evidence.offline.models import (
     AnswerSimilarity,
@@ -114,6 +114,17 @@ class OfflineJudge:
             return None
         return VectorStore(self.encoder, tokens=self.coefficients.uses_tokens, cache=Cache(name="words.sqlite"))
 
+    def efforts(self, samples: Sequence[Sample]) -> list[float]:
+        """Characters that are encoded for each sample, about: what its time goes by. A text counts once, where it is first."""
+        known: set[str] = set()
+        found = []
+        for sample in samples:
+            new = {text for text in _passages(sample, tokens=False) if text not in known}
+            known |= new
+            # Laying out a sample takes as long as encoding a paragraph does.
+            found.append(500.0 + sum(read_of(len(text)) for text in new))
+        return found
+
     def examine(self, samples: Sequence[Sample]) -> Iterator[SampleEvidence]:
         """Yield the evidence of each sample in order; texts are encoded in batches of :data:`BATCH` samples.
 
@@ -129,13 +140,10 @@ class OfflineJudge:
                 Examination(sample, self.coefficients, passages, queries, one.spans)
                 for sample, one in zip(batch, declined, strict=True)
             ]
-            pieces: dict[str, TextVectors] = {}
-            if self._store is not None and self.coefficients.uses_tokens:
-                read = [some for one in seen for some in one.excerpts if some is not None]
-                pieces = self._store.get([piece for some in read for piece in some.strings], "passage")
+            pieces, wholes = self._vectors_of_long(seen)
             while seen:
                 one = seen.pop(0)  # its matrices go when its evidence is there
-                one.read_pieces(pieces)
+                one.read_pieces(pieces, wholes)
                 yield self._evidence(one, declined.pop(0))
 
     def _vectors(self, batch: Sequence[Sample]) -> tuple[dict[str, TextVectors], dict[str, TextVectors]]:
@@ -143,6 +151,14 @@ class OfflineJudge:
             return {}, {}
         passages = [text for sample in batch for text in _passages(sample, self.coefficients.uses_tokens)]
         return self._store.get(passages, "passage"), self._store.get([s.question for s in batch], "query")
+
+    def _vectors_of_long(self, seen: Sequence[Examination]) -> tuple[dict[str, TextVectors], dict[str, Floats]]:
+        """Of what is read of long texts the vectors of its pieces, and one of each long context as a retriever has it."""
+        if self._store is None or not self.coefficients.uses_tokens:
+            return {}, {}
+        read = [some for one in seen for some in one.excerpts if some is not None]
+        pieces = self._store.get([piece for some in read for piece in some.strings], "passage")
+        return pieces, self._store.as_retrieved([text for one in seen for text in one.long_contexts])
 
     # -- one sample ------------------------------------------------------------------------------------------
 
@@ -153,7 +169,13 @@ class OfflineJudge:
         evidence.entail = entail[:, :t].copy()
         evidence.contradict = _conflicting(evidence.entail, contradict[:, :t])
         evidence.stitched_entail, across = _stitched(seen, entail, contradict)
-        evidence.stitched_contradict = None if across is None else _conflicting(evidence.entail, across)
+        evidence.stitched_contradict = _conflicting(evidence.entail, across)
+        for joint in seen.joints:
+            # What the two chunks tell together, half of it does not deny.
+            told = evidence.stitched_entail[:, joint.left]
+            for half in (joint.left, joint.right):
+                here = evidence.contradict[:, half]
+                here[:] = np.where(told >= 0.5, np.minimum(here, 1.0 - told), here)
         evidence.spans = seen.evidence_spans()
         evidence.claims = self._claims(seen, entail, contradict)
         self._relevance(seen, evidence)
@@ -259,7 +281,7 @@ class OfflineJudge:
         return self._refusals.refusal(answer, vectors, phrases, sample.question, queries.get(sample.question))
 
     def _relevancy(self, seen: Examination) -> float:
-        """Calibrated probability that the answer addresses the question."""
+        """Calibrated probability that the answer addresses the question; a bare yes or no to what wants one does."""
         cosine = np.array([seen.answer_cosine()], dtype=np.float32)
         pairs = "question_answer_han" if seen.question.han else "question_answer"
         features = examination.relevancy_features(seen, float(self._excess(cosine, pairs)[0]))
@@ -270,6 +292,8 @@ class OfflineJudge:
             even = max(even, 0.5)  # yes or no, as asked
         if examination.is_vague(seen.question):
             even = max(even, 0.5)  # nothing tells what is asked
+        if seen.answered:
+            even = max(even, 0.9)
         return even * ADDRESSING_ODDS / (even * ADDRESSING_ODDS + 1 - even)
 
     def _answer_similarity(self, seen: Examination) -> float:
@@ -325,13 +349,13 @@ def _conflicting(entail: Floats, contradict: Floats) -> Floats:
 
 
 def _stitched(seen: Examination, entail: Floats, contradict: Floats) -> tuple[Floats, Floats]:
-    """(n, T) for context t joined with the next chunk of its document, NaN where there is none."""
+    """(n, T) for context t joined with the next chunk of its document in the way that tells more; NaN without a next one."""
     shape = (len(seen.claims), seen.n_contexts)
-    both = [np.full(shape, np.nan, dtype=np.float32) for _ in range(2)]
-    for at, joint in enumerate(seen.joints):
-        for target, source in zip(both, (entail, contradict), strict=True):
-            target[:, joint.left] = source[:, seen.n_contexts + at]
-    return both[0], both[1]
+    told, denied = (np.full(shape, np.nan, dtype=np.float32) for _ in range(2))
+    for at, joint in enumerate(seen.joints, seen.n_contexts):
+        more = ~(entail[:, at] <= told[:, joint.left])
+        told[more, joint.left], denied[more, joint.left] = entail[more, at], contradict[more, at]
+    return told, denied
 
 
 def _signs(seen: Examination, number: int) -> str:

@@ -230,14 +230,15 @@ class Coefficients:
 
 def load_coefficients(encoder: str | None) -> Coefficients:
     """The coefficients for the encoder of that name, the lexical ones for None or an unknown encoder."""
-    for name, table in _files().items():
+    for name, table in coefficient_tables().items():
         if encoder is not None and encoder in table.get("encoders", ()):
             return _read(name)
     return _read(LEXICAL_FILE)
 
 
 @cache
-def _files() -> dict[str, dict[str, Any]]:
+def coefficient_tables() -> dict[str, dict[str, Any]]:
+    """The files of coefficients by name, as they are written."""
     folder = resources.files(__package__).joinpath("coefficients")
     found = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
     return {item.name.removesuffix(".toml"): tomllib.loads(item.read_text(encoding="utf-8")) for item in found}
@@ -245,7 +246,7 @@ def _files() -> dict[str, dict[str, Any]]:
 
 @cache
 def _read(name: str) -> Coefficients:
-    table = _files()[name]
+    table = coefficient_tables()[name]
     models = {key: Logistic.from_table(value) for key, value in table["models"].items()}
     pairs = {key: np.array(value, dtype=np.float64) for key, value in table.get("random_pairs", {}).items()}
     return Coefficients(table["method"], bool(table["uses_tokens"]), models, str(table["version"]), pairs)

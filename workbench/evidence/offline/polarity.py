@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from workbench.evidence.offline.lexicon import lexicon, tables
-from workbench.evidence.offline.words import FUNCTION, RAREST, Analysis, analyse, rarity, word_id
+from workbench.evidence.offline.words import FUNCTION, RAREST, Analysis, analyse, rarity, run_of, word_id
 
 #: Words that a negation reaches at most, within its clause.
 _REACH = 14
@@ -65,6 +65,8 @@ class Reading:
         (scale, rank, word that it stands before, its own place): *all*, *most*, *must*, *may*.
     only, disjunctions
         Places of *only*, and of *or*.
+    others, predicates
+        Places of words for everybody else, or for the ordinary (*any*, *regular*); of words that begin a predicate.
     passive, asks, hedged
         Whether it is passive, a question that the next sentence does not answer, said to be merely possible.
     """
@@ -79,6 +81,8 @@ class Reading:
     ranks: list[tuple[str, int, int, int]] = field(default_factory=list)
     only: list[int] = field(default_factory=list)
     disjunctions: list[int] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
+    predicates: list[int] = field(default_factory=list)
     passive: bool = False
     asks: bool = False
 
@@ -97,6 +101,10 @@ class Reading:
             if spoken is None or scope & spoken:
                 found ^= scope
         return found
+
+    def predicate(self, at: int) -> int:
+        """Where the predicate begins after a word; the end of the sentence where none is known."""
+        return min((place for place in self.predicates if place > at), default=self.last)
 
     @property
     def excepted(self) -> list[tuple[int, ...]]:
@@ -122,8 +130,10 @@ class _Reader:
 
     def __init__(self, text: Analysis, first: int, last: int, start: int, end: int, sentence: int) -> None:
         self.text, self.first, self.last, self.start, self.end, self.sentence = text, first, last, start, end, sentence
-        folded, starts, ends = text.folded, text.starts.tolist(), text.ends.tolist()
-        self.words = {at: folded[starts[at] : ends[at]] for at in range(first, last)}
+        places = range(first, last)
+        starts = dict(zip(places, text.starts[first:last].tolist(), strict=True))
+        ends = dict(zip(places, text.ends[first:last].tolist(), strict=True))
+        self.words = {at: text.folded[starts[at] : ends[at]] for at in places}
         marks = list(self._marks())
         # "No, you cannot": the particle answers, the sentence says by itself what it says.
         particles = {at for *_, low, high in marks if self._opens(low, high) for at in range(low, high)}
@@ -143,6 +153,8 @@ class _Reader:
 
     def reading(self) -> Reading:
         found = Reading(self.first, self.last, self.content, self.clause, self.flips)
+        found.others = [at for at, word in self.words.items() if word in _others()]
+        found.predicates = [low for category, _, low, _ in self.marks if category == "predicate"]
         for category, value, low, high in self.marks:
             self._apply(found, category, value, low, high)
         self._answered(found)
@@ -153,7 +165,7 @@ class _Reader:
     def _marks(self) -> Iterator[tuple[str, Any, int, int]]:
         """(category, value, first word, past the last word) of the listed expressions and the negations."""
         taken: set[int] = set()
-        for quantity in self.text.quantities:
+        for quantity in self.text.quantities[run_of(self.text.quantity_sentence, self.sentence)]:
             # "No less than 12" denies nothing and limits nothing else.
             if quantity.cue and quantity.cue != "~" and self.start <= quantity.start < self.end:
                 taken.update(range(*self._touched(*quantity.wide)))
@@ -178,11 +190,11 @@ class _Reader:
                     yield category, value, low, high
                     if category in _TAKING:
                         taken.update(range(low, high))
-        for start, end in self.text.negation_spans.tolist():
-            if self.start <= start < self.end:
-                low, high = self._touched(start, end)
-                if not taken & set(range(low, high)):
-                    yield "forward", None, low, high
+        first, last = self.text.negation_spans[:, 0].searchsorted((self.start, self.end)).tolist()
+        for start, end in self.text.negation_spans[first:last].tolist():
+            low, high = self._touched(start, end)
+            if not taken & set(range(low, high)):
+                yield "forward", None, low, high
 
     def _touched(self, start: int, end: int) -> tuple[int, int]:
         """The words that ``[start, end)`` touches."""
@@ -199,7 +211,7 @@ class _Reader:
                 found[at] = base
         return found
 
-    def _clauses(self, starts: list[int], ends: list[int]) -> dict[int, int]:
+    def _clauses(self, starts: dict[int, int], ends: dict[int, int]) -> dict[int, int]:
         boundary = {low for category, _, low, _ in self.marks if category == "boundary"}
         clause, found = 0, {}
         for at in range(self.first, self.last):
@@ -245,6 +257,12 @@ class _Reader:
         whole = (*inside, *following)
         if self.words[low] in _short():
             scope, whole = scope[:2], whole[:2]
+        elif self.words.get(high) in _light():
+            # "Refunds are not available" denies the refunds.
+            scope = tuple(at for at in self.content if self.clause[at] == self.clause[low])
+            found.operators.append(Operator(low, scope, -1))
+            found.downward.append(frozenset(scope))
+            return
         if not scope:
             scope = tuple(at for at in self.content if at < low and self.clause[at] == self.clause[low])
         if scope:
@@ -281,7 +299,10 @@ class _Reader:
         else:
             excepted = tuple(self._after(high))
         here = self.clause[low]
-        near = {here} if any(at < low and self.clause[at] == here for at in self.content) else {here, here + 1, here - 1}
+        after_subject = any(at < low and self.clause[at] == here for at in self.content)
+        if after_subject and self.text.folded[int(self.text.starts[low]) : int(self.text.ends[high - 1])] in _denying():
+            return  # "the price does not include tax" denies; "all of it, not including tax" excepts
+        near = {here} if after_subject else {here, here + 1, here - 1}
         rest = tuple(at for at in self.content if at not in excepted and self.clause[at] in near)
         if excepted and rest:
             found.operators.append(Operator(low, rest, -1, excepted))
@@ -400,6 +421,23 @@ def _answer_head() -> re.Pattern[str]:
 def _short() -> frozenset[str]:
     """Negations that reach only the two words after them."""
     return frozenset(_words("short"))
+
+
+@cache
+def _light() -> frozenset[str]:
+    """Predicates that say no more than that there is what they are said of: their negation denies that."""
+    return frozenset(_words("light"))
+
+
+@cache
+def _others() -> frozenset[str]:
+    return frozenset(_words("others"))
+
+
+@cache
+def _denying() -> frozenset[str]:
+    """Exceptions that are a negated verb where their subject stands before them."""
+    return frozenset(_words("denying"))
 
 
 @cache

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.sentences import denied
-from workbench.evidence.offline.comparisons import ordered
+from workbench.evidence.offline.comparisons import ordered, sequence_reversed
 from workbench.evidence.offline.lexicon import Lexicon, lexicon, opposite_lists, tables
 from workbench.evidence.offline.polarity import Operator, Reading, read
 from workbench.evidence.offline.words import NAME, Analysis, ClaimWords, names_of, quantities_of
@@ -138,20 +138,14 @@ def _cut(whole: Reading, first: int, last: int) -> Reading:
         # A negation reaches over the clauses of one sentence: "it is not sold, lent or given away".
         if scope and (first <= one.at < last or one.at < first):
             operators.append(Operator(one.at, scope, one.focus if first <= one.focus < last else scope[0], one.unless))
-    return Reading(
-        first,
-        last,
-        list(inside(whole.content)),
-        whole.clause,
-        {at: base for at, base in whole.flips.items() if first <= at < last},
-        operators,
-        [frozenset(inside(scope)) for scope in whole.downward],
-        [rank for rank in whole.ranks if first <= rank[3] < last],
-        list(inside(whole.only)),
-        list(inside(whole.disjunctions)),
-        whole.passive,
-        whole.asks,
-    )
+    names = ("content", "only", "disjunctions", "others", "predicates")
+    places: dict[str, Any] = {name: list(inside(getattr(whole, name))) for name in names}
+    return replace(
+        whole, **places, first=first, last=last, operators=operators,
+        flips={at: base for at, base in whole.flips.items() if first <= at < last},
+        downward=[frozenset(inside(scope)) for scope in whole.downward],
+        ranks=[rank for rank in whole.ranks if first <= rank[3] < last],
+    )  # fmt: skip
 
 
 class _Relating:
@@ -276,10 +270,16 @@ class _Relating:
                 if not apart[m.mine, m.other]:
                     self.found["polarity_agrees"] = 1.0
                     m.how = "alike"
+                    self.relation.harmless.append(m.mine)
                 elif not self.found["negation_gap"]:
                     self.found["antonym"] = 1.0
                     self.relation.opposed = (m.mine, m.other)
         self._universal()
+        self._exclusive()
+        if self.found["polarity_agrees"] and not self.found["negation_gap"]:
+            # "excluded", "unnecessary" say the negation that the sentence says with another word.
+            reached = {at for one in mine for at in one.scope if at in {m.mine for m in pairs}}
+            self.relation.harmless += [one.at for one in mine if reached & set(one.scope) and self.my_weight[one.at] > 0]
         if not self.found["antonym"] and not self.found["negation_gap"]:
             self._written()
         reached = {m.mine for m in pairs}
@@ -320,6 +320,29 @@ class _Relating:
         if 0 < len(others) == len(names) <= universal:
             self._say(True, (denied[0].focus, self.other.ranks[0][3]))
             self.relation.universal = True
+
+    def _exclusive(self) -> None:
+        """"Only administrators can delete projects": what is claimed of everyone is denied, what is denied of others told."""
+        if self.mine.only or not self.other.only or self.other.operators:
+            return
+        at = self.other.only[0]
+        clause = self.other.clause
+        sentence = [word for word in self.other.content if clause[word] == clause[at]]
+        if not sentence or sentence[0] < at:
+            return
+        theirs = {m.other: m.mine for m in self.relation.matches}
+        subject = [word for word in sentence if word < self.other.predicate(at)]
+        rest = [word for word in sentence if word not in subject]
+        told = [theirs[word] for word in rest if word in theirs]
+        if not subject or not rest or any(word in theirs for word in subject) or 3 * len(told) < 2 * len(rest):
+            return
+        negated = self.mine.negated(self.mine.operators)
+        if self.mine.others and not negated & set(told):
+            self._say(True, (told[0], next(word for word in rest if word in theirs)))
+            self.relation.universal = True
+        elif set(told) <= negated:
+            self.found["polarity_agrees"], self.found["negation_gap"], self.relation.clash = 1.0, 0.0, None
+            self.relation.harmless += [word for word in self.mine.content if word not in theirs.values()]
 
     def _meets(self, match: Match) -> bool:
         """Whether two opposites stand beside words that are laid on each other; a word of little weight must."""
@@ -429,9 +452,11 @@ class _Relating:
 
     def _compare(self) -> None:
         claim = self.claim
-        told = ordered(claim.source.text[claim.start : claim.end], self.text.text)
+        said = claim.source.text[claim.start : claim.end]
+        told = ordered(said, self.text.text)
         self.found["follows"] = float(told)
-        self.relation.reversed_order = told < 0
+        start, end = self.text.bounds[int(self.text.sentence[self.other.first])].tolist()
+        self.relation.reversed_order = told < 0 or sequence_reversed(said, self.text.text[start:end])
 
     # -- order -----------------------------------------------------------------------------------------------
 
@@ -455,8 +480,8 @@ class _Relating:
     def _once(self, left: tuple[int, int], right: tuple[int, int]) -> bool:
         """Whether both parts are said once in the claim and in the sentence: of two girls none can be told."""
         mine, theirs = self.my_ids[self.claim.words].tolist(), self.ids[self.other.first : self.other.last].tolist()
-        words = [int(self.my_ids[at]) for part in (left, right) for at in range(*part)]
-        return all(mine.count(word) == 1 and theirs.count(word) <= 1 for word in words)
+        parts = [self.my_ids[first:stop].tolist() for first, stop in (left, right)]
+        return all(_count(mine, part) == 1 and _count(theirs, part) <= 1 for part in parts)
 
     def _units(self, laid: dict[int, int]) -> list[tuple[int, int, int, str]]:
         """(first word, past the last, place in the sentence, kind) of the names, numbers and other words matched."""
@@ -475,7 +500,15 @@ class _Relating:
             if at not in taken:
                 kind = "name" if source.kind[at] == NAME else "term"
                 found.append((at, at + 1, laid[at], kind))
-        return sorted(found)
+        # What follows one another on both sides is one part: "company B".
+        parts: list[tuple[int, int, int, str]] = []
+        for first, stop, place, kind in sorted(found):
+            before = parts[-1] if parts else (0, 0, -9, "number")
+            if first == before[1] and place == before[2] + first - before[0] and "number" not in (kind, before[3]):
+                parts[-1] = (before[0], stop, before[2], "name" if "name" in (kind, before[3]) else kind)
+            else:
+                parts.append((first, stop, place, kind))
+        return parts
 
     def _symmetric(self) -> set[int]:
         """Words of the claim that join what may change places."""
@@ -523,6 +556,11 @@ def _word_at(text: Analysis, offset: int) -> int:
     return max(int(text.starts.searchsorted(offset, side="right")) - 1, 0)
 
 
+def _count(words: list[int], part: list[int]) -> int:
+    """How often ``part`` stands in ``words``."""
+    return sum(words[at : at + len(part)] == part for at in range(len(words) - len(part) + 1))
+
+
 def _rising(places: Sequence[int]) -> int:
     """Length of the longest rising run of places, gaps allowed."""
     ends: list[int] = []
@@ -552,7 +590,7 @@ def _exchange(
             apart = right - left > 1
             joined = any(at in symmetric for at in (*between, units[right][0]))
             if _rising(changed) == n and (apart or (kinds[0] == kinds[1] != "term" and not joined)):
-                listed = sum(units[left][1] <= at < units[right][0] for at in joints) >= right - left
+                listed = sum(units[left][1] <= at <= units[right][0] for at in joints) >= right - left
                 if apart and (listed or all(at in symmetric for at in between)):
                     continue  # items of one list, in whatever order
                 return (units[left][0], units[left][1]), (units[right][0], units[right][1])

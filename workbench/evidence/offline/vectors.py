@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from workbench.data.fields import scrub
 from workbench.evidence.cache import Cache, content_key
-from workbench.evidence.encoders.base import Encoder, checked_vectors, encoder_identity, length_batches, unit_rows
+from workbench.evidence.encoders.base import Encoder, checked_vectors, encoder_identity, length_batches
+from workbench.evidence.encoders.resolve import load_cached
 from workbench.evidence.offline.excerpts import Excerpt
 from workbench.evidence.offline.features import blocks, word_vectors
 from workbench.evidence.offline.words import analyse
@@ -85,6 +86,14 @@ class VectorStore:
             self._keep(fresh, kind)
         return found
 
+    def as_retrieved(self, texts: Iterable[str]) -> dict[str, Floats]:
+        """One vector (d,) a text, of its beginning where the encoder's window ends, as a retriever has it.
+
+        They are kept where those of ranks in a corpus are, so that a text of the corpus is encoded once for both.
+        """
+        wanted = list(dict.fromkeys(texts))
+        return dict(zip(wanted, load_cached(self.encoder).encode(wanted), strict=True)) if wanted else {}
+
     @property
     def _namespace(self) -> str:
         return f"words {_LAYOUT} {encoder_identity(self.encoder)}"
@@ -138,16 +147,15 @@ def _size(cache: Cache) -> int:
     return cache.path.stat().st_size if cache.path.is_file() else 0
 
 
-def vectors_of(read: Excerpt, pieces: Mapping[str, TextVectors]) -> TextVectors:
-    """The vectors of the words that are read of a text, and the mean of those of its pieces, from its pieces' own."""
-    parts, total = [], 0.0
+def vectors_of(read: Excerpt, pieces: Mapping[str, TextVectors], whole: Floats) -> TextVectors:
+    """The vectors of the words that are read of a text, from those of its pieces; ``whole`` is the text's own."""
+    parts = []
     for (start, _, first, last), piece in zip(read.pieces.tolist(), read.strings, strict=True):
         inside = slice(*np.searchsorted(read.text.sentence, [first, last]).tolist())
         own, vectors = analyse(piece), pieces[piece]
         assert vectors.words is not None
         parts.append(word_vectors(read.text, vectors.words, np.column_stack([own.starts, own.ends]), start, inside))
-        total = total + vectors.text * (inside.stop - inside.start)
-    return TextVectors(unit_rows(np.atleast_2d(total))[0], np.concatenate(parts))
+    return TextVectors(whole, np.concatenate(parts))
 
 
 def _encode_with_tokens(encoder: Any, texts: Sequence[str], kind: Kind) -> tuple[Floats, list[tuple[Floats, Any]]]:

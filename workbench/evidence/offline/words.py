@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.text import markers
+from workbench.data.text.kept import kept
 from workbench.data.text.quantities import (
     Entity,
     Quantity,
@@ -32,6 +33,7 @@ from workbench.data.text.sentences import sentences
 from workbench.data.text.words import normalise_with_map, stem, stop_words, tokens
 from workbench.evidence.offline.lexicon import lexicon, word_id
 from workbench.language import languages, pattern
+from workbench.steps import checkpoint
 
 # ------------------------------------------------------------------------------
 # The numbers and dates of texts, looked up by what they say.
@@ -246,6 +248,8 @@ class Analysis:
         What :mod:`workbench.data.text.quantities` found, and where.
     negation_spans, negations
         (k, 2) offsets of the negations; (s,) how many stand in each sentence.
+    table_rows
+        Row of a table → the row with its headings, both as numbers of sentences.
     folded
         ``text`` in lower case and simplified characters, with the same offsets.
     han
@@ -271,15 +275,23 @@ class Analysis:
     name_sentence: Ints
     negation_spans: Ints
     negations: Ints
+    table_rows: dict[int, int]
 
     def words_between(self, start: int, end: int) -> slice:
         """The words that lie inside ``[start, end)`` as a slice of the word arrays."""
         return slice(int(np.searchsorted(self.starts, start)), int(np.searchsorted(self.ends, end, side="right")))
 
 
-@lru_cache(maxsize=4096)
+def run_of(sentences: Ints, number: int) -> slice:
+    """Where what stands in sentence ``number`` is, among things in the order of their ``sentences``."""
+    low, high = np.searchsorted(sentences, (number, number + 1)).tolist()
+    return slice(low, high)
+
+
+@kept(characters=4_000_000)
 def analyse(text: str) -> Analysis:
-    """The :class:`Analysis` of ``text``; the latest few thousand are kept."""
+    """The :class:`Analysis` of ``text``; those of the latest texts are kept."""
+    checkpoint()
     folded = fold(text)
     bounds = _bounds(text)
     found = tokens(folded)
@@ -292,6 +304,7 @@ def analyse(text: str) -> Analysis:
     names = _names(text, numbers)
     _mark(kind, weight, starts, ends, names, NAME)
     _mark(kind, weight, starts, ends, numbers, NUMBER)
+    checkpoint()
     grams, at = _grams(folded)
     negated = _outside(_negations(text, folded, bounds), numbers)
     return Analysis(
@@ -314,7 +327,26 @@ def analyse(text: str) -> Analysis:
         name_sentence=_sentence_of(bounds, np.array([n.start for n in names], dtype=np.int64)),
         negation_spans=negated,
         negations=np.bincount(_sentence_of(bounds, negated[:, 0]), minlength=len(bounds)).astype(np.int64),
+        table_rows=_table_rows(text, bounds),
     )
+
+
+def _table_rows(text: str, bounds: Ints) -> dict[int, int]:
+    """Each row of a table (cells parted by "|" or tabs), and the first row of its run, which holds the headings."""
+    found: dict[int, int] = {}
+    if "|" not in text and "\t" not in text:
+        return found
+    heading, cells = -1, (0, 0)
+    for number, (start, end) in enumerate(bounds.tolist()):
+        here = text.count("|", start, end), text.count("\t", start, end)
+        if not any(here) or here != cells:
+            heading, cells = number, here
+        elif _TABLE_CELL.search(text, start, end):
+            found[number] = heading
+    return found
+
+
+_TABLE_CELL = re.compile(r"\w")
 
 
 def fold(text: str) -> str:
@@ -359,19 +391,28 @@ def _names(text: str, numbers: tuple[Quantity, ...]) -> tuple[Entity, ...]:
     taken = {(quantity.start, quantity.end) for quantity in numbers}
     kinds = ("name", "title", "quoted", "code")
     found = [e for e in entities(text) if e.kind in kinds and (e.start, e.end) not in taken]
-    spans = [(e.start, e.end) for e in found] + list(taken)
-    more = [e for e in _chinese_names(text) if not any(s < e.end and e.start < t for s, t in spans)]
+    more = _chinese_names(text)
+    ends, starts = (np.array([getattr(e, at) for e in more], dtype=np.int64) for at in ("end", "start"))
+    free = _reach([(e.start, e.end) for e in found] + list(taken), ends) <= starts
+    more = [e for e, alone in zip(more, free.tolist(), strict=True) if alone]
     return tuple(sorted([*found, *more], key=lambda entity: entity.start))
+
+
+def _reach(spans: Sequence[tuple[int, int]], places: Ints) -> Ints:
+    """How far the spans that begin before each place reach, -1 where none does; in time linear in both."""
+    table = np.array(sorted(spans), dtype=np.int64).reshape(-1, 2)
+    ends = np.concatenate([[-1], np.maximum.accumulate(table[:, 1])])
+    return ends[np.searchsorted(table[:, 0], places)]
 
 
 def _outside(negated: Ints, numbers: tuple[Quantity, ...]) -> Ints:
     """Negations but those of a bound: "no more than 5" denies nothing."""
-    bounds = [quantity.wide for quantity in numbers if quantity.cue]
-    kept = [not any(low <= start < high for low, high in bounds) for start in negated[:, 0].tolist()]
-    return negated[np.array(kept, dtype=bool)] if bounds else negated
+    return negated[_reach([quantity.wide for quantity in numbers if quantity.cue], negated[:, 0] + 1) <= negated[:, 0]]
 
 
 _HAN = re.compile("[\u3400-\u9fff]")
+#: What is tagged at once; words do not reach over the end of a sentence.
+_PAGE = re.compile("(?s).{1,4000}[^。\\n]*[。\\n]?")
 
 
 def _chinese_names(text: str) -> list[Entity]:
@@ -381,7 +422,8 @@ def _chinese_names(text: str) -> list[Entity]:
         return []
     found: list[Entity] = []
     at = 0
-    for word, flag in tag(text):
+    for word, flag in (tagged for page in _PAGE.findall(text) for tagged in tag(page)):
+        checkpoint()
         start = text.find(word, at)
         if start < 0:
             continue
@@ -422,7 +464,7 @@ def _negations(text: str, folded: str, bounds: Ints) -> Ints:
         if may_negate.search(folded, start, end)
         for span in markers.negations(text[start:end])
     ]
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
+    return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
 
 
 # ---------------------------------------------------------------- words
@@ -658,9 +700,20 @@ class Grid:
         present = np.where(self.exact, 1.0, np.where(nearly, spelt * 0.8, 0.0)).astype(np.float32)
         self._find_inside(present, spelt)
         self._find_alike(present)
+        self._find_headings(present)
         for stated in self.stated:
             present[stated.rows] = stated.sentences
         return present
+
+    def _find_headings(self, present: Floats) -> None:
+        """A row of a table is read under its headings, the first of the rows with as many cells that follow one another."""
+        for owner, (text, some) in enumerate(zip(self.texts, self.read, strict=True)):
+            if text.table_rows:
+                offset = int(self.offsets[owner])
+                at = {int(sentence): offset + column for column, sentence in enumerate(some.tolist())}
+                for row, heading in text.table_rows.items():
+                    if row in at and heading in at:
+                        np.maximum(present[:, at[row]], present[:, at[heading]], out=present[:, at[row]])
 
     def _with_digits(self) -> Bools:
         """(m,) words with a digit: E-1207 is not nearly E-1208."""
@@ -692,6 +745,7 @@ class Grid:
         part; numbers are never."""
         for claim, rows in zip(self.claims, self.rows, strict=True):
             for at in range(rows.start, rows.stop):
+                checkpoint()
                 word = claim.words.start + at - rows.start
                 start, end = int(claim.source.starts[word]), int(claim.source.ends[word])
                 piece = claim.source.folded[start:end]

@@ -34,9 +34,9 @@ from workbench.views.card import (
 from workbench.views.filtering import Slices, explained
 from workbench.views.history import history_parts
 from workbench.views.html import Fragment, empty, excerpt, fragment, h, join, marked, quiet, table, text_differences
-from workbench.views.interactive import Column
-from workbench.views.panels.history import SeriesTop
+from workbench.views.panels.history import SeriesOfRuns
 from workbench.views.widgets import (
+    Column,
     Picture,
     button,
     cut_slider,
@@ -65,6 +65,8 @@ SHOWN = ("flipped", "broken", "fixed", "still_failing", "still_passing", "moved"
 COLUMNS = ("question", "change", "cause_before", "cause_after", "answer_changed", "contexts_changed", "contrast")
 #: Other evaluations that are looked for beside the session's.
 MOST_RUNS = 50
+#: Up to this many samples slices are looked for while a notebook waits.
+SLICED_AT_ONCE = 2_000
 
 
 def changed_samples(
@@ -85,16 +87,16 @@ def changed_samples(
     DataFrame, index ``sample_id``; ``question, change, cause_before, cause_after, answer_changed, contexts_changed,
     contrast``.
     """
-    flips = comparison.flips().set_index("sample_id")
-    groups = {
-        "flipped": flips["change"].isin(["broken", "fixed"]), "moved": flips["cause_before"] != flips["cause_after"],
-        "changed": flips["answer_changed"] | flips["contexts_changed"], "noise": flips["judge_noise"],
-        "all": flips["change"].notna(),
+    pairs = comparison.pairing
+    groups: dict[str, Any] = {
+        "flipped": lambda: comparison.changed_to("broken", "fixed"), "moved": lambda: comparison.moved,
+        "changed": lambda: pairs.answer_changed | pairs.contexts_changed, "noise": lambda: comparison.noisy,
+        "all": lambda: np.ones(len(comparison), dtype=bool),
     }  # fmt: skip
-    keep = groups.get(shown, flips["change"] == shown) & flips.index.isin(session.matching())
+    keep = groups.get(shown, lambda: comparison.changed_to(shown))() & pairs.ids.isin(session.matching())
     if cause:
-        keep &= (flips["cause_before"] == cause) | (flips["cause_after"] == cause)
-    found = flips[keep.to_numpy(dtype=bool)]
+        keep = keep & comparison.has_cause(cause)
+    found = comparison.flips(keep).set_index("sample_id")
     found.insert(0, "question", session.samples["question"].reindex(found.index))
     return found[list(COLUMNS)].sort_values("contrast", kind="stable")
 
@@ -302,7 +304,7 @@ class Side:
 def pair_html(comparison: Comparison, sides: tuple[Side, Side], sample_id: str) -> Markup:
     """One sample in both runs, side by side, with the differences marked in answers, contexts and claims."""
     rows = [side.slices.sample(sample_id) for side in sides]
-    flip = comparison.flips().iloc[int(comparison.pairing.ids.get_indexer([sample_id])[0])]
+    flip = comparison.flips(comparison.pairing.ids.get_indexer([sample_id])).iloc[0]
     sign, kind = {"fixed": ("✓ ", "wb-pass"), "broken": ("✗ ", "wb-fail")}.get(flip["change"], ("", ""))
     causes = f"{cause_title(flip['cause_before'])} → {cause_title(flip['cause_after'])}"
     outcome = h("span", f"{sign}{change_title(flip['change'])} ", h("span", causes, cls="wb-light"), cls=f"wb-cause {kind}")
@@ -482,7 +484,7 @@ class Compare(ListPanel):
         self.filters = FilterBar(self)
         self.shown = dropdown(_t("compare.panel.show"), named("compare.shown.", SHOWN), "flipped")
         self.cause = dropdown(_t("compare.panel.cause"), [(_t("panels.filters.any"), ANY)], ANY, "230px")
-        self.series = SeriesTop(self, {**self._runs, self._own: session.evaluation}, self._use_pair)
+        self.series = SeriesOfRuns(self, {**self._runs, self._own: session.evaluation}, self._use_pair)
         self.on(self.before, lambda _: self._follow(frozenset(("thresholds", "filter"))))
         self.on(self.after, self._use)
         self.on(self.cut, lambda value: session.set_thresholds(support=round(float(value), 6)))
@@ -500,8 +502,12 @@ class Compare(ListPanel):
             self.head, row(self.cut, self.count), self.filters, self.picture, self.bar, split, self.lines, row(self.by_metric),
             self.chart, self.tests_box,
         ])  # fmt: skip
+        #: Two of the runs, and all of them; what is clicked in the series is answered on one screen.
+        self.tabs = W.Tab([self.both, self.series], selected_index=int(len(self._runs) > 1))
+        self.tabs.titles = (_t("compare.panel.tab_pair"), _t("compare.panel.tab_series", n=len(self._runs) + 1))
+        self.tabs.add_class("wb-tabs")
         choices = row(self.before, self.after, self.shown, self.cause)
-        self.compose(self.series, choices, self.empty, self.both, self.gate)
+        self.compose(choices, self.empty, self.tabs, self.gate)
         self.guarded(self.series.begin, "series")()
         self.guarded(self.begin, "start")()
 
@@ -555,6 +561,7 @@ class Compare(ListPanel):
         if after != self._own:
             self.after.value = after
         self.before.value = before
+        self.tabs.selected_index = 0
 
     def _follow(self, names: frozenset[str]) -> None:
         if "thresholds" in names:
@@ -565,14 +572,13 @@ class Compare(ListPanel):
     def _put_together(self) -> None:
         """Compare the chosen runs under the thresholds in force, and show what does not depend on the list."""
         name = self.before.value
-        display(self.both, name is not None)
+        display(self.tabs, name is not None)
         display(self.empty, name is None)
         if name is None:
             show(self.empty, empty(_t("compare.panel.only_one")))
             return
-        before, after, old = self.run(name), self.session.evaluation, self._comparison
-        same = old is not None and old.before.evidence is before.evidence and old.after.evidence is after.evidence
-        self._comparison = found = compared(before, after, pairing=old.pairing if same and old else None)
+        after = self.session.evaluation
+        self._comparison = found = compared(self.run(name), after, like=self._comparison)
         self._sides = Side(found.before), Side(after)
         with self.quietly():
             self.cut.value = self.session.thresholds.support
@@ -698,7 +704,11 @@ class Compare(ListPanel):
         """The flow of causes, dark on white; None with one run only."""
         return None if self._comparison is None or not len(self._comparison) else flow_figure(self._comparison)
 
-    def html(self, rows: int = 15) -> Fragment:
+    def page(self) -> Fragment:
+        """:meth:`html`, of many samples without the search for slices, which takes longer than everything else."""
+        return self.html(slices=len(self._comparison or ()) <= SLICED_AT_ONCE)
+
+    def html(self, rows: int = 15, slices: bool = True) -> Fragment:
         """Verdict, counts, both pictures, the tests, the first ``rows`` samples and the selected one side by side."""
         comparison = self._comparison
         if comparison is None:
@@ -708,5 +718,5 @@ class Compare(ListPanel):
         return fragment(
             *(history_parts(found) if found is not None and len(found) > 2 else ()), *top_html(comparison),
             listed_table(listed.head(rows), len(listed), self.session.selection), self.still_card(),
-            slices_markup(comparison) if len(comparison) else None, tests_table(comparison),
+            slices_markup(comparison) if slices and len(comparison) else None, tests_table(comparison),
         )  # fmt: skip

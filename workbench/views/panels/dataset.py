@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import ipywidgets as W
 from markupsafe import Markup
 
-from workbench.data.mapping import remember_mapping
+from workbench.data.mapping import Columns, columns_of, remember_mapping
 from workbench.data.schema import SampleSet, none_if_missing
 from workbench.errors import InputError
 from workbench.language import labelled, listed
@@ -16,10 +17,9 @@ from workbench.language import text as _t
 from workbench.views.data_paths import remember
 from workbench.views.error_box import error_html
 from workbench.views.filtering import facets
-from workbench.views.html import Fragment, cell, fragment, h, join, notebook_link, quiet, safe, table
-from workbench.views.mapper import Mapper
+from workbench.views.html import Fragment, cell, excerpt, fragment, h, join, notebook_link, quiet, safe, table
 from workbench.views.session import Session
-from workbench.views.widgets import PagedTable, Panel, button, display, markup, row, show, text_box
+from workbench.views.widgets import PagedTable, Panel, button, display, dropdown, markup, row, show, text_box
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,3 +222,89 @@ def _where_next(*, linked: bool = False) -> Markup:
     plain = [join([h("strong", name), " – ", _t(f"panels.notebooks.{name}")]) for name in NOTEBOOKS]
     items = [notebook_link(name) for name in NOTEBOOKS] if linked else plain
     return join([h("h3", _t("panels.dataset.next")), h("ul", *(h("li", item) for item in items))])
+
+
+#: Fields that can be mapped, the most needed first.
+MAPPED_FIELDS = (
+    "question", "answer", "contexts", "reference", "expected_docs", "must_include", "must_not_include", "expect_refusal",
+    "sample_id", "case_type", "tenant", "latency_ms",
+)  # fmt: skip
+
+
+class Mapper(W.VBox):
+    """A drop-down list of the file's columns for each field; what is chosen is remembered for the file.
+
+    Parameters
+    ----------
+    applied
+        Called after the choice was remembered.
+    """
+
+    def __init__(self, panel: Panel, applied: Callable[[], Any]) -> None:
+        self._panel, self._applied = panel, applied
+        self._source: Any = None
+        self.columns: Columns | None = None
+        self.intro, self.preview = markup(), markup()
+        none = [(_t("panels.mapper.none"), "")]
+        self.choices = {name: dropdown(_t(f"panels.mapper.fields.{name}"), none, "", width="300px") for name in MAPPED_FIELDS}
+        for choice in self.choices.values():
+            panel.on(choice, lambda _: self._show())
+        self.apply = button(_t("panels.mapper.apply"), panel.guarded(self._apply, "mapper"), "wb-map", button_style="primary")
+        self.forget = button(_t("panels.mapper.forget"), panel.guarded(self._forget, "mapper"))
+        super().__init__([self.intro, row(*self.choices.values()), self.preview, row(self.apply, self.forget)],
+                         layout=W.Layout(width="100%"))  # fmt: skip
+        display(self, False)
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """Column → field as it is chosen now, in the form of ``MAPPING``."""
+        return {choice.value: name for name, choice in self.choices.items() if choice.value}
+
+    def offer(self, source: Any) -> None:
+        """Show the columns of a file; nothing for a source that has none. Raises ``InputError`` as loading does."""
+        self._source, self.columns = source, columns_of(source)
+        with self._panel.quietly():
+            for name, choice in self.choices.items():
+                choice.options = [(_t("panels.mapper.none"), ""), *((column, column) for column in self.columns.names)]
+                choice.value = self.columns.known.get(name) or self.columns.suggested.get(name, "")
+        self._show()
+        display(self, True)
+
+    def hide(self) -> None:
+        """Out of sight: there is no file, or its columns are known."""
+        display(self, False)
+
+    def _show(self) -> None:
+        """What is missing, and the first rows as they would be read."""
+        if self.columns is None:
+            return
+        chosen = {name: choice.value for name, choice in self.choices.items() if choice.value}
+        self.apply.disabled = "question" not in chosen
+        guessed = [name for name, column in chosen.items() if self.columns.suggested.get(name) == column]
+        told = [h("p", _t("panels.mapper.intro", n=len(self.columns.names)))]
+        if guessed:
+            said = ", ".join(f"{chosen[name]} → {_t(f'panels.mapper.fields.{name}')}" for name in guessed)
+            told.append(h("p", _t("panels.mapper.suggested", pairs=said), cls="wb-note"))
+        if "question" not in chosen:
+            told.append(h("p", _t("panels.mapper.no_question"), cls="wb-note"))
+        show(self.intro, join(told))
+        import pandas as pd
+
+        rows = pd.DataFrame([{name: line.get(column) for name, column in chosen.items()} for line in self.columns.rows],
+                            columns=list(chosen), dtype=object)  # fmt: skip
+        heads = {name: _t(f"panels.mapper.fields.{name}") for name in chosen}
+        shown = table(rows, headings=heads, formats=dict.fromkeys(chosen, _cell)) if chosen else None
+        code = f"MAPPING = {self.mapping}"
+        show(self.preview, join([shown, quiet(_t("panels.mapper.code"), " ", h("code", code), tag="p")]))
+
+    def _apply(self) -> None:
+        remember_mapping(self._source, self.mapping)
+        self._applied()
+
+    def _forget(self) -> None:
+        remember_mapping(self._source, None)
+        self.offer(self._source)
+
+
+def _cell(value: Any) -> Any:
+    return excerpt(value if value is None else str(value), 90)

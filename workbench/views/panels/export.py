@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import ipywidgets as W
 from markupsafe import Markup
 
+from workbench.data.files import REPORT_FORMATS
 from workbench.errors import InputError
 from workbench.language import codes, get_language, languages, numbers
 from workbench.language import text as _t
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 #: ``exporter(session, path, format=…, language=…)`` writes the pins and gives the file that it wrote; with a run to compare
 #: with it is called with ``before=…`` as well, with a rules file with ``rules=…``.
 Exporter = Callable[..., Path]
-FORMATS = ("html", "md", "xlsx", "csv", "parquet", "junit")
 #: Findings that can be edited on one page of the panel.
 EDITED = 20
 
@@ -84,7 +84,10 @@ class Export(Panel):
         self._exporter = exporter
         session.refresh()
         self.list = W.VBox()
-        self.format = dropdown(_t("panels.export.format"), [(name.upper(), name) for name in FORMATS], "html")
+        names = {"summary": _t("panels.export.summary"), "langfuse": "Langfuse", "langsmith": "LangSmith",
+                 "phoenix": "Phoenix", "mlflow": "MLflow", "junit": "JUnit"}  # fmt: skip
+        offered = [(names.get(name, name.upper()), name) for name in REPORT_FORMATS]
+        self.format = dropdown(_t("panels.export.format"), offered, "html")
         spoken = [(str(one.facts["name"]), one.code) for one in languages()]
         self.language = dropdown(_t("panels.export.language"), spoken, get_language())
         self.name = text_box(_t("panels.export.file"), str(Path(folder) / session.evaluation.name), "380px")
@@ -146,12 +149,12 @@ class Export(Panel):
         chosen = language or get_language()
         if self._exporter is None:
             raise InputError("no exporter was given; use wb.panels.export(session)")
-        if format not in FORMATS or chosen not in codes():
-            raise InputError(f"format {format!r} in language {chosen!r} is not known; use {', '.join(FORMATS)} in "
+        if format not in REPORT_FORMATS or chosen not in codes():
+            raise InputError(f"format {format!r} in language {chosen!r} is not known; use {', '.join(REPORT_FORMATS)} in "
                              f"{' or '.join(codes())}")  # fmt: skip
         target = Path(path).expanduser()
         if not target.suffix:
-            target = target.with_name(f"{target.name}.{'xml' if format == 'junit' else format}")
+            target = target.with_name(target.name + REPORT_FORMATS[format])
         boxes = {"before": self.before.value.strip(), "rules": self.rules.value.strip()}
         given = {name: value for name, value in boxes.items() if value}
         return self._exporter(self.session, target, format=format, language=chosen, **given)

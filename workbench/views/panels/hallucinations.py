@@ -21,8 +21,7 @@ from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.card import ANY, SIGNS, FilterBar, ListPanel, id_column
 from workbench.views.html import Fragment, empty, excerpt, fragment, h, table
-from workbench.views.interactive import Column
-from workbench.views.widgets import PagedTable, cut_slider, dropdown, markup, named, row, show, still
+from workbench.views.widgets import Column, PagedTable, cut_slider, dropdown, markup, named, row, show, still
 from workbench.views.wording import metric_title, verdict_title
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The top of panel 06: the series of runs, where it broke and by which change, and samples through time."""
+"""The series of panel 06: all runs, where it broke and by which change, and samples through time."""
 
 from __future__ import annotations
 
@@ -32,11 +32,13 @@ if TYPE_CHECKING:
 #: Which of the differing samples the matrix shows.
 STATES = ("all", "broken", "fixed", "failing_now", "flaky")
 _STATE = {"broken": "broken", "fixed": "fixed", "failing_now": "failing"}
+#: Up to this many runs the first sample is shown at once: each run that it moved in is opened for that.
+READ_AT_ONCE = 8
 #: Samples that the list to choose from holds.
 LISTED = 500
 
 
-class SeriesTop(W.VBox):
+class SeriesOfRuns(W.VBox):
     """All runs that lie beside the session's: the course of the rate, which change broke it, and the matrix sample × run.
 
     Parameters
@@ -68,23 +70,21 @@ class SeriesTop(W.VBox):
         self.sample = dropdown(_t("history.panel.sample"), [("–", None)], None, "220px")
         self.work = Background(panel, lambda told: _t("history.panel.working", done=told.done, total=told.total),
                                _t("history.panel.stop"))  # fmt: skip
-        self.body = W.VBox([
-            self.picture, self.chosen, row(self.state, self.find, self.sample), self.cells, self.card, self.tables,
-        ], layout=W.Layout(width="100%"))  # fmt: skip
+        # A cell of the matrix and the sample that it stands for are seen at once.
+        beside = W.Box([W.VBox([self.cells]), W.VBox([self.card])])
+        beside.add_class("wb-split"), beside.add_class("wb-through")
+        self.body = W.VBox([self.chosen, self.picture, row(self.state, self.find, self.sample), beside, self.tables],
+                           layout=W.Layout(width="100%"))  # fmt: skip
         panel.on(self.state, lambda _: self._filter())
         panel.on(self.find, lambda _: self._filter())
         panel.on(self.sample, self._tell)
-        #: Of two runs the comparison below says it all; their series is opened on request.
-        self.fold = W.ToggleButton(description=_t("history.panel.fold"), layout=W.Layout(width="auto"))
-        panel.on(self.fold, lambda opened: shown_if(self.body, opened))
-        shown_if(self.fold, False)
         shown_if(self.body, False)
-        super().__init__([self.words, self.work, self.fold, self.body], layout=W.Layout(width="100%"))
+        super().__init__([self.words, self.work, self.body], layout=W.Layout(width="100%"))
 
     def begin(self) -> None:
         """Read the runs, those that the index does not know yet beside the notebook."""
         if len(self._runs) < 2:
-            return  # the panel below says what is missing
+            return  # the panel says what is missing
 
         def read(progress: Callable[[int, int], None], cancelled: Callable[[], bool]) -> History:
             """The history, told run by run."""
@@ -97,7 +97,8 @@ class SeriesTop(W.VBox):
 
             return history(self._runs, by_date=True, progress=tell)
 
-        self.work.start(read, self._ended, patience=3.0)
+        # Of two runs the comparison says it all: nothing waits for their series.
+        self.work.start(read, self._ended, patience=3.0 if len(self._runs) > 2 else 0.0)
 
     def _ended(self, found: History | None, error: BaseException | None) -> None:
         if error is not None or found is None:
@@ -106,15 +107,14 @@ class SeriesTop(W.VBox):
             return
         self.history = found
         self._states = found.series.samples().set_index("sample_id")["state"]
-        show(self.words, join([h("h3", _t("history.panel.title")), *verdict_markup(found)]))
+        show(self.words, join(verdict_markup(found)))
         self.picture.draw(lambda: series_figure(found, "screen"), _t("history.panel.caption"))
         show(self.chosen, quiet(_t("history.panel.click"), tag="p"))
         older = quiet(_t("history.panel.older", n=len(found) - DRAWN), tag="p") if len(found) > DRAWN else None
         title = h("summary", " · ".join(_t(f"history.panel.{name}") for name in ("steps", "keys", "runs")))
         under = quiet(_t("history.panel.under"), tag="p")
         show(self.tables, join([older, h("details", title, *history_tables(found)), under]))
-        shown_if(self.fold, True)
-        self.fold.value = len(found) > 2
+        shown_if(self.body, True)
         self._filter()
 
     def choose(self, sample_id: str) -> None:
@@ -165,6 +165,8 @@ class SeriesTop(W.VBox):
             return
         whole = self.history
         self.cells.draw(lambda: matrix_figure(whole, found, "screen"), matrix_caption(whole, found))
+        if len(whole) <= READ_AT_ONCE:
+            self.sample.value = names[0]
 
     def _tell(self, sample_id: str | None) -> None:
         """Show one sample through the runs in which something about it changed."""

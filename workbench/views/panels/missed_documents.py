@@ -23,13 +23,24 @@ from workbench.diagnosis.missed import (
 from workbench.diagnosis.vocabulary import content_terms
 from workbench.diagnosis.whatif import Weighted, fused_rank, hubs, never_retrieved, rescue_curve
 from workbench.errors import CancelledError, WorkbenchError
-from workbench.evidence.corpus_ranks import Found, as_corpus, near_duplicates
+from workbench.evidence.corpus_ranks import Found, as_corpus, near_copies
 from workbench.language import text as _t
 from workbench.views import plots
 from workbench.views.card import ANY, FilterNote, MissPanel, card_html, id_column, question_column, term_marks
 from workbench.views.html import Fragment, Markup, empty, excerpt, fragment, h, join, marked, quiet, table
-from workbench.views.interactive import Column
-from workbench.views.widgets import Background, button, display, dropdown, markup, named, row, show, slider, still
+from workbench.views.widgets import (
+    Background,
+    Column,
+    button,
+    display,
+    dropdown,
+    markup,
+    named,
+    row,
+    show,
+    slider,
+    still,
+)
 from workbench.views.wording import cause_title
 
 if TYPE_CHECKING:
@@ -118,7 +129,7 @@ def _rank_words(item: Found, k: int) -> list[str]:
 def _remarks(item: Found, examined: ExaminedMisses, k: int) -> list[str]:
     known = item.autopsy
     smallest = next(iter(ranks(known)), None)
-    copies = near_duplicates(item.place, examined.index) if examined.index is not None and item.place >= 0 else []
+    copies = near_copies(item.place, examined.index) if examined.index is not None and item.place >= 0 else []
     asked, written = known.languages
     said: list[tuple[Any, str, dict[str, Any]]] = [
         (smallest is not None and smallest > k, "smallest", {"k": f"{smallest or 0:,}"}),
@@ -504,11 +515,6 @@ class MissedDocuments(MissPanel):
         else:
             self.picture.draw(self._again, drawn[1])
 
-    def _again(self) -> Figure:
-        drawn = self._drawn("screen")
-        assert drawn is not None
-        return drawn[0]
-
     def _drawn(self, theme: str, view: str | None = None) -> Drawn | None:
         return draw(view or self.view.value, self.listed, self.at, self.examined, self.session.evaluation, self._corpus,
                     focus=self.focus.value, theme=theme)  # fmt: skip
@@ -540,28 +546,20 @@ class MissedDocuments(MissPanel):
             f"wb.missed_documents(evaluation, {corpus!r}, encoder={chosen!r})", opened="evaluation",
         )  # fmt: skip
 
-    def table(self) -> pd.DataFrame:
+    def rows_known(self) -> pd.DataFrame:
         """The listed documents: the columns of ``missed_documents``, with ``not_indexed`` named."""
-        self.join()
-        return self._table()
-
-    def _table(self) -> pd.DataFrame:
         found, k = self.listed, self.session.thresholds.k
         return missed_table(found, self.examined.index, k).assign(sub_cause=[label(item, k) for item in found])
 
     def figure(self) -> Figure | None:
         """The picture in view, dark on white; the quadrant where that one needs vectors that are not there."""
-        self.join()
-        drawn = self._drawn("print") or self._drawn("print", "quadrant")
+        if (found := super().figure()) is not None:
+            return found
+        drawn = self._drawn("print", "quadrant")
         return None if drawn is None else drawn[0]
 
-    def html(self, rows: int = 15) -> Fragment:
-        """Counts, every picture that can be drawn, the sentence of the document looked at, the table and the card."""
-        self.join()
-        return self.page(rows)
-
     def page(self, rows: int = 15) -> Fragment:
-        """As :meth:`html`, of the ranks that are known now."""
+        """Counts, every picture that can be drawn, the sentence of the document looked at, the table and the card."""
         k, found, at = self.session.thresholds.k, self.listed, self.at
         head = h("p", h("strong", self._count_words()), " ", cause_words(found, k))
         if at is None:
@@ -570,7 +568,7 @@ class MissedDocuments(MissPanel):
         return fragment(
             head, sentence(found[at], self.examined, k), texts(found[at], self.examined, k),
             join(still(*one) for one in drawn if one), never_html(self.session.evaluation, self._corpus),
-            table_html(self._table(), rows), self.body(found[at].miss.sample_id),
+            table_html(self.rows_known(), rows), self.body(found[at].miss.sample_id),
         )  # fmt: skip
 
 

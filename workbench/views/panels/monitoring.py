@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.api import as_log
 from workbench.diagnosis.alerts import KINDS, Rule, change_text, default_rules, iso, statistic_title, value_text
+from workbench.diagnosis.experiment import arm_rows, compare_arms
 from workbench.diagnosis.monitoring import (
     Monitoring,
     log_of,
@@ -23,14 +24,26 @@ from workbench.diagnosis.monitoring import (
     watched_words,
     window_text,
 )
-from workbench.diagnosis.query_log import statistics_of
+from workbench.diagnosis.query_log import QueryLog, group_columns, load_log, statistics_of
 from workbench.errors import InputError
 from workbench.language import text as _t
 from workbench.views.html import Fragment, empty, fragment, h, join, quiet, table
-from workbench.views.interactive import Column, RowList
 from workbench.views.plots import Course, course, figure_png
 from workbench.views.session import Session
-from workbench.views.widgets import PagedTable, Panel, Picture, button, dropdown, markup, row, show, slider, still
+from workbench.views.widgets import (
+    Column,
+    PagedTable,
+    Panel,
+    Picture,
+    RowList,
+    button,
+    dropdown,
+    markup,
+    row,
+    show,
+    slider,
+    still,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +77,7 @@ class MonitoringPanel(Panel):
         self._baseline = None if baseline is None else as_log(baseline)
         self._given = baseline
         self._until = until
+        self._grouped: QueryLog | None = None
         self._rules = {rule.statistic: rule for rule in default_rules(statistics_of(self._log.columns))}
         self._default = frozenset(self._rules)
         self.found: Monitoring | None = None
@@ -105,9 +119,10 @@ class MonitoringPanel(Panel):
                                  "limit", "n")  # fmt: skip
         self.windows = self._rows(lambda at: self._open_window(len(self._found().spans) - 1 - at), "start", "end", "value",
                                   "n", "n_missing", "n_non_finite")  # fmt: skip
-        self.tabs = W.Tab([self.alerts, self.windows, self.requests, self.rules, self.rejected])
+        self._build_arms()
+        self.tabs = W.Tab([self.alerts, self.windows, self.requests, self.rules, self.rejected, self.arms_tab])
         self.tabs.add_class("wb-tabs")
-        titles = ("alerts", "windows", "requests", "rules", "rejected")
+        titles = ("alerts", "windows", "requests", "rules", "rejected", "arms")
         self.tabs.titles = tuple(_t(f"monitoring.panel.tab_{name}") for name in titles)
         self._show_rule()
         self.on(self.window, lambda _: self._watch())
@@ -118,6 +133,46 @@ class MonitoringPanel(Panel):
         self.compose(row(self.window, self.statistic, self.kind, self.allowed, self.unit),
                      row(self.clear, self.min_n, self.pin, self.said), row(self.count), self.picture, self.tabs,
                      self.notes)  # fmt: skip
+
+    def _build_arms(self) -> None:
+        """What compares the arms or releases of the log, unpaired; nothing is compared until a column is chosen."""
+        given = self._log if self._source is None or isinstance(self._source, Session) else self._source
+        names = [] if isinstance(given, (str, Path)) and Path(given).is_dir() else group_columns(given)
+        none = _t("monitoring.panel.no_arms" if names else "monitoring.panel.no_groups")
+        self.arm = dropdown(_t("monitoring.panel.arm"), [(none, ""), *((name, name) for name in names)], "")
+        self.control = dropdown(_t("monitoring.panel.control"), [("–", "")], "")
+        self.arms, self.arms_said = PagedTable(self), markup(quiet(_t("monitoring.panel.arms_hint")))
+        self.arms_tab = W.VBox([row(self.arm, self.control), self.arms_said, self.arms])
+        self.found_arms: pd.DataFrame | None = None
+        self.on(self.arm, lambda _: self._read_arms(given))
+        self.on(self.control, lambda _: self._compare_arms())
+
+    def _read_arms(self, given: Any) -> None:
+        """Read the log with the chosen column as groups."""
+        name = self.arm.value
+        self._grouped = None if not name else given if isinstance(given, QueryLog) else load_log(given, groups=[name])
+        arms = [] if self._grouped is None else list(self._grouped.groups[name][1])
+        with self.quietly():
+            self.control.options = [(_t("monitoring.panel.first_arm"), ""), *((arm, arm) for arm in arms)]
+            self.control.value = ""
+        self._compare_arms()
+
+    def _compare_arms(self) -> None:
+        self.found_arms = None
+        if self._grouped is not None:
+            self.found_arms = compare_arms(self._grouped, self.arm.value, control=self.control.value or None)
+        self.arms.set(self._arm_rows(), headings="monitoring.columns")
+
+    def _arm_rows(self) -> pd.DataFrame:
+        import pandas as pd
+
+        rows = [] if self.found_arms is None else arm_rows(self.found_arms)
+        return pd.DataFrame([
+            {"arm": item["arm"], "control": item["control"], "statistic": f"{item['metric']} ({item['role']})",
+             "value": item["value"], "baseline": item["value_control"],
+             "change": f"{item['delta']} ({item['low']} – {item['high']})", "n": f"{item['n']} · {item['n_control']}",
+             "verdict": f"{item['mark']} {item['verdict']}"} for item in rows
+        ])  # fmt: skip
 
     def _rows(self, chosen: Callable[[int], None], *names: str) -> RowList:
         columns = [Column(name, _t(f"monitoring.columns.{name}"), "text") for name in names]
@@ -334,9 +389,11 @@ class MonitoringPanel(Panel):
             return fragment(empty(_t("monitoring.panel.nothing")))
         alerts, columns = self._alert_rows(), "monitoring.columns"
         listed = table(alerts, headings=columns) if len(alerts) else h("p", _t("monitoring.panel.no_alerts"))
+        arms = self._arm_rows()
+        compared = [h("h3", f"{_t('monitoring.panel.tab_arms')}: {self.arm.value}"), table(arms, headings=columns)]
         return fragment(*(quiet(line, tag="p") for line in self._lines()),
                         still(figure, f"{self.words()}. {self._caption()}"), listed,
-                        table(self._rule_rows(), headings=columns))  # fmt: skip
+                        table(self._rule_rows(), headings=columns), *(compared if len(arms) else ()))  # fmt: skip
 
     def _pin(self) -> None:
         assert self.session is not None

@@ -9,7 +9,15 @@ import ipywidgets as W
 import numpy as np
 
 from workbench.diagnosis.causes import NOT_CHECKED
-from workbench.diagnosis.queries import Dimensions, Group, SampleOutcomes, dimension_title, grouped, value_title
+from workbench.diagnosis.queries import (
+    LEARNT,
+    Dimensions,
+    Group,
+    SampleOutcomes,
+    dimension_title,
+    grouped,
+    value_title,
+)
 from workbench.diagnosis.slices import slices_of
 from workbench.diagnosis.statistics import wilson
 from workbench.diagnosis.vocabulary import failing_terms
@@ -17,9 +25,8 @@ from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.views.card import FilterNote, ListPanel, cause_column, id_column, question_column
 from workbench.views.html import Fragment, Markup, fragment, h, join, quiet, table
-from workbench.views.interactive import Column, RowList
 from workbench.views.plots import MOST_BARS, SCREEN_BARS, cut_words, rate_bars, rate_grid
-from workbench.views.widgets import LABEL, button, display, dropdown, markup, row, show, still
+from workbench.views.widgets import LABEL, Column, RowList, button, display, dropdown, markup, row, show, still
 from workbench.views.wording import cause_title
 
 if TYPE_CHECKING:
@@ -193,7 +200,8 @@ class QueryTypes(ListPanel):
         quick = [name for name in ("case_type", "tenant") if name in names and self._dimensions.n > AT_ONCE]
         first = self._dimensions.resolve(by) if by else (quick or names)[0]
         second = self._dimensions.resolve(other) if other else ""
-        options = [(dimension_title(name), name) for name in dict.fromkeys((*names, first, second)) if name]
+        offered = [name for own in names for name in ((own, LEARNT) if own == "query_type" else (own,))]
+        options = [(dimension_title(name), name) for name in dict.fromkeys((*offered, first, second)) if name]
         self.by = dropdown(say("by"), options, first)
         self.other = dropdown(say("other"), [(say("nothing"), ""), *options], second)
         self.min_n = W.BoundedIntText(value=min_n, min=1, max=100_000, description=say("min_n"),
@@ -248,6 +256,7 @@ class QueryTypes(ListPanel):
         """Everything anew: at the beginning and when thresholds move."""
         if self._samples is not self.session.samples:
             self._samples, self._dimensions = self.session.samples, Dimensions(self.session.evaluation)
+        self._dimensions.learn_from(self.outcomes)
         self._chosen, self._slices, self._terms = None, None, None
         self._regroup()
         small = self._dimensions.n <= AT_ONCE
@@ -289,6 +298,10 @@ class QueryTypes(ListPanel):
         more = [say("not_checked", n=f"{len(found.tested) - n:,}")] if n < len(found.tested) else []
         if self._frame is not None and self._frame.attrs["multiple"]:
             more.append(say("multiple"))
+        if LEARNT in self.chosen:
+            found_kinds = self._dimensions.learnt
+            more.append(say("learnt" if found_kinds.kinds else "none_learnt", n=f"{found_kinds.n:,}",
+                            tried=f"{found_kinds.tried:,}"))  # fmt: skip
         if lacking := self._dimensions.lacking():
             more.append(say("lacks", fields=", ".join(lacking)))
         return h("span", h("span", words), quiet(*(f" · {item}" for item in more)))

@@ -429,11 +429,6 @@ class VocabularyPanel(MissPanel):
         if drawn is not None:
             self.picture.draw(self._again, drawn[1])
 
-    def _again(self) -> Figure:
-        drawn = self._drawn("screen")
-        assert drawn is not None
-        return drawn[0]
-
     def _click(self, key: Any) -> None:
         """A term lists the questions that have it."""
         self.session.set_filter(text="" if self.session.filter.text == key else str(key))
@@ -446,27 +441,12 @@ class VocabularyPanel(MissPanel):
     def _snippet(self) -> str:
         return self.script("wb.vocabulary_gaps(evaluation, 'corpus.jsonl')", opened="evaluation")
 
-    def table(self) -> pd.DataFrame:
+    def rows_known(self) -> pd.DataFrame:
         """The listed gaps: the columns of ``vocabulary_gaps``."""
-        self.join()
-        return self._table()
-
-    def _table(self) -> pd.DataFrame:
         return gap_table(self.listed, dict(enumerate(map(self.candidates_of, self.listed))))
 
-    def figure(self) -> Figure | None:
-        """The picture in view, dark on white."""
-        self.join()
-        drawn = self._drawn("print")
-        return None if drawn is None else drawn[0]
-
-    def html(self, rows: int = 15) -> Fragment:
-        """Counts, the highlighted pair, candidates, pictures, synonyms, the table and the card."""
-        self.join()
-        return self.page(rows)
-
     def page(self, rows: int = 15) -> Fragment:
-        """As :meth:`html`, with the candidates that are known now."""
+        """Counts, the highlighted pair, the candidates known now, pictures, synonyms, the table and the card."""
         gap = self.gap
         if gap is None or self.vocabulary is None:
             return fragment(empty(self._empty_words()))
@@ -476,7 +456,7 @@ class VocabularyPanel(MissPanel):
             candidate_table(gap, self.candidates_of(gap), self.vocabulary),
             absent_html(questions_of(self.session.evaluation.evidence), self.gaps, self.vocabulary),
             self._accepted_words(), synonym_html(self.synonyms), join(still(*one) for one in drawn if one),
-            gap_html(self._table(), rows), card_html(self.session, gap.miss.sample_id),
+            gap_html(self.rows_known(), rows), card_html(self.session, gap.miss.sample_id),
         )  # fmt: skip
 
 

@@ -1,19 +1,12 @@
-"""Names that a screen reader can say, where widgets leave them out: handles of sliders, lists without a label, pictures."""
-
-from __future__ import annotations
-
-from anywidget import AnyWidget
-
-#: What ipywidgets does not do: a slider's handle carries no name, a missing tooltip becomes the word "null", an image has
-#: no alternative text. A control is named by its own label, else its tooltip, its placeholder, or the heading before it.
-_SCRIPT = """
-const bare = (text) => (text || "").replace(/\\u200b/g, "").trim().replace(/^(null|None|undefined)$/, "");
+// What ipywidgets does not do: a slider's handle carries no name, a missing tooltip becomes the word "null", an image has
+// no alternative text. A control is named by its own label, else its tooltip, its placeholder, or the heading before it.
+const bare = (text) => (text || "").replace(/\u200b/g, "").trim().replace(/^(null|None|undefined)$/, "");
 const named = (element) => bare(element.getAttribute("aria-label"));
 const heading = (widget) => {
   for (let at = widget; at && !at.classList.contains("wb-panel"); at = at.parentElement)
     for (let left = at.previousElementSibling; left; left = left.previousElementSibling)
       if (left.matches(".widget-html") && !left.querySelector("style") && bare(left.textContent))
-        return bare(left.textContent).split("\\n")[0].slice(0, 80);
+        return bare(left.textContent).split("\n")[0].slice(0, 80);
   return "";
 };
 function name(panel) {
@@ -48,10 +41,3 @@ export default { render({ el }) {
   begin();
   return () => { cancelAnimationFrame(waiting); watcher?.disconnect(); };
 } };
-"""
-
-
-class ControlNames(AnyWidget):  # type: ignore[misc, unused-ignore]
-    """Names the controls of the panel that it is in, and those that come later; it shows nothing itself."""
-
-    _esm = _SCRIPT
