@@ -1,7 +1,8 @@
-"""Is a claim supported, is an answer about its question: the product against labelled sets that its models never saw.
+"""Is a claim supported, is an answer about its question: the product against labelled sets.
 
 ``python tests/benchmarks/labelled.py FOLDER [PART,… [ENCODER]]`` evaluates the fifth of each set that is kept apart, and
-reads ``claims()`` and ``failures()`` as a user does: a claim is as well supported as its weakest part. Parts:
+reads ``claims()`` and ``failures()`` as a user does: a claim is as well supported as its weakest part. Models that have not
+seen that fifth are made by ``workbench.training.fit --without-apart``; the shipped ones may have. Parts:
 ``support`` (WiCE, BEGIN, XQuAD changed), ``nli``, ``answers`` (CLAPnq), ``refusals`` and ``addressed`` (XQuAD, EVOUNA).
 """
 

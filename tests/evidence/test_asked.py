@@ -165,3 +165,26 @@ def test_two_documents_support_what_they_say_together_only(language):
     verdicts = claims.groupby("sample_id")["verdict"].agg(list)
     assert set(verdicts["0"]) == {"supported"}
     assert set(verdicts["1"]) != {"supported"}
+
+
+@pytest.mark.parametrize(
+    ("context", "claim", "contradicted"),
+    [
+        ("The film stars Mel Gray, Vera Holm and Laurie Dent.", "The film stars Mel Gray, Ivan Ross and Laurie Dent.", True),
+        ("The voices are those of Jason Reed, Amy Stone and Brad Lowe.", "Amy Stone has a voice in Underhill.", False),
+        ("He also directed the films Tommy Hill and Joe Dent.", "David Spade directed the film Joe Dent.", False),
+        ("They met in Paris and London in 1990.", "They met in Paris and Lisbon in 1990.", True),
+        ("Eva Lind was the second director of the institute.", "Eva Lind was not the first director.", False),
+        ("Eva Lind was the second director of the institute.", "Eva Lind was the first director.", True),
+        ("The hall has at least five exits.", "The hall has more than four exits.", False),
+        ("The hall has 3 exits.", "The hall has more than four exits.", True),
+        ("Admission costs 20 euros.", "Admission costs no more than 15 euros.", True),
+        ("林德是研究所的第二任所长。", "林德不是研究所的第一任所长。", False),
+        ("林德是研究所的第二任所长。", "林德是研究所的第一任所长。", True),
+        ("大厅至少有五个出口。", "大厅有超过四个出口。", False),
+        ("门票为20元。", "门票不超过15元。", True),
+    ],
+)
+def test_a_sign_of_contradiction_is_in_the_place_of_what_is_claimed(context, claim, contradicted):
+    verdicts = evaluated([{"question": "?", "answer": claim, "contexts": [context]}]).claims()["verdict"]
+    assert ("contradicted" in set(verdicts)) == contradicted

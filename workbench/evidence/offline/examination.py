@@ -284,25 +284,36 @@ def _has(
     asked = Numbers((quantity, 0) for quantity in question.quantities)
     new = [quantity for quantity in told if not asked.holding(quantity)]
     if kind == "count":
-        return any(q.kind not in _NO_COUNT for q in new) or _tells(kind, folded, question)
+        counts = [q for q in new if q.kind not in _NO_COUNT and not (_is_year(q) and dated(text, q))]
+        return bool(counts) or _tells(kind, folded, question)
     if kind == "duration":
         long = pattern("offline", "«asks_length»").search(question.folded) is not None
         fitting = (q.kind == "duration" or (q.kind == "number" and (not q.unit or (long and q.unit in _LENGTHS))) for q in new)
         return any(fitting) or _tells(kind, folded, question)
     if kind == "time":
-        year = (q.kind == "number" and not q.unit and q.value is not None and 1000 <= q.value <= 2100 for q in new)
-        dated = any(q.kind in (*_DATES, "duration", "ordinal") for q in new)
-        return dated or any(year) or _tells(kind, folded, question)
+        dates = (q.kind in (*_DATES, "duration", "ordinal") or _is_year(q) for q in new)
+        return any(dates) or _tells(kind, folded, question)
     if kind == "polar":
         return answered(folded) != 0
     if kind in ("place", "person"):
         known = frozenset(question.ids.tolist())
         named = text.kind[words] == NAME
         if len(named) and text.text[int(text.starts[words.start])].isupper():
-            named[0] |= text.weight[words.start] > 0.8  # a name that opens a sentence looks like any other word
+            named[0] |= text.weight[words.start] >= 1.0  # a name that opens a sentence looks like any other word
         if any(number not in known for number in text.ids[words][named].tolist()):
             return True
     return _tells(kind, folded, question)
+
+
+def _is_year(quantity: Quantity) -> bool:
+    value = quantity.value
+    return quantity.kind == "number" and not quantity.unit and value is not None and 1000 <= value <= 2100
+
+
+def dated(text: Analysis, quantity: Quantity) -> bool:
+    """Whether a number follows a word as years do: "in 1752"."""
+    before = text.folded[max(0, quantity.start - 16) : quantity.start]
+    return pattern("offline", "(?:«before_year»)$").search(before) is not None
 
 
 def _tells(kind: str, folded: str, question: Analysis) -> bool:

@@ -71,6 +71,8 @@ _BASE = len(LEXICAL) - len(RELATION)
 
 #: Numbers that say too little to be missed.
 _LIGHT = frozenset(["first", "one"])
+#: Characters before a number within which a negation denies it.
+_NEGATED = 12
 #: Numbers of a claim that are looked up one by one; more of them are a list.
 _MANY = 100
 
@@ -350,6 +352,12 @@ def claim_negations(claim: ClaimWords) -> Ints:
     return starts[(starts >= claim.start) & (starts < claim.end)]
 
 
+def _negated(claim: ClaimWords, start: int) -> bool:
+    """Whether a negation stands shortly before a place: "not the first" is no claim of a first."""
+    negations = claim_negations(claim)
+    return bool(((negations < start) & (negations >= start - _NEGATED)).any())
+
+
 # ------------------------------------------------------------------------------
 # Soft alignment: for each word of a claim, how near the nearest word of the evidence is in an encoder's token space.
 #
@@ -618,8 +626,6 @@ _SCANNED = 1000
 _LIMITS = ("<", ">", "<=", ">=")
 #: Characters of a list between two of its names.
 _LIST_REACH = 160
-#: Characters before a number within which a negation denies it.
-_NEGATED = 12
 #: Kinds of names that could fill the same slot have the same value here.
 _COMPARED = {"name": "name", "title": "name", "code": "code"}
 #: A sentence below this cover is not looked at.
@@ -840,9 +846,8 @@ def _numbers(
         return
     claimed = Numbers((quantity, 0) for quantity in mine)
     open_slots = [other for other in words.quantities if not claimed.held_by(other)][:_MANY]
-    negated = claim_negations(claim)
-    # "Not the first" is no claim of a first.
-    meant = (q for q in mine if not ((negated < q.start) & (negated >= q.start - _NEGATED)).any())
+    # "Not the first" is no claim of a first; "no more than ten" is one of ten.
+    meant = (q for q in mine if q.cue or not _negated(claim, q.start))
     here = words.number if words.alone else None
     unheld = (
         q
@@ -1001,8 +1006,7 @@ def _other_word(
     """An opposite or a rival in the place of a word of the claim."""
     at, place = pair
     row = at - claim.words.start
-    start, negated = int(claim.source.starts[at]), claim_negations(claim)
-    if kind == "kind" and ((negated < start) & (negated >= start - _NEGATED)).any():
+    if kind == "kind" and _negated(claim, int(claim.source.starts[at])):
         return None
     rest = _rest(claim, present, slice(row, row + 1))
     if rest < REST[kind]:
