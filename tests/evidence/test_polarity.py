@@ -499,3 +499,14 @@ def test_a_bare_yes_says_nothing_where_no_yes_or_no_is_wanted_or_nothing_speaks_
         seen = Examination(Sample("", question, answer=answer, contexts=(Context(evidence),)), load_coefficients(None), {}, {})
         entail, contradict = seen.by_text
         assert not len(entail) or (entail[0, 0] < 0.5 and contradict[0, 0] < 0.5)
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("The smooth membrane makes lipids.", "The smooth membrane lacks pores and makes lipids."),
+        ("The batch number names the oven.", "The order number is not the same as the batch number, which names the oven."),
+    ],
+)
+def test_a_negation_ends_before_what_is_joined_or_compared(claim, evidence):
+    assert not kinds(claim, evidence)

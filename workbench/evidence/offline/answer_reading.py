@@ -485,7 +485,7 @@ def _asks_negatively(folded: str) -> bool:
 @lru_cache(maxsize=4096)
 def cut_clauses(folded: str) -> tuple[str, ...]:
     """The clauses of a folded text, as its stops and commas cut it."""
-    parts = re.split(r"[;；。!?！？\n]+|[,，.:：](?!\d)|(?<!\d)[,，]|\bbut\b|\bhowever\b", folded[:1500])
+    parts = re.split(r"[;；。!?！？\n]+|[,，:：](?!\d)|\.(?!\w)|(?<!\d)[,，]|\bbut\b|\bhowever\b", folded[:1500])
     return tuple(part for part in parts if re.search(r"\w", part))
 
 

@@ -300,6 +300,7 @@ def _has(
         named = text.kind[words] == NAME
         if len(named) and text.text[int(text.starts[words.start])].isupper():
             named[0] |= text.weight[words.start] >= 1.0  # a name that opens a sentence looks like any other word
+            named[0] &= pattern("offline", "(?:«gerund»)").match(folded) is None  # "Building the bridge took …"
         if any(number not in known for number in text.ids[words][named].tolist()):
             return True
     return _tells(kind, folded, question)

@@ -251,6 +251,10 @@ class _Reader:
         own = [at for at in range(low, high) if at in self.content and at not in self.flips]
         inside = [at for at in own if kinds[at] != FUNCTION or at > low]
         following = [at for at in self._after(high) if at not in inside]
+        if self.words[low] in _narrow():
+            # "Lacks ribosomes and makes lipids".
+            joint = min((at for at in range(high, self.last) if self.words[at] in _joining()), default=self.last)
+            following = [at for at in following if at < joint]
         # What the next negation of the clause reaches is its own: "does not work without the battery".
         stop = min((at for at in self.negating if at >= high and not self._flipped(at)), default=self.last)
         scope = tuple([*inside, *(at for at in following if at < stop)][:_REACH])
@@ -421,6 +425,17 @@ def _answer_head() -> re.Pattern[str]:
 def _short() -> frozenset[str]:
     """Negations that reach only the two words after them."""
     return frozenset(_words("short"))
+
+
+@cache
+def _narrow() -> frozenset[str]:
+    """Verbs that deny only what they govern, not what is joined to them."""
+    return frozenset(_words("narrow"))
+
+
+@cache
+def _joining() -> frozenset[str]:
+    return frozenset(_words("and"))
 
 
 @cache
