@@ -704,7 +704,10 @@ def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> f
     return frozenset(
         one.quantity
         for one in stated
-        if one.quantity.kind != "date" and not one.sentences[sentence] and one.sentences[inside].any() and not (one.sentences[inside] & excusing).any()
+        if one.quantity.kind != "date"
+        and not one.sentences[sentence]
+        and one.sentences[inside].any()
+        and not (one.sentences[inside] & excusing).any()
     )
 
 
