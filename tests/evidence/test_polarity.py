@@ -510,3 +510,12 @@ def test_a_bare_yes_says_nothing_where_no_yes_or_no_is_wanted_or_nothing_speaks_
 )
 def test_a_negation_ends_before_what_is_joined_or_compared(claim, evidence):
     assert not kinds(claim, evidence)
+
+
+@pytest.mark.parametrize("limit", [3, 9, 14])
+def test_another_limit_is_another_limit_however_near(limit):
+    told = f"Up to {limit} unused days may be carried over; 16 teams and 2,000 people did so."
+    assert "number" in kinds(f"Up to {limit + 1} unused days may be carried over.", told)
+    assert not kinds(f"At most {limit} unused days may be carried over.", told)
+    told = f"最低配置为{limit}台服务器，每台16核，可支撑2000人。"
+    assert support(f"最低需要{limit + 7}台服务器。", told)[0] < 0.5

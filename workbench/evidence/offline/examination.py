@@ -227,7 +227,7 @@ _ADDRESSING = (
 #: The same, and once more for bare answers alone and for those that rest on a context alone.
 RELEVANCY = tuple(name + of for of in ("", "_bare", "_resting") for name in _ADDRESSING)
 #: How much more often an answer addresses its question than not, in use; the model is fitted on as many of both.
-ADDRESSING_ODDS = 3.0
+ADDRESSING_ODDS = 5.0
 
 #: The most that an answer addresses its question which lacks what is asked for while a sentence about the same tells it.
 TOLD_ELSEWHERE = 0.1

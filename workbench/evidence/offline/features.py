@@ -893,9 +893,10 @@ def _comparable(claimed: Quantity, found: Quantity) -> bool:
     if not claimed.cue or claimed.unit != found.unit:
         return True
     if found.cue in _LIMITS:
-        # "At least five" are more than four; but who needs at least ten does not need at least fourteen.
+        # "At least five" are more than four; but who needs at least ten does not need at least eleven.
         ends = ((claimed.low, found.low), (claimed.high, found.high))
-        return not any(math.isfinite(mine) and abs(mine - theirs) == 1 for mine, theirs in ends)
+        alike = claimed.cue == found.cue
+        return alike or not any(math.isfinite(mine) and abs(mine - theirs) == 1 for mine, theirs in ends)
     return not (claimed.low <= found.low and found.high <= claimed.high)
 
 

@@ -126,6 +126,10 @@ def said(quantity: Quantity) -> Quantity:
     return Quantity(0, 0, text, q.value, q.low, q.high, q.unit, q.kind, q.cue, q.step, q.per, q.also)
 
 
+#: What a number is written with, apart from the measure word after it.
+_COUNT = re.compile(r"[\W\d]+|^[^\W\d]*?(?=[\u3400-\u9fff]$)|^[a-z]+$", re.IGNORECASE)
+
+
 @lru_cache(maxsize=65536)
 def holds_quantity(evidence: Quantity, claimed: Quantity) -> bool:
     """Whether a number of the evidence says at least what the claimed one says.
@@ -135,7 +139,9 @@ def holds_quantity(evidence: Quantity, claimed: Quantity) -> bool:
     """
     found = relation(claimed, evidence)
     if found in ("same", "compatible"):
-        return True
+        # A limit is kept by a number of the same things: not "at least 10 台" by "2,000 人".
+        kept = claimed.cue in ("<", "<=", ">", ">=") and claimed.value != evidence.value
+        return not kept or _COUNT.sub("", claimed.text) == _COUNT.sub("", evidence.text)
     if {claimed.kind, evidence.kind} & {"ordinal", "version", "phone", "date", "time"}:
         return False
     told_apart = claimed.unit == evidence.unit or None not in (claimed.unit, evidence.unit)
