@@ -519,3 +519,15 @@ def test_another_limit_is_another_limit_however_near(limit):
     assert not kinds(f"At most {limit} unused days may be carried over.", told)
     told = f"最低配置为{limit}台服务器，每台16核，可支撑2000人。"
     assert support(f"最低需要{limit + 5}台服务器。", told)[0] < 0.5
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("Only workspace owners can force the write.", "Forcing the write is possible only for workspace owners."),
+        ("Team leads approve the travel request.", "The travel request is a matter that team leads approve."),
+        ("部门主管审批出差申请。", "出差申请由部门主管审批。"),
+    ],
+)
+def test_the_same_told_the_other_way_round_is_no_exchange(claim, evidence):
+    assert "exchange" not in kinds(claim, evidence)

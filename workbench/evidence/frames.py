@@ -16,6 +16,7 @@ so that a frame in memory is the frame on disk.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -326,10 +327,10 @@ def read_frames(folder: str | Path) -> Evidence:
         When the folder is no evaluation, is of a later layout, or a frame is missing, unreadable or has rows of samples
         that are not in ``samples``.
     """
-    if Path(folder).is_file():
-        command = f"python -m workbench score {folder} --out runs/{Path(folder).stem}"
-        raise InputError(f"{folder}: is a file, not a scored evaluation; score the recording first: {command}")
     if not is_evaluation(folder):
+        if isinstance(folder, str | Path) and os.path.isfile(folder):
+            command = f"python -m workbench score {folder} --out runs/{Path(folder).stem}"
+            raise InputError(f"{folder}: is a file, not a scored evaluation; score the recording first: {command}")
         raise InputError(
             f"{folder}: no saved evaluation (it has no samples.parquet); give a folder that score --out wrote"
         )

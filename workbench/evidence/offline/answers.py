@@ -29,7 +29,7 @@ from workbench.data.text.normalise import HAN, HAN_CHARACTER
 from workbench.data.text.quantities import Quantity, date_parts, same_quantity
 from workbench.data.text.refusals import may_decline, refusal
 from workbench.data.text.sentences import denied
-from workbench.data.text.words import normalise, stem, stop_words
+from workbench.data.text.words import content_words, normalise, stem, stop_words
 from workbench.evidence.offline.answer_reading import (
     Reading,
     any_of,
@@ -156,6 +156,10 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
         # Who is asked how many and gives none of the numbers has not answered, however much else is the same.
         missing = np.array(rows)[:, [_AT["number_wanted"], _AT["number_missing"]]].min(axis=1) == 1.0
         scores = np.where(missing, np.minimum(scores, UNCOUNTED), scores)
+    for row, owner in enumerate(owners):
+        # "I could not find this" makes no point, where the reference is a word like "this" alone.
+        if rows[row][_AT["refused"]] > 0.5 and not content_words(alternatives[usable[owner]]):
+            scores[row] = min(scores[row], 1 - rows[row][_AT["refused"]])
     inner = _denied(said)
     if inner is not None:
         # Who denies what the reference says is as wrong as who says it would be right.

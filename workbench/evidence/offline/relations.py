@@ -23,7 +23,7 @@ from workbench.data.text.sentences import denied
 from workbench.evidence.offline.comparisons import ordered, sequence_reversed
 from workbench.evidence.offline.lexicon import Lexicon, lexicon, opposite_lists, tables
 from workbench.evidence.offline.polarity import Operator, Reading, read
-from workbench.evidence.offline.words import NAME, Analysis, ClaimWords, names_of, quantities_of
+from workbench.evidence.offline.words import NAME, TERM, Analysis, ClaimWords, names_of, quantities_of
 
 Floats = NDArray[Any]
 
@@ -481,6 +481,10 @@ class _Relating:
         """Whether both parts are said once in the claim and in the sentence: of two girls none can be told."""
         mine, theirs = self.my_ids[self.claim.words].tolist(), self.ids[self.other.first : self.other.last].tolist()
         parts = [self.my_ids[first:stop].tolist() for first, stop in (left, right)]
+        kinds = self.claim.source.kind
+        plain = any((kinds[first:stop] == TERM).any() and stop - first > 1 for first, stop in (left, right))
+        if plain and not set(parts[0]) & set(parts[1]):
+            return False  # of phrases only what shares a word changes places: company A, company B
         return all(_count(mine, part) == 1 and _count(theirs, part) <= 1 for part in parts)
 
     def _units(self, laid: dict[int, int]) -> list[tuple[int, int, int, str]]:
