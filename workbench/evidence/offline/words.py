@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.data.text import markers
 from workbench.data.text.kept import kept
+from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.quantities import (
     Entity,
     Quantity,
@@ -29,6 +30,7 @@ from workbench.data.text.quantities import (
     relation,
     traits,
 )
+from workbench.data.text.quantity_grammar import grammar
 from workbench.data.text.sentences import sentences
 from workbench.data.text.words import normalise_with_map, stem, stop_words, tokens
 from workbench.evidence.offline.lexicon import lexicon, word_id
@@ -126,8 +128,10 @@ def said(quantity: Quantity) -> Quantity:
     return Quantity(0, 0, text, q.value, q.low, q.high, q.unit, q.kind, q.cue, q.step, q.per, q.also)
 
 
-#: What a number is written with, apart from the measure word after it.
-_COUNT = re.compile(r"[\W\d]+|^[^\W\d]*?(?=[\u3400-\u9fff]$)|^[a-z]+$", re.IGNORECASE)
+def _measure(written: str) -> str:
+    """The measure word that a number in Han script ends in."""
+    last = written[-1:]
+    return last if HAN_CHARACTER.match(last) and last not in grammar().han else ""
 
 
 @lru_cache(maxsize=65536)
@@ -141,7 +145,7 @@ def holds_quantity(evidence: Quantity, claimed: Quantity) -> bool:
     if found in ("same", "compatible"):
         # A limit is kept by a number of the same things: not "at least 10 台" by "2,000 人".
         kept = claimed.cue in ("<", "<=", ">", ">=") and claimed.value != evidence.value
-        return not kept or _COUNT.sub("", claimed.text) == _COUNT.sub("", evidence.text)
+        return not kept or _measure(claimed.text) == _measure(evidence.text)
     if {claimed.kind, evidence.kind} & {"ordinal", "version", "phone", "date", "time"}:
         return False
     told_apart = claimed.unit == evidence.unit or None not in (claimed.unit, evidence.unit)
