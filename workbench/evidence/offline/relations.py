@@ -484,7 +484,11 @@ class _Relating:
         kinds = self.claim.source.kind
         plain = any((kinds[first:stop] == TERM).any() and stop - first > 1 for first, stop in (left, right))
         if plain and not set(parts[0]) & set(parts[1]):
-            return False  # of phrases only what shares a word changes places: company A, company B
+            # Phrases change places where the sentence says nothing else between them: "forcing the write is possible only for
+            # owners" says what "owners can force the write" says.
+            taken = {m.other for m in self.relation.matches}
+            if any(at not in taken for at in self.other.content if min(taken) < at < max(taken)):
+                return False
         return all(_count(mine, part) == 1 and _count(theirs, part) <= 1 for part in parts)
 
     def _units(self, laid: dict[int, int]) -> list[tuple[int, int, int, str]]:
