@@ -153,7 +153,7 @@ class _Reader:
 
     def reading(self) -> Reading:
         found = Reading(self.first, self.last, self.content, self.clause, self.flips)
-        found.others = [at for at, word in self.words.items() if word in _others()]
+        found.others = [at for at, word in self.words.items() if word in _any_of("others")]
         found.predicates = [low for category, _, low, _ in self.marks if category == "predicate"]
         for category, value, low, high in self.marks:
             self._apply(found, category, value, low, high)
@@ -251,17 +251,17 @@ class _Reader:
         own = [at for at in range(low, high) if at in self.content and at not in self.flips]
         inside = [at for at in own if kinds[at] != FUNCTION or at > low]
         following = [at for at in self._after(high) if at not in inside]
-        if self.words[low] in _narrow():
+        if self.words[low] in _any_of("narrow"):
             # "Lacks ribosomes and makes lipids".
-            joint = min((at for at in range(high, self.last) if self.words[at] in _joining()), default=self.last)
+            joint = min((at for at in range(high, self.last) if self.words[at] in _any_of("and")), default=self.last)
             following = [at for at in following if at < joint]
         # What the next negation of the clause reaches is its own: "does not work without the battery".
         stop = min((at for at in self.negating if at >= high and not self._flipped(at)), default=self.last)
         scope = tuple([*inside, *(at for at in following if at < stop)][:_REACH])
         whole = (*inside, *following)
-        if self.words[low] in _short():
+        if self.words[low] in _any_of("short"):
             scope, whole = scope[:2], whole[:2]
-        elif self.words.get(high) in _light():
+        elif self.words.get(high) in _any_of("light"):
             # "Refunds are not available" denies the refunds.
             scope = tuple(at for at in self.content if self.clause[at] == self.clause[low])
             found.operators.append(Operator(low, scope, -1))
@@ -270,7 +270,7 @@ class _Reader:
         if not scope:
             scope = tuple(at for at in self.content if at < low and self.clause[at] == self.clause[low])
         if scope:
-            found.operators.append(Operator(low, scope, -1 if self.words[low] in _subjects() else scope[0]))
+            found.operators.append(Operator(low, scope, -1 if self.words[low] in _any_of("subject") else scope[0]))
             found.downward.append(frozenset(whole or scope))
 
     def _flipped(self, at: int) -> bool:
@@ -304,7 +304,8 @@ class _Reader:
             excepted = tuple(self._after(high))
         here = self.clause[low]
         after_subject = any(at < low and self.clause[at] == here for at in self.content)
-        if after_subject and self.text.folded[int(self.text.starts[low]) : int(self.text.ends[high - 1])] in _denying():
+        written = self.text.folded[int(self.text.starts[low]) : int(self.text.ends[high - 1])]
+        if after_subject and written in _any_of("denying"):
             return  # "the price does not include tax" denies; "all of it, not including tax" excepts
         near = {here} if after_subject else {here, here + 1, here - 1}
         rest = tuple(at for at in self.content if at not in excepted and self.clause[at] in near)
@@ -422,43 +423,9 @@ def _answer_head() -> re.Pattern[str]:
 
 
 @cache
-def _short() -> frozenset[str]:
-    """Negations that reach only the two words after them."""
-    return frozenset(_words("short"))
-
-
-@cache
-def _narrow() -> frozenset[str]:
-    """Verbs that deny only what they govern, not what is joined to them."""
-    return frozenset(_words("narrow"))
-
-
-@cache
-def _joining() -> frozenset[str]:
-    return frozenset(_words("and"))
-
-
-@cache
-def _light() -> frozenset[str]:
-    """Predicates that say no more than that there is what they are said of: their negation denies that."""
-    return frozenset(_words("light"))
-
-
-@cache
-def _others() -> frozenset[str]:
-    return frozenset(_words("others"))
-
-
-@cache
-def _denying() -> frozenset[str]:
-    """Exceptions that are a negated verb where their subject stands before them."""
-    return frozenset(_words("denying"))
-
-
-@cache
-def _subjects() -> frozenset[str]:
-    """Negations that stand before the subject: what they deny is said later in their clause."""
-    return frozenset(_words("subject"))
+def _any_of(name: str) -> frozenset[str]:
+    """The words of one list of ``[words]``, of all languages; what each list means is said in the tables."""
+    return frozenset(_words(name))
 
 
 @cache
