@@ -13,6 +13,14 @@ settings.load_profile("steady")
 
 
 @pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory):
+    """Each worker keeps its judgements to itself: what the user's cache holds may come from other rules of the same version."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def numerals():
     """The library of Chinese numerals is loaded before a test with a deadline asks for the first one."""
     from workbench.data.text.quantities import quantities
