@@ -531,3 +531,13 @@ def test_another_limit_is_another_limit_however_near(limit):
 )
 def test_the_same_told_the_other_way_round_is_no_exchange(claim, evidence):
     assert "exchange" not in kinds(claim, evidence)
+
+
+@pytest.mark.parametrize("thing", ["年假", "积分", "优惠券", "流量"])
+@pytest.mark.parametrize("state", ["未休完", "未使用", "没有用完"])
+def test_what_is_denied_of_a_thing_is_not_denied_by_the_predicate_after_it(thing, state):
+    told = f"{state}的{thing}可结转至次年。"
+    assert "negation" not in kinds(f"{thing}可以结转到次年。", told)
+    assert "negation" in kinds(f"{thing}不可以结转到次年。", told)
+    assert "negation" in kinds(f"{thing}可以结转到次年。", f"{state}的{thing}不可结转至次年。")
+    assert "negation" in kinds(f"本店提供免费的{thing}。", f"本店不提供免费的{thing}。")
