@@ -284,7 +284,10 @@ class _Relating:
         if not self.found["antonym"] and not self.found["negation_gap"]:
             self._written()
         reached = {m.mine for m in pairs}
-        self.found["unmet"] = float(any(not reached & set(one.scope) for one in mine))
+        # What both deny in words of their own is taken for the same.
+        own = {m.other for m in pairs}
+        unmet, theirs_unmet = (sum(not laid & set(one.scope) for one in ops) for laid, ops in ((reached, mine), (own, theirs)))
+        self.found["unmet"] = float(unmet > theirs_unmet)
         for one in self.other.excepted:
             if not any(one == operator.unless for operator in theirs):
                 self.found["exception_dropped"] = 1.0
