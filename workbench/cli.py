@@ -118,9 +118,9 @@ FOLDER = _option("folder", metavar="DIR", help="a folder that score --out wrote"
 
 def load(options: argparse.Namespace) -> tuple[Any, Any]:
     """The samples and the corpus (or None) that the options name."""
+    from workbench.data.columns import remember_mapping
     from workbench.data.corpus import load_corpus
     from workbench.data.load import load_samples
-    from workbench.data.mapping import remember_mapping
 
     corpus = load_corpus(options.corpus) if options.corpus else None
     mapping = _pairs(options.map, "--map")

@@ -15,7 +15,8 @@ from urllib.parse import unquote
 import numpy as np
 
 from workbench.data import fields
-from workbench.data.fields import Unreadable, alternates, checked_mapping, coalesce, has_surrogate, resolve, scrubbed
+from workbench.data.columns import alternates, checked_mapping, coalesce, resolve
+from workbench.data.fields import Unreadable
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
 from workbench.data.formats.source import read_source
 from workbench.data.schema import (
@@ -29,7 +30,7 @@ from workbench.data.schema import (
     objects,
     remarks_frame,
 )
-from workbench.data.text.normalise import normalise
+from workbench.data.text.normalise import normalise, scrubbed
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def _document(row: Mapping[str, Any], columns: Mapping[str, str], number: int) -
             if name in ("doc_id", "text"):
                 raise Unreadable(str(error), name) from error
             value = None
-        item[name] = scrubbed(value) if has_surrogate(value) else value
+        item[name] = scrubbed(value)
     if not (item["text"] or "").strip():
         raise Unreadable("is missing; every document needs a text", "text")
     _fill_from_metadata(item, row.get(columns["metadata"]) if "metadata" in columns else None)

@@ -8,7 +8,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.data.fields import TALKS, is_score, messages, named, resolve
+from workbench.data.columns import is_score, named, resolve
+from workbench.data.fields import TALKS, messages
 from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, Records, Remark, excerpt, number_records
 from workbench.errors import InputError
 

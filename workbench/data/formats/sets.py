@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.data.fields import aliases, fold, resolve
+from workbench.data.columns import aliases, fold, resolve
 from workbench.data.formats.records import (
     WHOLE_FILE,
     Records,

@@ -11,18 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.data.fields import (
-    TALKS,
-    Unreadable,
-    aliases,
-    first_of,
-    fold,
-    number,
-    plain,
-    resolve,
-    retrieved_in,
-    scrub,
-)
+from workbench.data.columns import aliases, first_of, fold, resolve
+from workbench.data.fields import TALKS, Unreadable, number, plain, retrieved_in
 from workbench.data.formats.records import (
     WHOLE_FILE,
     Records,
@@ -49,7 +39,7 @@ from workbench.data.formats.sets import (
     squad,
 )
 from workbench.data.formats.spans import from_spans, holds_spans
-from workbench.data.text.normalise import SURROGATE
+from workbench.data.text.normalise import SURROGATE, scrub
 
 # ------------------------------------------------------------------------------
 # Results of promptfoo: one record for each test, prompt and provider.

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.data.files import write_text
 from workbench.data.schema import Sample
+from workbench.data.text.normalise import scrub
 from workbench.data.text.sentences import sentences
-from workbench.data.text.words import fold_surrogates
 from workbench.data.text.words import language as written_in
 from workbench.errors import InputError
 from workbench.evidence.judge import MAX_CLAIMS
@@ -355,7 +355,7 @@ def _cleaned(sample: Sample) -> Sample:
     """``sample`` with lone surrogates replaced one for one, so that it can be sent."""
 
     def clean(text: str | None) -> str | None:
-        return None if text is None else fold_surrogates(text)[0]
+        return None if text is None else scrub(text)
 
     contexts = sample.contexts and tuple(dataclasses.replace(c, text=clean(c.text) or "") for c in sample.contexts)
     return dataclasses.replace(
