@@ -263,6 +263,7 @@ def _progress(wanted: bool | Progress, total: int, judge: Judge | None) -> Itera
         with tqdm(total=total, unit="sample", leave=False, bar_format=shape) as bar:
 
             def count(done: int, total: int, cached: int) -> None:
+                """Move the bar; the time left goes by texts, and is drawn anew although no sample has ended."""
                 left = told.left(bar.format_dict["elapsed"])
                 bar.total = total
                 ahead = "?" if left is None else tqdm.format_interval(left)

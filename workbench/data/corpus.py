@@ -416,6 +416,7 @@ def normalise_ids(samples: SampleSet, how: bool | Sequence[str] = True, corpus: 
         spelling.setdefault(id_form(one, names), one)
 
     def own(value: Any) -> Any:
+        """The ids in a field as they are spelled in the corpus; ids that meet none stay."""
         if isinstance(value, Mapping):
             return {own(name): grade for name, grade in value.items()}
         if isinstance(value, (list, tuple)):
@@ -427,6 +428,7 @@ def normalise_ids(samples: SampleSet, how: bool | Sequence[str] = True, corpus: 
         frame[name] = objects([own(value) for value in frame[name].tolist()])
 
     def respelled(item: dict[str, Any]) -> dict[str, Any]:
+        """A context under its document's own spelling."""
         return {**item, "doc_id": own(item["doc_id"])} if item.get("doc_id") else item
 
     lists = frame["contexts"].tolist()
@@ -459,6 +461,7 @@ def expected_by_content(samples: SampleSet) -> SampleSet:
         index = TextIndex([item["text"] for item in items]) if items else None
 
         def named(text: str, index: Any = index, items: Any = items) -> str:
+            """The id under which a text stands: of the context that it is, else one made of the text."""
             at = index.find(text)[0] if index is not None else None
             own = BY_TEXT + hashlib.sha256(normalise(text).encode("utf-8", "replace")).hexdigest()[:12]
             return own if at is None else items[at].setdefault("doc_id", own)

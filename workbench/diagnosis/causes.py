@@ -472,6 +472,7 @@ def cause(
         raise InputError(f"cause {name!r}: before {before!r}, which is no cause; known are {', '.join(cause_names())}")
 
     def register(chosen: Callable[[CauseInputs], Any]) -> Callable[[CauseInputs], Any]:
+        """Put the rule into the chain; the function itself stays usable."""
         try:
             rule = CauseRule(name, layer, needs, chosen, title=title, evidence=evidence, advice=advice, **more)
         except TypeError as error:
@@ -594,6 +595,7 @@ def failure_rows(causes: Causes) -> pd.DataFrame:
         subs[code] = causes.sub_cause(code)
 
     def said(code: int) -> str:
+        """The evidence sentence, worked out when it is read, in the language that was in force when the table was made."""
         with speaking(language):
             return causes.evidence(chain[causes.primary[code]], code) if causes.primary[code] >= 0 else ""
 

@@ -159,6 +159,7 @@ def _from_phoenix_table(records: Records) -> Records:
     names = {"output": "output" if recorded else "expected_output"}
 
     def nest(row: Row) -> Row:
+        """``input_question`` as part ``question`` of ``input``."""
         nested: Row = {"example_id": row.pop("example_id", None)}
         for name, value in row.items():
             head, _, tail = name.partition("_")
@@ -178,6 +179,7 @@ def _nest_dots(records: Records) -> Records:
     """``inputs.question`` as ``{"inputs": {"question": …}}``."""
 
     def nest(row: Row) -> Row:
+        """One record; a name whose head holds something else already stays as it is."""
         nested: Row = {}
         for name, value in row.items():
             head = _prefix(name)
@@ -200,6 +202,7 @@ def _lift_scores(records: Records) -> Records:
     names: set[str] = set(records.score_columns)
 
     def lift(row: Row) -> Row:
+        """One record, its scores under their own names; what is there already stays."""
         for key in _SCORE_KEYS:
             found = _scores(_without_expectations(row, opened(row.get(key))))
             if found:
@@ -265,6 +268,7 @@ def _lift_inputs(records: Records) -> Records:
         warnings.append(Remark(WHOLE_FILE, "outputs", reason))
 
     def lift(row: Row) -> Row:
+        """One record, its inputs, outputs and references parted into our columns."""
         done = {name: value for name, value in row.items() if name not in (*_INPUTS, *_OUTPUTS, reference_key)}
         parts = [(_INPUTS, "question"), (_OUTPUTS, "reference" if is_examples else "answer")]
         parts += [((reference_key,), "reference")] if reference_key else []
@@ -318,6 +322,7 @@ def _from_trulens(records: Records) -> Records:
     apps = {row["app_id"] for row in records.rows if isinstance(row.get("app_id"), str)}
 
     def lift(row: Row) -> Row:
+        """One record with the contexts of its feedback calls, and seconds called seconds."""
         contexts = _called_contexts([opened(row.pop(name, None)) for name in calls])
         if contexts and "contexts" not in row:
             row["contexts"] = contexts
@@ -529,6 +534,7 @@ def _join_numbered(records: Records) -> Records:
     names = _numbered_names(records)
 
     def join(row: Row) -> Row:
+        """One record with the texts of the numbered columns as its list of contexts."""
         texts = [text for name in names if (text := row.get(name)) not in (None, "")]
         return {**{name: value for name, value in row.items() if name not in names}, "contexts": texts}
 
@@ -571,6 +577,7 @@ def _lift_parts(records: Records) -> Records:
             break
 
         def lift(row: Row) -> Row:
+            """One record, the parts of its objects beside its own columns, which win."""
             told = {name: opened(value) for name, value in row.items() if name not in _BESIDE}
             parts = {name: part for name, part in told.items() if isinstance(part, Mapping)}
             flat = {name: value for name, value in row.items() if name not in parts}
@@ -597,6 +604,7 @@ def _lift_answers(records: Records) -> Records:
     asked = {known["question"], known.get("reference"), known.get("expected_docs"), known.get("history")}
 
     def lift(row: Row) -> Row:
+        """One record with contexts and answer taken out of what the service sent."""
         told = {name: opened(value) for name, value in row.items() if name not in asked}
         objects = {name: found for name, found in told.items() if isinstance(found, (Mapping, list))}
         if "contexts" not in known:
@@ -622,6 +630,7 @@ def _split_by_bars(records: Records) -> Records:
     """DeepEval's own CSV joins the texts of a list by ``|``."""
 
     def split(row: Row) -> Row:
+        """One record with its joined texts as lists."""
         for name in ("retrieval_context", "context"):
             if isinstance(row.get(name), str) and isinstance(opened(row[name]), str):
                 row[name] = row[name].split("|")
