@@ -659,17 +659,12 @@ def _checked(found: dict[str, Any], metadata: dict[str, Any], at: int) -> dict[s
     return result
 
 
-def _position(value: Any) -> int | None:
-    found = number(value)
-    return None if found is None else int(found)
-
-
-_READERS = {
+_READERS: dict[str, Callable[[Any], Any]] = {
     "doc_id": identifier,
     "score": number,
     "title": text,
     "tenant": identifier,
-    "position": _position,
+    "position": lambda value: None if (found := number(value)) is None else int(found),
     "prompted": boolean,
     "kind": text,
 }
@@ -723,12 +718,9 @@ def with_parallel(
                     f"{len(listed)} values of {field} beside {len(items or ())} contexts; they were left out"
                 )
                 continue
-            items = [_beside(item, field, one, at) for at, (item, one) in enumerate(zip(items, listed, strict=True), 1)]
+            values = [_read(_READERS[field], one, field, at) for at, one in enumerate(listed, 1)]
+            items = [item if one is None or item.get(field) is not None else {**item, field: one}
+                     for item, one in zip(items, values, strict=True)]  # fmt: skip
         except Unreadable as error:
             remarks.append(f"the list of {field} beside the contexts {error}; it was left out")
     return items, remarks
-
-
-def _beside(item: dict[str, Any], field: str, value: Any, at: int) -> dict[str, Any]:
-    found = _read(_READERS[field], value, field, at)
-    return item if found is None or item.get(field) is not None else {**item, field: found}

@@ -392,7 +392,7 @@ def neutral_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """``frame`` with every text cell, index and heading neutral; numbers and booleans are left alone."""
     changed = {
         place: [neutral(value) for value in frame.iloc[:, place].tolist()]
-        if not _plain(frame.dtypes.iloc[place])
+        if getattr(frame.dtypes.iloc[place], "kind", "O") not in "biufM"
         else frame.iloc[:, place].to_numpy()
         for place in range(frame.shape[1])
     }
@@ -402,10 +402,6 @@ def neutral_frame(frame: pd.DataFrame) -> pd.DataFrame:
     result.columns = pd.Index([neutral(name) for name in frame.columns])
     result.index.name = frame.index.name
     return result
-
-
-def _plain(dtype: Any) -> bool:
-    return getattr(dtype, "kind", "O") in "biufM"
 
 
 def safe_name(name: str) -> str:

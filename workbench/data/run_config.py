@@ -106,11 +106,8 @@ def config_words(config: Mapping[str, Any]) -> str:
 
 def change_words(changes: Mapping[str, tuple[Any, Any]]) -> str:
     """ "k 5 → 8; model a → b"; a key that is not recorded has an en dash."""
-    return "; ".join(f"{key} {_shown(old)} → {_shown(new)}" for key, (old, new) in changes.items())
-
-
-def _shown(value: Any) -> str:
-    return "–" if value is None else str(value)
+    shown = {key: ["–" if value is None else str(value) for value in pair] for key, pair in changes.items()}
+    return "; ".join(f"{key} {old} → {new}" for key, (old, new) in shown.items())
 
 
 def config_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -256,7 +256,8 @@ class Monitoring:
     def to_dict(self) -> dict[str, Any]:
         """Counts, levels, rules and events as JSON can hold them."""
         levels = {
-            name: {key: _plain(getattr(level, key)) for key in ("value", "low", "high")} | {"n": level.n}
+            name: {key: own if math.isfinite(own := getattr(level, key)) else None for key in ("value", "low", "high")}
+            | {"n": level.n}
             for name, level in self.levels.items()
         }
         ends = [None, None] if self.log.times is None else [iso(float(self.log.times[at])) for at in (0, -1)]
@@ -277,10 +278,6 @@ _ALERT_COLUMNS = [
     "statistic", "fired_at", "cleared_at", "row", "cleared_row", "kind", "worse", "value", "baseline", "change",
     "allowed", "limit", "clear_level", "n", "baseline_n", "evidence",
 ]  # fmt: skip
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def watch_log(

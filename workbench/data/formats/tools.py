@@ -48,12 +48,7 @@ from workbench.data.text.normalise import SURROGATE, scrub
 _REFERENCE_ASSERTIONS = ("factuality", "model-graded-factuality", "similar", "answer-relevance", "equals")
 
 
-def is_promptfoo(columns: set[str], records: Records) -> bool:
-    """Whether rows carry ``vars`` beside a ``response`` or ``testCase``."""
-    return "vars" in columns and bool(columns & {"response", "testCase", "gradingResult"})
-
-
-def from_promptfoo(records: Records) -> Records:
+def _from_promptfoo(records: Records) -> Records:
     """Variables, answer, scores and assertions of each result as columns; several prompts or providers are runs."""
     labels = [_label(row) for row in records.rows]
     several = len(set(labels)) > 1
@@ -402,10 +397,6 @@ def _nests(columns: set[str], records: Records) -> bool:
     ) or any(isinstance(meta := opened(row.get("metadata")), Mapping) and "retriever_resources" in meta for row in rows)
 
 
-def _has_quotes(columns: set[str], records: Records) -> bool:
-    return any(_is_quoted(records, name) for name in columns)
-
-
 def _is_quoted(records: Records, name: str) -> bool:
     """Whether every text of a column was written as JSON, so that plain ones stand in quotes of their own."""
     some = False
@@ -503,10 +494,6 @@ def _from_promptfoo_table(records: Records) -> Records:
     return records.with_rows(rows, kind="promptfoo", score_columns=frozenset({"score"}))
 
 
-def _has_values(columns: set[str], records: Records) -> bool:
-    return any(name.endswith("/value") for name in columns)
-
-
 def _without_value(records: Records) -> Records:
     """MLflow's assessments ``correctness/value``: scores, but for what was expected."""
     ends = {name: name.removesuffix("/value") for name in records.columns if name.endswith("/value")}
@@ -524,10 +511,6 @@ def _numbered_names(records: Records) -> list[str]:
     found = [(int(match[2]), name) for name in records.columns if (match := _NUMBERED.fullmatch(name))
              and {fold(match[1]), fold(match[1]) + "s"} & known]  # fmt: skip
     return [name for _, name in sorted(found)]
-
-
-def _numbered_contexts(columns: set[str], records: Records) -> bool:
-    return "contexts" not in resolve(records.columns, "sample") and len(_numbered_names(records)) > 1
 
 
 def _join_numbered(records: Records) -> Records:
@@ -648,7 +631,7 @@ _LANGFUSE = {"session_id", "sessionId", "htmlPath", "totalCost", "total_cost", "
 
 #: What each tool is known by, and how its records become ours; all that fit are applied, in this order.
 _TOOLS: tuple[tuple[Callable[[set[str], Records], bool], Callable[[Records], Records]], ...] = (
-    (_has_quotes, _unquote),
+    (lambda columns, records: any(_is_quoted(records, name) for name in columns), _unquote),
     (
         lambda _, records: any(_PREDICTS in str(row.get("op_name")) for row in records.rows),
         _from_evaluation_calls,
@@ -679,13 +662,19 @@ _TOOLS: tuple[tuple[Callable[[set[str], Records], bool], Callable[[Records], Rec
     ),
     (is_kilt, lambda records: mapped(records, kilt)),
     (_columns("paragraphs", "question"), lambda records: mapped(records, musique)),
-    (_has_values, _without_value),
-    (_numbered_contexts, _join_numbered),
+    (lambda columns, _: any(name.endswith("/value") for name in columns), _without_value),
+    (
+        lambda _, records: "contexts" not in resolve(records.columns, "sample") and len(_numbered_names(records)) > 1,
+        _join_numbered,
+    ),
     (  # Phoenix's get_qa_with_reference, whose reference is the retrieved text
         _columns("context.span_id", "input", "output", "reference"),
         lambda records: replace(renamed(records, "reference", "contexts"), kind="Phoenix"),
     ),
-    (is_promptfoo, from_promptfoo),
+    (
+        lambda columns, _: "vars" in columns and bool(columns & {"response", "testCase", "gradingResult"}),
+        _from_promptfoo,
+    ),
     (_columns("paragraphs", "title"), lambda records: expanded(records, squad, "questions")),
     (_columns("supporting_facts", "context"), lambda records: mapped(records, hotpot)),
     (
