@@ -15,8 +15,8 @@ from workbench.views.panels.compare import changed_samples, text_differences
 def made(tmp_path_factory):
     """Two saved runs in one folder, to be copied: making them is what costs."""
     folder = tmp_path_factory.mktemp("runs")
-    for run in two_runs():
-        run.save(folder / run.name)
+    for one in two_runs():
+        one.save(folder / one.name)
     return folder
 
 
