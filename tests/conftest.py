@@ -14,7 +14,7 @@ settings.load_profile("steady")
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory):
-    """Each worker keeps its judgements to itself: the user's cache may hold those of other rules of the same version."""
+    """Each worker keeps its judgements to itself: those of the user's cache may come from other rules."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield

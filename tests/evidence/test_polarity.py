@@ -531,3 +531,34 @@ def test_another_limit_is_another_limit_however_near(limit):
 )
 def test_the_same_told_the_other_way_round_is_no_exchange(claim, evidence):
     assert "exchange" not in kinds(claim, evidence)
+
+
+@pytest.mark.parametrize("thing", ["年假", "积分", "优惠券", "流量"])
+@pytest.mark.parametrize("state", ["未休完", "未使用", "没有用完"])
+def test_what_is_denied_of_a_thing_is_not_denied_by_the_predicate_after_it(thing, state):
+    told = f"{state}的{thing}可结转至次年。"
+    assert "negation" not in kinds(f"{thing}可以结转到次年。", told)
+    assert "negation" in kinds(f"{thing}不可以结转到次年。", told)
+    assert "negation" in kinds(f"{thing}可以结转到次年。", f"{state}的{thing}不可结转至次年。")
+    assert "negation" in kinds(f"本店提供免费的{thing}。", f"本店不提供免费的{thing}。")
+
+
+@pytest.mark.parametrize(
+    ("told", "now", "then"),
+    [
+        ("The {a} office moved from {b} to {c} in 2019.", "The {a} office is in {}.", "The {a} office was in {}."),
+        ("The price of the {a} plan was raised from {b} to {c}.", "The price of the {a} plan is {}.",
+         "The price of the {a} plan used to be {}."),
+        ("The {a} team has switched from {b} to {c} for its mail.", "The {a} team switched to {} for its mail.",
+         "The {a} team formerly used {} for its mail."),
+        ("{a}的总部已从{b}迁至{c}。", "{a}的总部在{}。", "{a}的总部曾在{}。"),
+        ("{a}的票价由{b}调整为{c}。", "{a}的票价是{}。", "{a}的票价原为{}。"),
+    ],
+)  # fmt: skip
+def test_what_has_given_way_holds_no_longer(told, now, then):
+    latin = [("Selm", "Halden", "Brook"), ("Orin", "Tavik", "Leeds")]
+    for a, b, c in latin if "{a} " in told else [("奥林", "利兹", "约克"), ("布鲁克", "哈尔登", "塔维克")]:
+        text = told.format(a=a, b=b, c=c)
+        assert "change" in kinds(now.format(b, a=a), text)
+        assert not kinds(now.format(c, a=a), text)
+        assert "change" not in kinds(then.format(b, a=a), text)

@@ -306,6 +306,7 @@ class Grammar:
         names = enumerate(parserinfo.MONTHS, start=1)
         self.months = {name.lower(): number for number, spelt in names for name in spelt}
         self.days = {name.lower(): n for n, spelt in enumerate(parserinfo.WEEKDAYS, start=1) for name in spelt}
+        self.days |= {f"{name}s": n for name, n in self.days.items() if len(name) > 4}
         month = any_of(self.months) + r"\b"
         day, full_day = any_of(self.days), any_of(name for name in self.days if len(name) > 4)
         nth = {word: number for number, word in enumerate(words_of("en", "numerals", "ordinals"), start=1)}
@@ -340,6 +341,7 @@ class Grammar:
         self.weekdays = zh["dates"]["weekdays"]
         ordinal_of, first = any_of(zh["dates"]["ordinal_of"].split()), zh["dates"]["ordinal"]
         self.han_ordinal = re.compile(rf"{first}\ ?(?P<o>\d+|[{self.han}]+)(?:\ ?{ordinal_of})?")
+        self.ordinal_next = re.compile(zh["dates"]["ordinal_next"])
         self.han_quarter = re.compile(
             rf"{first}?\ ?(?P<q>[1-4]|[{zh['numerals']['digits'][2:8]}])\ ?{zh['dates']['quarter']}"
         )
@@ -467,7 +469,8 @@ class Grammar:
 
     def _starts(self, zh: dict[str, Any]) -> None:
         self.weekday_firsts = frozenset(word[0] for word in zh["dates"]["weekday"].split())
-        firsts = {*self.weekday_firsts, zh["dates"]["ordinal"], self.half, *(word[0] for word in self.one_half)}
+        firsts = {*self.weekday_firsts, *zh["dates"]["ordinal_next_firsts"], zh["dates"]["ordinal"], self.half}
+        firsts |= {word[0] for word in self.one_half}
         self.numerals = frozenset(self.han)
         self.word, self.digits, self.dotted = (
             re.compile("[a-z]+"),

@@ -1,7 +1,8 @@
-"""Which of two things is more, and which of two comes first.
+"""Which of two things is more, which of two comes first, and what has taken the place of what.
 
 "Ann is taller than Bob, Bob is taller than Carl" tells that Ann is taller than Carl, that Carl is shorter than Ann, and
 that Carl is not taller than Ann. "Switch it off before you clean it" tells that cleaning comes after, in whatever words.
+"They moved from Leeds to York" tells that they are in Leeds no longer.
 The patterns are those of the languages' ``polarity.toml``.
 """
 
@@ -76,6 +77,19 @@ def steps(text: str) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
     return tuple(found)
 
 
+def superseded(claim: str, sentence: str) -> tuple[str, str] | None:
+    """(old, new) where a sentence tells that something has given way to another thing and the claim says that it is still so;
+    None where it does not, or speaks of the past."""
+    for forms, past in _changes():
+        found = [match for form in forms for match in form.finditer(normalise(sentence))]
+        said = normalise(claim) if found else ""
+        for match in found:
+            old, new = (re.compile(rf"(?<![a-z0-9]){re.escape(match[name].strip())}(?![a-z0-9])") for name in ("old", "new"))
+            if old.search(said) and not new.search(said) and not past.search(said):
+                return match["old"].strip(), match["new"].strip()
+    return None
+
+
 def _content(text: str) -> frozenset[int]:
     words = analyse(text)
     return frozenset(words.ids[words.kind != FUNCTION].tolist())
@@ -132,6 +146,12 @@ def _cue() -> re.Pattern[str]:
 def _sequences() -> tuple[tuple[re.Pattern[str], tuple[re.Pattern[str], ...]], ...]:
     found = [table["sequence"] for table in tables("polarity")]
     return tuple((re.compile(t["cue"], re.I), tuple(map(re.compile, t["orders"]))) for t in found)
+
+
+@cache
+def _changes() -> tuple[tuple[tuple[re.Pattern[str], ...], re.Pattern[str]], ...]:
+    found = [table["change"] for table in tables("polarity") if "change" in table]
+    return tuple((tuple(map(re.compile, t["forms"])), re.compile(t["past"])) for t in found)
 
 
 @cache

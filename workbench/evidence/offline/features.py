@@ -997,6 +997,8 @@ def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: 
     if relation.reversed_order:
         start, end = words.text.bounds[words.number].tolist()
         yield Sign(0.85, "order", claim.source.text[claim.start : claim.end][:80], words.text.text[start:end][:80])
+    if relation.superseded is not None and (rest := _rest(claim, present, slice(0, 0))) >= REST["exchange"]:
+        yield Sign(_level(rest, 0.5), "change", *relation.superseded)
     if relation.exchanged is not None:
         rest = _rest(claim, present, slice(0, 0))
         if rest >= REST["exchange"]:

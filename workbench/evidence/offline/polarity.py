@@ -149,12 +149,13 @@ class _Reader:
             and ((kinds[at] != FUNCTION and at not in marked) or at in self.flips or int(ids[at]) in opposed)
         ]
         self.negating = sorted(mark[2] for mark in self.marks if mark[0] == "forward")
+        self.predicating = [mark[2] for mark in self.marks if mark[0] == "predicate"]
         self.clause = self._clauses(starts, ends)
 
     def reading(self) -> Reading:
         found = Reading(self.first, self.last, self.content, self.clause, self.flips)
         found.others = [at for at, word in self.words.items() if word in _any_of("others")]
-        found.predicates = [low for category, _, low, _ in self.marks if category == "predicate"]
+        found.predicates = self.predicating
         for category, value, low, high in self.marks:
             self._apply(found, category, value, low, high)
         self._answered(found)
@@ -255,6 +256,10 @@ class _Reader:
             # "Lacks ribosomes and makes lipids".
             joint = min((at for at in range(high, self.last) if self.words[at] in _any_of("and")), default=self.last)
             following = [at for at in following if at < joint]
+        joint = min((at for at in range(high, self.last) if self.words[at] in _any_of("relative")), default=self.last)
+        if any(at > joint and self.clause[at] == self.clause[joint] for at in (*self.predicating, *self.negating)):
+            # "Leave not taken can be kept" in Chinese order: the predicate after what is denied of its subject says it freely.
+            following = [at for at in following if at < joint]
         # What the next negation of the clause reaches is its own: "does not work without the battery".
         stop = min((at for at in self.negating if at >= high and not self._flipped(at)), default=self.last)
         scope = tuple([*inside, *(at for at in following if at < stop)][:_REACH])
@@ -294,7 +299,7 @@ class _Reader:
 
     def _range(self, at: int) -> list[int]:
         """What a quantifier at ``at`` ranges over: up to the predicate."""
-        stop = min((low for category, _, low, _ in self.marks if category == "predicate" and low >= at), default=self.last)
+        stop = min((low for low in self.predicating if low >= at), default=self.last)
         return [word for word in self._after(at) if word < min(stop, at + _RANGE)]
 
     def _except(self, found: Reading, low: int, high: int) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.sentences import denied
-from workbench.evidence.offline.comparisons import ordered, sequence_reversed
+from workbench.evidence.offline.comparisons import ordered, sequence_reversed, superseded
 from workbench.evidence.offline.lexicon import Lexicon, lexicon, opposite_lists, tables
 from workbench.evidence.offline.polarity import Operator, Reading, read
 from workbench.evidence.offline.words import NAME, TERM, Analysis, ClaimWords, names_of, quantities_of
@@ -80,6 +80,7 @@ class Relation:
     stronger: tuple[int, int] | None = None
     exchanged: tuple[tuple[int, int], tuple[int, int]] | None = None
     reversed_order: bool = False
+    superseded: tuple[str, str] | None = None
     universal: bool = False
     #: Words of the claim that need no evidence (they only widen an "or", or narrow what holds for the broader), words
     #: that have none though they look alike (a poodle where any dog is told), and words of the sentence without which
@@ -457,6 +458,7 @@ class _Relating:
         self.found["follows"] = float(told)
         start, end = self.text.bounds[int(self.text.sentence[self.other.first])].tolist()
         self.relation.reversed_order = told < 0 or sequence_reversed(said, self.text.text[start:end])
+        self.relation.superseded = superseded(said, self.text.text[start:end])
 
     # -- order -----------------------------------------------------------------------------------------------
 
