@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from workbench.data.files import REPORT_FORMATS, write_csv, write_text
+from workbench.data.files import REPORT_FORMATS, read_text, write_csv, write_text
 from workbench.errors import InputError, WorkbenchError
 from workbench.language import codes, set_language
 from workbench.language import text as _t
@@ -640,10 +640,7 @@ def run_record(options: argparse.Namespace) -> int:
 
     template: Any = options.request
     if template and template.startswith("@"):
-        try:
-            template = Path(template[1:]).read_text(encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{template[1:]}: cannot be read ({error.strerror})") from error
+        template = read_text(template[1:])
     result = record(
         options.cases, endpoint=options.endpoint, out=options.out, request=template,
         response=_pairs(options.response, "--response"), headers=_pairs(options.header, "--header"),

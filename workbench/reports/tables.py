@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from workbench.data.files import REPORT_FORMATS, redacted, replacing, without_controls, write_csv, write_text
+from workbench.data.files import (
+    REPORT_FORMATS,
+    in_one_cell,
+    redacted,
+    replacing,
+    without_controls,
+    write_csv,
+    write_text,
+)
 from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
 from workbench.language import speaking
@@ -599,7 +607,7 @@ class _Writer:
             self._first, self._first_end = own, len(rows) + 2
 
     def _cell(self, sheet: Any, row: int, column: int, value: Any, kind: str) -> None:
-        value = none_if_missing(value) if not isinstance(value, (list, tuple, dict)) else _joined(value)
+        value = in_one_cell(value) if isinstance(value, (list, tuple, dict)) else none_if_missing(value)
         if value is None:
             return
         if isinstance(value, bool):
@@ -631,12 +639,6 @@ class _Writer:
             lines.append(_t("report.workbook.cut_cells", n=f"{self._cut_cells:,}"))
         for at, line in enumerate(lines):
             self._text(self._first, self._first_end + at, 0, line, "")
-
-
-def _joined(value: Any) -> str:
-    if isinstance(value, dict):
-        return "; ".join(f"{key}={item}" for key, item in value.items())
-    return "; ".join(map(str, value))
 
 
 def _units(text: str) -> int:
