@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
 @pytest.mark.parametrize(("language", "today"), [("en", "today"), ("zh", "当前")])
@@ -19,6 +19,7 @@ def test_a_cell_shows_the_contexts_before_and_after(lab, workspace, language, to
     page = lab.run(f"repair_{language}").page
     mended = page.locator(".wb-matrix button", has_text="✓")
     expect(mended.first).to_be_visible()
+    lab.accessible()
     shown = page.locator(".wb-contexts").first
     before = shown.inner_text()
     page.locator(".wb-matrix button[title*='qa-014']", has_text="✓").first.click()

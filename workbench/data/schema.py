@@ -146,16 +146,12 @@ class Sample:
     @property
     def conversation(self) -> str:
         """The question with the last turns before it, one a line; the question alone without any."""
-        said = [f"{role}: {_short(text)}" for role, text in self.history[-TURNS:]]
+        said = [f"{role}: {text if len(text) <= _SHOWN else text[:_SHOWN] + '…'}" for role, text in self.history[-TURNS:]]
         return "\n".join([*said, f"user: {self.question}"]) if said else self.question
 
 
 #: Earlier messages that a judge is shown, and characters of each; words of a question that cannot stand alone.
 TURNS, _SHOWN, _ELLIPTIC = 6, 1000, 3
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 def asked(question: str, earlier: Sequence[str], rewritten: str | None = None) -> str:

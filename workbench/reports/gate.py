@@ -7,7 +7,6 @@ baseline rule without a baseline fail and say why. Only a target that the data c
 from __future__ import annotations
 
 import itertools
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
-from workbench.data.files import write_text
+from workbench.data.files import parsed_toml, read_text, write_text
 from workbench.data.run_config import change_words, config_changes, config_words
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.causes import cause_names, lacking
@@ -143,19 +142,12 @@ def load_rules(path: str | Path) -> Rules:
         For a file that cannot be read, invalid TOML, an unknown table, key, metric or cause, or a value out of range;
         the message names file, table, key and what is allowed.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'})") from error
-    return read_rules(text, str(path))
+    return read_rules(read_text(path), str(path))
 
 
 def read_rules(text: str, source: str = "rules") -> Rules:
     """Read the text of a rules file; see :func:`load_rules`."""
-    try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{source}: not valid TOML ({error})") from error
+    tables = parsed_toml(text, source)
     try:
         thresholds = Thresholds.from_toml(text + "\n") if "thresholds" in tables else None
         given = {**tables, "thresholds": thresholds, "source": source}
@@ -225,7 +217,7 @@ def freeze(path: str | Path, thresholds: Thresholds) -> Path:
     import tomlkit
 
     target = Path(path)
-    text = target.read_text(encoding="utf-8-sig") if target.is_file() else ""
+    text = read_text(target) if target.is_file() else ""
     if not text.strip():
         return write_text(target, thresholds.to_toml() + NEW_FILE)
     read_rules(text, str(target))

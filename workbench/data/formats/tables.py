@@ -14,7 +14,7 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.fields import aliases, fold, resolve
+from workbench.data.columns import aliases, fold, resolve
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
 from workbench.errors import InputError
 

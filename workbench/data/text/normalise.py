@@ -10,21 +10,19 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
-from workbench.language import Language, languages
+from workbench.language import by_languages, languages
 
 KANA = "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
 HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 
 
+@by_languages(maxsize=8)
 def unspaced() -> str:
     """The characters of the known languages that part no words by spaces, as ranges of a regular expression."""
-    return _unspaced(languages())
-
-
-@lru_cache(maxsize=8)
-def _unspaced(known: tuple[Language, ...]) -> str:
-    return "".join(language.facts["script"] for language in known if language.script and not language.facts["spaced"])
+    own = (language.facts for language in languages() if language.script)
+    return "".join(facts["script"] for facts in own if not facts["spaced"])
 
 
 #: The same of the languages of the package, and one such character, a run of them.
@@ -191,8 +189,27 @@ def _character_table() -> dict[int, str]:
     return table
 
 
-def fold_surrogates(text: str) -> tuple[str, bool]:
-    """``text`` with each lone surrogate replaced by U+FFFD, and whether there was one."""
-    if text.isascii() or not SURROGATE.search(text):
-        return text, False
-    return SURROGATE.sub("\ufffd", text), True
+def scrub(text: str) -> str:
+    """``text`` with lone surrogates replaced by U+FFFD: no file and no frame can hold them."""
+    return text if text.isascii() or not SURROGATE.search(text) else SURROGATE.sub("\ufffd", text)
+
+
+def scrubbed(value: Any) -> Any:
+    """``value`` with every text in it scrubbed; the very same object where there is nothing to replace."""
+    return _replaced(value) if _has_surrogate(value) else value
+
+
+def _has_surrogate(value: Any) -> bool:
+    if isinstance(value, str):
+        return not value.isascii() and SURROGATE.search(value) is not None
+    if isinstance(value, dict):
+        return any(_has_surrogate(key) or _has_surrogate(part) for key, part in value.items())
+    return isinstance(value, (list, tuple)) and any(map(_has_surrogate, value))
+
+
+def _replaced(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_replaced(key): _replaced(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_replaced(part) for part in value]
+    return scrub(value) if isinstance(value, str) else value

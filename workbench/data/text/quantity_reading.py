@@ -111,6 +111,7 @@ class _Reader(NumberReader):
         return self.plain(at, Number(int(match[1]) / int(match[2]), 0.0, match.end()))
 
     def at_word(self, at: int) -> Quantity | int | None:
+        """What begins with a Latin word: a number in words, a date, a unit; where to go on for a name that holds digits."""
         g, text = self.g, self.text
         before = text[at - 1 : at]
         if before.isalnum() and before.isascii():
@@ -144,6 +145,7 @@ class _Reader(NumberReader):
         return self.version(match.start(), version.end(), re.sub(r"^v\.?\ ?", "", version[0]))
 
     def at_digit(self, at: int) -> Quantity | int | None:
+        """What begins with a digit or sign: number and unit, date, time, range; where to go on for an identifier."""
         g, text = self.g, self.text
         before = text[max(self.floor, at - 28) : at]
         last = before[-1:]
@@ -177,6 +179,7 @@ class _Reader(NumberReader):
         return self.plain(at, self.arabic(at))
 
     def at_han(self, at: int) -> Quantity | int | None:
+        """What begins with a character of a numeral, a weekday or "half"."""
         g, text, first = self.g, self.text, self.text[at]
         if first == g.half:
             return self.half(at)
@@ -224,6 +227,7 @@ class _Reader(NumberReader):
     # ------------------------------------------------ kinds that begin with a word
 
     def english(self, at: int, match: re.Match[str]) -> Quantity | int | None:
+        """A number written in English words, with what follows it."""
         number = self.words(match)
         if number is None:
             return None
@@ -256,6 +260,7 @@ class _Reader(NumberReader):
         return found
 
     def word_ordinal(self, at: int) -> Quantity | None:
+        """"the third quarter", "second floor": an ordinal in words where it counts."""
         g, text = self.g, self.text
         word = re.compile(r"[a-z]+(?:[- ][a-z]+)?").match(text, at)
         name = word[0] if word and word[0] in g.ordinals else re.split("[- ]", word[0])[0] if word else ""
@@ -300,6 +305,7 @@ class _Reader(NumberReader):
     # ------------------------------------------------ kinds of Chinese words
 
     def half(self, at: int) -> Quantity | None:
+        """"half a year": a half before its unit, not one after a number."""
         g, text = self.g, self.text
         if at and text[at - 1] in g.before_half:
             return None
@@ -309,6 +315,7 @@ class _Reader(NumberReader):
         return self.plain(at, Number(0.5, 0.0, at + 1))
 
     def han_fraction(self, match: re.Match[str]) -> Quantity | None:
+        """A fraction written in characters, "two thirds"; per cent and per mille among them."""
         under = self.g.scales.get(match["under"]) or plain_value(match["under"])
         top = plain_value(match["top"])
         if not under or top is None:
@@ -352,6 +359,7 @@ class _Reader(NumberReader):
         return self.date(match)
 
     def date(self, match: re.Match[str]) -> Quantity | None:
+        """A date in any of the grammar's forms."""
         g, kind = self.g, match.lastgroup or ""
         if kind in ("days", "dayname", "w", "w2"):
             return self.days(match)
@@ -389,6 +397,7 @@ class _Reader(NumberReader):
         return small_number(written)
 
     def days(self, match: re.Match[str]) -> Quantity:
+        """One weekday, or from one to another, as numbers from 1 (Monday)."""
         g = self.g
         first, second = match["w1"] or match[0] if "w1" in match.re.groupindex else match["w"], match["w2"]
         low, high = (g.days.get(day) or min(g.weekdays.index(day) + 1, 7) if day else None for day in (first, second))
@@ -430,6 +439,7 @@ class _Reader(NumberReader):
     def moment(
         self, begin: int, end: int, hour: int, minute: int, half: str | None, *, open_: bool = False
     ) -> Quantity:
+        """A time of day in minutes since midnight, ``half``: "a" or "p" where said."""
         if half == "p" and hour <= 12:
             hour = hour % 12 + 12
         elif half == "a" and hour <= 12:
@@ -460,6 +470,7 @@ class _Reader(NumberReader):
         return self.moment(begin, match.end(), hour, minute, words, open_=True)
 
     def word_clock(self, match: re.Match[str]) -> Quantity | None:
+        """A time in words, "half past three", and named ones such as noon."""
         g = self.g
         if match["name"]:
             return self.made(match.start(), match.end(), float(g.clock_names[match["name"]]), "hm", "time")
@@ -543,6 +554,7 @@ class _Reader(NumberReader):
         return at, False, currency
 
     def kind_of(self, at: int, number: Number, unit: Unit | None) -> tuple[str, str | None]:
+        """The kind of quantity and its unit: a bare number, a year, what the unit measures."""
         if unit is None or unit.kind == "count":
             return "number", None
         if unit.spelling == self.g.year_word and number.end == at + 4 and 1000 <= number.value <= 2999:
@@ -611,6 +623,7 @@ class _Reader(NumberReader):
         self, begin: int, number: Number, unit: Unit | None, second: tuple[Number, Unit | None, bool, str],
         currency: Unit | None, sign: bool,
     ) -> Quantity | None:  # fmt: skip
+        """Two numbers as one quantity from low to high; None where they are no range, such as a date or a product."""
         other, other_unit, negative, written = second
         named = currency or other_unit or unit
         low, high = -number.value if sign else number.value, -other.value if negative else other.value
