@@ -244,7 +244,7 @@ def from_function(call: Callable[..., Any], timeout: float) -> Ask:
     waits = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
 
     async def ask(case: Mapping[str, Any]) -> Any:
-        arguments = _arguments(call, case)
+        arguments = arguments_for(call, case)
         called = partial(call, **arguments) if isinstance(arguments, dict) else partial(call, arguments[0])
         try:
             async with asyncio.timeout(timeout):
@@ -258,8 +258,8 @@ def from_function(call: Callable[..., Any], timeout: float) -> Ask:
     return ask
 
 
-def _arguments(call: Callable[..., Any], case: Mapping[str, Any]) -> dict[str, Any] | tuple[Any]:
-    """Keyword arguments by name, or the one positional argument."""
+def arguments_for(call: Callable[..., Any], case: Mapping[str, Any]) -> dict[str, Any] | tuple[Any]:
+    """What ``call`` gets of a case: keyword arguments by name, or the one positional argument."""
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):

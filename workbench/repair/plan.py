@@ -218,14 +218,15 @@ class RepairPlan:
     def table(self) -> pd.DataFrame:
         """One row a fix, best first, index ``key``.
 
-        Computed: ``rescued``, ``broken`` (samples), ``recall``, ``context_recall`` (means), ``leaks`` (samples). Estimated:
+        Computed: ``rescued``, ``broken`` (samples), ``recall``, ``context_recall`` (means), ``split``, ``leaks`` (samples
+        with a key point cut at a chunk edge; with documents of others). Estimated:
         ``gain`` with ``low``, ``high``, and ``marginal`` given the fixes taken above, with its interval; all shares of all
         samples. ``taken``; ``tokens`` more a question, ``cost`` more per 1,000 questions in dollars, ``latency_ms`` more.
         """
         rows = [{
             "key": r.fix.key, "fix": r.fix.title, "rescued": len(r.rescued), "broken": len(r.broken),
             "recall": r.held["recall"].mean(), "context_recall": r.held["context_recall"].mean(),
-            "leaks": int((r.held["leaks"] > 0).sum()), "gain": r.gain.mean, "low": r.gain.low, "high": r.gain.high,
+            "split": int((r.held["split"] == 1).sum()), "leaks": int((r.held["leaks"] > 0).sum()), "gain": r.gain.mean, "low": r.gain.low, "high": r.gain.high,
             "marginal": r.marginal.mean, "marginal_low": r.marginal.low, "marginal_high": r.marginal.high,
             "taken": r.taken, "tokens": r.tokens, "cost": r.cost, "latency_ms": r.latency,
         } for r in self.repairs]  # fmt: skip
@@ -313,9 +314,9 @@ class RepairPlan:
         return plain(self)
 
     def _repr_html_(self) -> str:
-        from workbench.repair.words import shown_table
+        from workbench.repair.words import headline, page, shown_table
 
-        return shown_table(self).to_html(index=False, escape=True, na_rep="–")
+        return page(headline(self), shown_table(self), self.notes)
 
 
 def _slope(x: pd.Series, y: pd.Series, low: float, high: float, otherwise: float) -> float:
@@ -399,6 +400,12 @@ def repair_plan(
         names = [rerank] if isinstance(rerank, str) else list(rerank)
         chosen = list(fixes) if fixes is not None else default_fixes(simulator, reader, table, names)
         return RepairPlan(simulator.evaluation, simulator, reader, chosen, price=as_price(price), progress=tell)
+
+
+def accepted_synonyms(session: Path | None) -> Path | None:
+    """The synonyms that notebook 04 accepted in a session's folder, where there are some."""
+    path = None if session is None else session / "synonyms.json"
+    return path if path is not None and path.is_file() else None
 
 
 def _synonyms(given: SynonymTable | str | Path | None) -> SynonymTable | None:

@@ -132,6 +132,8 @@ class Simulator:
         passages = passages_of(corpus)
         self.base = Store(passages, passages, base)
         self._stores: dict[Any, Store] = {(False, False, None): self.base}
+        self._scores: dict[str, dict[tuple[str, str], float]] = {}
+        self._joined: dict[tuple[bool, bool], Documents] = {}
         self._ranked: dict[Any, list[Ints]] = {}
         self._vectors: dict[str, Floats] = {}
         self._rows: dict[str, Floats] = {}
@@ -171,7 +173,9 @@ class Simulator:
             passages += self.missing if retrieval.added else []
             given = passages
             if retrieval.chunking is not None:
-                passages, given = rechunked(Documents(passages, self._whole_of(passages)), retrieval.chunking)
+                joined = self._joined.get(key[:2]) or Documents(passages, self._whole_of(passages))
+                self._joined[key[:2]] = joined
+                passages, given = rechunked(joined, retrieval.chunking)
             index = CorpusIndex(corpus_of(passages), cast(Any, self.base.index.encoder), progress=self.base.index.progress,
                                 cancel=self.cancel)  # fmt: skip
             known = dict(zip(self.base.index.texts, self.base.index.terms, strict=True))
@@ -384,14 +388,19 @@ class Simulator:
     # -- reranking --------------------------------------------------------------------------------------------------
 
     def _reranked(self, lists: list[list[Passage] | None], model: str, rooms: Sequence[int]) -> list[list[Passage] | None]:
-        scores = reranker(model)([
-            (question, [c.text for c in contexts or ()])
-            for question, contexts in zip(self.questions, lists, strict=True)
-        ], self.cancel)  # fmt: skip
+        known = self._scores.setdefault(model, {})  # a text has one score for a question, whatever stands beside it
+        fresh: dict[str, dict[str, None]] = {}
+        for question, contexts in zip(self.questions, lists, strict=True):
+            new = {c.text: None for c in contexts or () if (question, c.text) not in known}
+            fresh.setdefault(question, {}).update(new)
+        asked = [(question, list(texts)) for question, texts in fresh.items() if texts]
+        for (question, texts), scores in zip(asked, reranker(model)(asked, self.cancel), strict=True):
+            known.update(zip(((question, text) for text in texts), scores.tolist(), strict=True))
         return [
-            None if contexts is None else [contexts[at] for at in np.argsort(-mine, kind="stable")[:room]]
-            for contexts, mine, room in zip(lists, scores, rooms, strict=True)
-        ]
+            None if contexts is None
+            else sorted(contexts, key=lambda context, question=question: -known[question, context.text])[:room]
+            for question, contexts, room in zip(self.questions, lists, rooms, strict=True)
+        ]  # fmt: skip
 
 
 def _scaled(values: np.ndarray) -> np.ndarray:

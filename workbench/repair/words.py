@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from html import escape
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -13,6 +15,7 @@ from workbench.repair.estimate import Gain
 
 if TYPE_CHECKING:
     from workbench.repair.plan import RepairPlan
+    from workbench.repair.replay import Replay, ReplayPlan
 
 #: Sample ids that are named.
 NAMED = 6
@@ -42,6 +45,7 @@ def shown_table(plan: RepairPlan) -> pd.DataFrame:
         "broken": [f"−{n}" if n else "0" for n in table["broken"]],
         "recall": [numbers.score(value) for value in table["recall"]],
         "context_recall": [numbers.score(value) for value in table["context_recall"]],
+        "split": table["split"], "leaks": table["leaks"],
         "gain": [gain_words(repair.gain) for repair in plan.repairs],
         "marginal": [gain_words(repair.marginal) for repair in plan.repairs],
         "taken": [_t("repair.taken") if taken else "" for taken in table["taken"]],
@@ -51,6 +55,7 @@ def shown_table(plan: RepairPlan) -> pd.DataFrame:
     }  # fmt: skip
     frame = pd.DataFrame(rows, index=table.index)
     unknown = [name for name in ("recall", "context_recall", "cost", "latency_ms") if table[name].isna().all()]
+    unknown += [name for name in ("split", "leaks") if not table[name].any() and not (plan.now[name] > 0).any()]
     return frame.drop(columns=unknown).rename(columns=lambda name: _t(f"repair.columns.{name}"))
 
 
@@ -112,3 +117,52 @@ def unreached_words(plan: RepairPlan) -> str:
     """How many samples no fix reaches."""
     n = int(plan.unreached()["n"].sum())
     return _t("repair.unreached_lead", n=n, total=int((plan.passed == 0).sum())) if n else _t("repair.unreached_none")
+
+
+def page(headline: str, shown: pd.DataFrame, lines: Iterable[str] = ()) -> str:
+    """HTML of a headline, a table and lines below it, for a notebook's cell."""
+    notes = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<p><b>{escape(headline)}</b></p>{shown.to_html(index=False, escape=True, na_rep='–')}<ul>{notes}</ul>"
+
+
+# ------------------------------------------------------------------------------
+# Replay.
+
+
+def _arm(arm: str) -> str:
+    return _t(f"repair.replay.arm.{arm}") if arm in ("oracle", "none", "recorded", "plan") else arm
+
+
+def calls_table(planned: ReplayPlan) -> pd.DataFrame:
+    """The calls of a replay by arm, as texts."""
+    found = planned.rows
+    costs = ["–" if cost != cost else f"${cost:.4f}" for cost in found["cost"]]
+    counts = {name: [f"{n:,}" for n in found[name]] for name in ("calls", "recorded", "tokens")}
+    frame = pd.DataFrame({"arm": map(_arm, found["arm"]), **counts, "cost": costs})
+    return frame.rename(columns=lambda name: _t(f"repair.replay.columns.{name}"))
+
+
+def replay_table(found: Replay) -> pd.DataFrame:
+    """What was measured, by arm, as texts; the column of errors where there are some."""
+    table = found.table()
+    table["arm"] = table["arm"].map(_arm)
+    return table.drop(columns=[] if table["errors"].any() else ["errors"]).rename(
+        columns=lambda name: _t(f"repair.replay.columns.{name}")
+    )
+
+
+def replay_lines(found: Replay) -> list[str]:
+    """What the experiment says of each failing sample, calls that failed, and what makes the runs hard to compare."""
+    faults = found.faults()["fault"]
+    lines = [
+        labelled(_t(f"repair.replay.fault.{name}"), some_ids(faults.index[faults == name]))
+        for name in ("retrieval", "generation", "unstable", "untold") if (faults == name).any()
+    ]  # fmt: skip
+    if len(found.errors):
+        lines.append(_t("repair.replay.errors", n=len(found.errors), reason=found.errors["error"].iloc[0]))
+    return lines + list(dict.fromkeys(line for arm in found.runs for line in found.compare(arm).warnings))
+
+
+def replay_plain(found: Replay) -> str:
+    """A replay for a terminal."""
+    return "\n".join([_t("repair.replay.title"), replay_table(found).to_string(index=False), "", *replay_lines(found)])

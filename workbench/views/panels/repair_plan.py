@@ -13,7 +13,7 @@ from workbench.errors import CancelledError, InputError
 from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.repair import words
-from workbench.repair.plan import RepairPlan, prompt, repair_plan
+from workbench.repair.plan import RepairPlan, accepted_synonyms, prompt, repair_plan
 from workbench.repair.sweep import Sweep, sweep
 from workbench.views import plots
 from workbench.views.card import FilterNote, ListPanel, card_html
@@ -85,8 +85,7 @@ class RepairPlanPanel(ListPanel):
 
     def start_work(self, patience: float = 0.0) -> None:
         """Carry every fix out; waits ``patience`` seconds for the end, then leaves it to the thread."""
-        folder, evaluation = self.session.folder, self.session.evaluation
-        synonyms = None if folder is None or not (folder / "synonyms.json").is_file() else folder / "synonyms.json"
+        evaluation, synonyms = self.session.evaluation, accepted_synonyms(self.session.folder)
 
         def plan(progress: Any, cancelled: Any) -> RepairPlan:
             """Texts encoded, then fixes carried out."""
@@ -204,8 +203,7 @@ class RepairPlanPanel(ListPanel):
 
     def table(self) -> pd.DataFrame:
         """The plan; see ``RepairPlan.table``."""
-        self.join()
-        return self._ready().table()
+        return self.ready().table()
 
     def figure(self, theme: str = "print") -> Figure | None:
         """The estimated points of each fix with their intervals, dark on white; None where none can be estimated."""
@@ -228,16 +226,18 @@ class RepairPlanPanel(ListPanel):
     def save(self, folder: str | Path) -> list[Path]:
         """The files of every panel, and the plan as ``repair_plan.md``."""
         written = super().save(folder)
-        return [*written, self._write(self._ready(), (Path(folder).expanduser() / self.stem).with_suffix(".md"))]
+        return [*written, self._write(self.ready(), (Path(folder).expanduser() / self.stem).with_suffix(".md"))]
 
-    def _ready(self) -> RepairPlan:
+    def ready(self) -> RepairPlan:
+        """The plan, waited for; raises ``InputError`` when it was not worked out."""
+        self.join()
         if self.plan is None:
             raise InputError("the repair plan was not worked out; see the line beside the bar")
         return self.plan
 
     def pin(self) -> None:
         """Keep what the fixes taken bring together as a finding."""
-        plan = self._ready()
+        plan = self.ready()
         self.card.keep(words.headline(plan), value=plan.total.mean, interval=(plan.total.low, plan.total.high))
 
     def _snippet(self) -> str:
