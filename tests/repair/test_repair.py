@@ -454,7 +454,7 @@ def test_replay_over_a_socket_goes_on_where_it_was_stopped(generator_service, pl
     assert all(set(body) >= {"question", "contexts", "instructions"} for body in generator_service.asked)
     faults = found.faults()["fault"]
     assert faults["missed"] == "retrieval" and found.table().set_index("arm").loc["none", "passing"] == 0
-    assert len(found.compare("plan")) == 5 and "Retrieval: they pass" in str(found) and "<table" in found._repr_html_()
+    assert len(found.compare("plan")) == 5 and "retrieval (they pass" in str(found) and "<table" in found._repr_html_()
 
 
 def test_a_call_that_failed_blames_nobody_and_is_asked_again(generator_service, plan, tmp_path):
@@ -495,7 +495,7 @@ def test_repair_and_replay_from_the_command_line(generator_service, run, tmp_pat
     assert main([*command, "--send", "--budget", "0.000001"]) == 2 and "beyond the budget" in capsys.readouterr().err
     assert main([*command, "--send"]) == 0
     said = capsys.readouterr().out
-    assert "Retrieval: they pass with the expected documents" in said and len(generator_service.asked) == 10
+    assert "retrieval (they pass with the expected documents)" in said and len(generator_service.asked) == 10
     assert main(["compare", folder, str(tmp_path / "replays" / "oracle")]) == 0
     assert main([*command, "--language", "zh"]) == 0 and "共 0 次调用" in capsys.readouterr().out
 

@@ -226,7 +226,8 @@ class RepairPlan:
         rows = [{
             "key": r.fix.key, "fix": r.fix.title, "rescued": len(r.rescued), "broken": len(r.broken),
             "recall": r.held["recall"].mean(), "context_recall": r.held["context_recall"].mean(),
-            "split": int((r.held["split"] == 1).sum()), "leaks": int((r.held["leaks"] > 0).sum()), "gain": r.gain.mean, "low": r.gain.low, "high": r.gain.high,
+            "split": int((r.held["split"] == 1).sum()), "leaks": int((r.held["leaks"] > 0).sum()),
+            "gain": r.gain.mean, "low": r.gain.low, "high": r.gain.high,
             "marginal": r.marginal.mean, "marginal_low": r.marginal.low, "marginal_high": r.marginal.high,
             "taken": r.taken, "tokens": r.tokens, "cost": r.cost, "latency_ms": r.latency,
         } for r in self.repairs]  # fmt: skip
@@ -453,7 +454,10 @@ def default_fixes(
     if stale := simulator.stale:
         found.append(Fix("current", {"current": True}, {"n": len(stale)}, stale))
     found += [Fix("rerank", {"rerank": name}, {"model": Path(name).name}) for name in rerank]
-    return found + _chunkings(simulator)
+    found += _chunkings(simulator)
+    if all(came is None for came in simulator.recorded):  # nothing that could be changed
+        return [fix for fix in found if {"ranking", "chunking"} & set(fix.changes)]
+    return found
 
 
 def _chunkings(simulator: Simulator) -> list[Fix]:
@@ -481,7 +485,8 @@ def _notes(simulator: Simulator, reader: Reader) -> list[str]:
         best = simulator.nearest
         key = "alike" if simulator.likeness[best] >= ALIKE else "unlike"
         share = numbers.percent(simulator.likeness[best])
-        lines.append(_t(f"repair.note.{key}", ranking=_t(f"repair.ranking.{best}"), share=share))
+        if silent < n:
+            lines.append(_t(f"repair.note.{key}", ranking=_t(f"repair.ranking.{best}"), share=share))
         if simulator.base.index.encoder is None:
             lines.append(_t("repair.note.no_encoder"))
         if any(tenant is not None for tenant in simulator.base.index.tenants):

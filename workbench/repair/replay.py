@@ -33,6 +33,7 @@ from workbench.evidence.llm.budget import Budget, Price, estimate_tokens
 from workbench.evidence.waiting import bar
 from workbench.language import text as _t
 from workbench.repair.documents import Passage
+from workbench.repair.needs import Need
 from workbench.repair.plan import RepairPlan, as_price
 from workbench.repair.retrieval import Progress, Retrieval
 
@@ -266,7 +267,8 @@ def _cases(plan: RepairPlan, arm: str, ids: Sequence[str], prompt: str | None) -
     lists = dict(zip(plan.now.index.astype(str), _lists(plan, arm), strict=True))
     kept = [sample_id for sample_id in ids if lists[sample_id] is not None]
     if not kept:
-        raise InputError(f"replay: no chosen sample has contexts for the arm {arm!r}")
+        more = "; name expected documents and give the knowledge base, or choose other contexts=" * (arm == "oracle")
+        raise InputError(f"replay: no chosen sample has contexts for the arm {arm!r}{more}")
     samples = plan.evaluation.samples
     frame = samples.frame.loc[kept].copy()
     frame["contexts"] = pd.Series(objects([[_item(p) for p in lists[one] or ()] for one in kept]), index=frame.index)
@@ -281,16 +283,26 @@ def _lists(plan: RepairPlan, arm: str) -> Sequence[Sequence[Passage] | None]:
     if arm == "none":
         return [[]] * len(plan.now)
     if arm == "oracle":
-        known = {str(p.doc_id): p for p in (*simulator.base.passages, *simulator.missing)}
-        needs = plan.reader.needs
-        wanted = [[next((known[d] for d in entry if d in known), None) for entry in need.entries] for need in needs]
-        return [
-            [] if need.nothing else None if not found or None in found else [p for p in found if p is not None]
-            for need, found in zip(needs, wanted, strict=True)
-        ]
+        return [_oracle(plan, need) for need in plan.reader.needs]
     if arm not in ("recorded", "plan", *plan.keys):
         raise InputError(f"replay: contexts {arm!r} are not known; use oracle, none, recorded, plan, or a key of {plan.keys}")
     return simulator.contexts({"recorded": Retrieval(), "plan": plan.together}.get(arm) or plan.repair(arm).retrieval)
+
+
+def _oracle(plan: RepairPlan, need: Need) -> list[Passage] | None:
+    """Of each expected entry the first document that is known (all its chunks where whole documents are expected)."""
+    known, base = plan.simulator.known, plan.simulator.base
+    found: dict[str, Passage] = {}
+    for entry in need.entries:
+        for doc_id in entry:
+            places = base.index.places(doc_id, plan.reader.match) if plan.reader.match == "document" else []
+            given = [base.passages[place] for place in places] or [known[one] for one in (doc_id,) if one in known]
+            if given:
+                found |= {str(passage.doc_id): passage for passage in given}
+                break
+        else:
+            return None
+    return list(found.values()) if found or need.nothing else None
 
 
 def _item(passage: Passage) -> dict[str, Any]:

@@ -158,6 +158,12 @@ class Simulator:
                     prompted[code] += wanted
         return lists, prompted
 
+    @cached_property
+    def known(self) -> dict[str, Passage]:
+        """Every document by its id; without the corpus's own, its text is the one that was recorded."""
+        recorded = (context for came in self.recorded for context in came or ())
+        return {str(p.doc_id): p for p in (*recorded, *self.base.passages, *self.missing) if p.doc_id is not None}
+
     # -- indexes ----------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -337,7 +343,7 @@ class Simulator:
         found: list[list[Passage] | None] = []
         for code in self._codes():
             came, own = self.recorded[code], store.given
-            if retrieval.ranking == "recorded" and came is None:
+            if kept and came is None:
                 found.append(None)
                 continue
             room = self._room(code, retrieval)
@@ -516,10 +522,7 @@ def prepared(
     missing = _missing(evaluation, passages_of(base), whole)
     simulator = Simulator(evaluation, index, base, missing=missing, outdated=outdated_twins(index), whole=whole,
                           synonyms=synonyms, cancel=cancel)  # fmt: skip
-    # Without the corpus's own, the text of an expected document is the one that was recorded.
-    recorded = (context for came in simulator.recorded for context in came or ())
-    known = {str(p.doc_id): p for p in (*recorded, *simulator.base.passages, *missing) if p.doc_id is not None}
-    return simulator, Reader(needs_of(evaluation, known), simulator.documents, evaluation.thresholds.match)
+    return simulator, Reader(needs_of(evaluation, simulator.known), simulator.documents, evaluation.thresholds.match)
 
 
 def _encoder(wanted: str | Encoder | None) -> str | Encoder | None:

@@ -22,7 +22,9 @@ NAMED = 6
 
 
 def gain_words(gain: Gain) -> str:
-    """ "+9 (4 – 15)"."""
+    """ "+9 (+4 … +15)"; a dash where nothing can be estimated."""
+    if gain.mean != gain.mean:
+        return "–"
     low, high = (numbers.points(value) for value in (gain.low, gain.high))
     return numbers.points(gain.mean) + (f" ({low} … {high})" if gain.mean or gain.low or gain.high else "")
 
@@ -30,6 +32,8 @@ def gain_words(gain: Gain) -> str:
 def headline(plan: RepairPlan) -> str:
     """What the fixes taken bring together."""
     taken = [repair for repair in plan.repairs if repair.taken]
+    if all(came is None for came in plan.simulator.recorded):
+        return _t("repair.unrecorded")
     if not taken:
         return _t("repair.nothing" if (plan.passed == 0).any() else "repair.no_failing")
     gain = plan.total
@@ -93,9 +97,9 @@ def behind(plan: RepairPlan) -> list[str]:
     lines = []
     for repair in plan.repairs:
         named = {"rescued": repair.rescued, "broken": repair.broken, "documents": repair.fix.documents}
-        parts = [labelled(_t(f"repair.{name}"), some_ids(ids)) for name, ids in named.items() if ids]
+        parts = [f"{_t(f'repair.{name}')} {some_ids(ids)}" for name, ids in named.items() if ids]
         if repair.rescued or repair.broken:
-            lines.append(labelled(repair.fix.title, " · ".join(parts)))
+            lines.append(" · ".join([repair.fix.title, *parts]))
     return lines
 
 
@@ -155,7 +159,7 @@ def replay_lines(found: Replay) -> list[str]:
     """What the experiment says of each failing sample, calls that failed, and what makes the runs hard to compare."""
     faults = found.faults()["fault"]
     lines = [
-        labelled(_t(f"repair.replay.fault.{name}"), some_ids(faults.index[faults == name]))
+        f"{_t(f'repair.replay.fault.{name}')} · {some_ids(faults.index[faults == name])}"
         for name in ("retrieval", "generation", "unstable", "untold") if (faults == name).any()
     ]  # fmt: skip
     if len(found.errors):
