@@ -75,7 +75,8 @@ class Fix:
     @property
     def title(self) -> str:
         """What a reader calls it, in the language in force."""
-        values = {key: _t(f"repair.by.{value}") if key == "by" else value for key, value in self.values.items()}
+        named = {key: f"repair.{key}.{value}" for key, value in self.values.items()}
+        values = {key: _t(named[key]) if has_text(named[key]) else value for key, value in self.values.items()}
         return _t(f"repair.fix.{self.name}", **values)
 
     def on(self, retrieval: Retrieval) -> Retrieval:
@@ -291,6 +292,10 @@ class RepairPlan:
         counts = Counter(str(name) for name in self.evaluation.causes.names())
         return [name for name, _ in counts.most_common() if name in PROMPTED]
 
+    def prompt(self, cause: str, language: str | None = None) -> str:
+        """The prompt to paste for a cause; see :func:`prompt`."""
+        return prompt(cause, language)
+
     @property
     def notes(self) -> list[str]:
         """What the plan rests on and what it cannot tell, in the language in force."""
@@ -299,6 +304,8 @@ class RepairPlan:
     def _notes(self) -> list[str]:
         if not self.evaluation.view.facts.set_has_answers:
             return [_t("repair.note.no_answers")]
+        if not self.model.n_known:
+            return []
         lines = [_t("repair.note.estimate", n=f"{self.model.n_known:,}")]
         most = self.model.most_distractors
         if any((r.held["distractors"] > most).any() for r in self.repairs):

@@ -49,7 +49,7 @@ def shown_table(plan: RepairPlan) -> pd.DataFrame:
         "broken": [f"−{n}" if n else "0" for n in table["broken"]],
         "recall": [numbers.score(value) for value in table["recall"]],
         "context_recall": [numbers.score(value) for value in table["context_recall"]],
-        "split": table["split"], "leaks": table["leaks"],
+        **{name: table[name].astype(str) for name in ("split", "leaks")},
         "gain": [gain_words(repair.gain) for repair in plan.repairs],
         "marginal": [gain_words(repair.marginal) for repair in plan.repairs],
         "taken": [_t("repair.taken") if taken else "" for taken in table["taken"]],
@@ -105,11 +105,19 @@ def behind(plan: RepairPlan) -> list[str]:
 
 def plain(plan: RepairPlan) -> str:
     """The plan for a terminal."""
-    lines = [_t("repair.title"), headline(plan), "", shown_table(plan).to_string(index=False), ""]
     unreached = plan.unreached()
-    for name, ids in zip(unreached["cause"], unreached["sample_ids"], strict=True):
-        lines.append(labelled(title(name), some_ids(ids)))
-    return "\n".join([*lines[:5], _t("repair.unreached_title"), *lines[5:], "", *plan.notes])
+    left = [f"{title(name)} · {some_ids(ids)}" for name, ids in zip(unreached["cause"], unreached["sample_ids"], strict=True)]
+    lines = [_t("repair.title"), headline(plan), "", _printed(shown_table(plan)), "", _t("repair.unreached_title"), *left, ""]
+    if causes := plan.prompts():
+        lines.append(labelled(_t("repair.prompts_title"), listed([title(name) for name in causes])))
+        lines += [_t("repair.prompts_where", cause=causes[0]), ""]
+    return "\n".join([*lines, *plan.notes])
+
+
+def _printed(frame: pd.DataFrame) -> str:
+    """A table as plain text; a Chinese character takes two columns."""
+    with pd.option_context("display.unicode.east_asian_width", True):
+        return str(frame.to_string(index=False))
 
 
 def usual_words(plan: RepairPlan) -> str:
@@ -169,4 +177,4 @@ def replay_lines(found: Replay) -> list[str]:
 
 def replay_plain(found: Replay) -> str:
     """A replay for a terminal."""
-    return "\n".join([_t("repair.replay.title"), replay_table(found).to_string(index=False), "", *replay_lines(found)])
+    return "\n".join([_t("repair.replay.title"), _printed(replay_table(found)), "", *replay_lines(found)])
