@@ -63,6 +63,12 @@ def shown_table(plan: RepairPlan) -> pd.DataFrame:
     return frame.drop(columns=unknown).rename(columns=lambda name: _t(f"repair.columns.{name}"))
 
 
+def chunking_words(name: str) -> str:
+    """A chunking of a sweep in words: how, and of how many tokens (+ how many shared)."""
+    by, _, size = name.partition(" ")
+    return f"{_t(f'repair.by.{by}')} {size}" if name else _t("repair.panel.as_they_are")
+
+
 def levels_table(plan: RepairPlan) -> pd.DataFrame:
     """How often answers pass by what their contexts hold, as texts."""
     found = plan.model.table
