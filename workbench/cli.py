@@ -816,7 +816,7 @@ REPLAY = (
     _option("--samples", choices=("all", "failing"), default="all", help="which are asked (default all)"),
     _option("--prompt", metavar="CAUSE|@FILE", help="instructions to try: the prompt for a cause, or a file"),
     _option("--budget", type=float, metavar="DOLLARS", help="send nothing if the prompts cost more (needs --price)"),
-    _option("--judge", default="offline", help="who judges the new answers, as for score (default offline)"),
+    _option("--judge", default="same", help="who judges the new answers, as for score (default: the judge of DIR)"),
     _option("--send", action="store_true", help="ask; without it only the plan of calls is printed"),
     _option("--out", required=True, metavar="FOLDER", help="recordings and scored runs; answered questions are skipped"),
 )  # fmt: skip

@@ -399,6 +399,19 @@ def test_replay_refuses_a_service_that_retrieves_by_itself(plan, tmp_path):
         wb.replay(service, plan, out=tmp_path, ask=False, prompt="Be brief.")
 
 
+def test_answers_are_judged_as_those_before_were(plan, tmp_path):
+    found = wb.replay(lambda contexts: "x", plan, contexts="recorded", samples=["right"], out=tmp_path, progress=False)
+    assert found.runs["recorded"].manifest["judge"] == plan.evaluation.manifest["judge"] == "none"
+    assert found.compare("recorded").warnings == [found.compare("recorded").warnings[0]]  # but for the knowledge base
+    other = repair_plan(plan.evaluation, DOCUMENTS, encoder="none", fixes=[])
+    other.evaluation.evidence.manifest["judge"] = "llm:somebody"
+    try:
+        with pytest.raises(InputError, match="llm:somebody judged the run before"):
+            wb.replay(lambda contexts: "x", other, contexts="recorded", out=tmp_path)
+    finally:
+        other.evaluation.evidence.manifest["judge"] = "none"
+
+
 def test_a_prompt_and_other_contexts_are_no_answer_to_the_question_before(plan, run, tmp_path):
     def generator(question, contexts, instructions):
         return f"{instructions} {contexts[0]['text']}"
@@ -409,6 +422,10 @@ def test_a_prompt_and_other_contexts_are_no_answer_to_the_question_before(plan, 
     answers = [found.runs["recorded"].evidence.plain("answer")[0] for found in (plain, told)]
     assert answers == [" A refund is paid within 14 days.", "Briefly. A refund is paid within 14 days."]
     assert wb.replay(generator, plan, prompt="Briefly.", ask=False, **options).calls == 0
+    for prompt_given, fault in (("Look again.", "prompt"), (None, "unstable")):
+        again = wb.replay(lambda contexts, instructions: "25 days", plan, prompt=prompt_given,
+                          **options | {"samples": ["split"], "out": tmp_path / fault})  # fmt: skip
+        assert again.faults()["fault"]["split"] == fault
     changed = [dict(row, contexts=[context("zh#1")]) for row in CASES]
     other = repair_plan(wb.evaluate(changed, judge=None, encoder=None, progress=False), DOCUMENTS, encoder="none")
     with pytest.raises(InputError, match="with other contexts before"):

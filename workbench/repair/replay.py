@@ -89,6 +89,8 @@ class Replay:
         The calls that were planned.
     errors
         One row a call that failed: ``arm, sample_id, error``.
+    prompt
+        The instructions that were tried; empty without.
     """
 
     before: Evaluation
@@ -96,35 +98,38 @@ class Replay:
     planned: ReplayPlan
     errors: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["arm", "sample_id", "error"]))
     recordings: Mapping[str, Recording] = field(default_factory=dict)
+    prompt: str = ""
 
     def compare(self, arm: str) -> Comparison:
         """Today's run against an arm, as any two runs are compared."""
         return Comparison(self.before, self.runs[arm])
 
     def table(self) -> pd.DataFrame:
-        """One row an arm: ``arm, n, passing, before`` (of the same samples, today), ``fixed, broken``, and ``errors``: calls
-        that failed; measured."""
+        """One row an arm: ``arm, n`` (answers that could be tested, today too), of them ``passing``, ``before`` (today),
+        ``fixed, broken``; ``untested``: other answers; ``errors``: calls that failed. Measured."""
         rows = []
         for arm, run in self.runs.items():
-            ids = run.evidence.ids
-            now, was = _passed(run), _passed(self.before).reindex(ids)
-            rows.append((arm, len(ids), int((now == 1).sum()), int((was == 1).sum()), int(((was == 0) & (now == 1)).sum()),
-                         int(((was == 1) & (now == 0)).sum()), int((self.errors["arm"] == arm).sum())))  # fmt: skip
-        return pd.DataFrame(rows, columns=["arm", "n", "passing", "before", "fixed", "broken", "errors"])
+            now = _passed(run)
+            was = _passed(self.before).reindex(now.index)
+            known = now.notna() & was.notna()
+            sums = (known, known & (now == 1), known & (was == 1), (was == 0) & (now == 1), (was == 1) & (now == 0), ~known)
+            rows.append((arm, *(int(mask.sum()) for mask in sums), int((self.errors["arm"] == arm).sum())))
+        return pd.DataFrame(rows, columns=["arm", "n", "passing", "before", "fixed", "broken", "untested", "errors"])
 
     def faults(self) -> pd.DataFrame:
         """For each failing sample what the experiment says, index ``sample_id``: ``fault``, and whether each arm passes.
 
         ``generation``: it fails with the expected documents as well; ``retrieval``: it passes with them; ``unstable``: it
-        passes with the recorded contexts already when it is asked again; ``untold``: no oracle could be given, or its call
-        failed.
+        passes with the recorded contexts already when it is asked again (``prompt``: with the instructions that were
+        tried); ``untold``: no oracle could be given, or its call failed.
         """
         was = _passed(self.before)
         failing = was[was == 0].index
         arms = pd.DataFrame({arm: _passed(run).reindex(failing) for arm, run in self.runs.items()}, index=failing)
         missing = pd.Series(np.nan, index=failing)
         oracle, again = arms.get("oracle", missing), arms.get("recorded", missing)
-        fault = np.select([again == 1, oracle == 1, oracle == 0], ["unstable", "retrieval", "generation"], "untold")
+        names = ["prompt" if self.prompt else "unstable", "retrieval", "generation"]
+        fault = np.select([again == 1, oracle == 1, oracle == 0], names, "untold")
         arms.insert(0, "fault", fault)
         return arms.rename_axis("sample_id")
 
@@ -148,7 +153,7 @@ def _passed(run: Evaluation) -> pd.Series:
 def replay(
     service: Callable[..., Any] | str, plan: RepairPlan, *, contexts: str | Sequence[str] = ("oracle", "none"),
     out: str | Path = "replays", samples: str | Sequence[str] = "all", prompt: str | None = None, ask: bool = True,
-    budget: Any = None, price: Price | float | str | None = None, judge: Any = "offline", encoder: Any = "auto",
+    budget: Any = None, price: Price | float | str | None = None, judge: Any = "same", encoder: Any = "auto",
     progress: bool | Progress = True, cancelled: Callable[[], bool] | None = None, **recording: Any,
 ) -> Replay | ReplayPlan:  # fmt: skip
     """Ask a generator the questions of a plan again, with contexts that it is given.
@@ -177,7 +182,8 @@ def replay(
         As for a judge: dollars (by ``price``, of the prompts alone; default the plan's), or ``{"calls": …, "tokens": …,
         "cost": …}``; when the plan of calls is beyond it nothing is sent.
     judge, encoder
-        Judge the answers; see ``wb.evaluate``.
+        Judge the answers, see ``wb.evaluate``; ``"same"`` is the judge of the plan's run, where that was the offline one or
+        none.
     progress
         True shows a bar, a callable gets ``(done, total)`` of all arms.
     recording
@@ -214,8 +220,11 @@ def replay(
         return planned
     if planned.calls and (over := _beyond(Budget.of(budget), planned, known)):
         raise InputError(f"replay: {planned}; {over}; choose fewer samples or arms, or a larger budget")
+    if judge == "same":
+        judge, encoder = _judge_of(plan.evaluation)
     target = {"endpoint": service} if isinstance(service, str) else {"call": service}
-    runs, recordings, errors = {}, {}, []
+    runs, recordings = {}, {}
+    errors: list[tuple[str, str, str]] = []
     done, total = 0, sum(map(len, cases.values()))
     with bar(progress, "call") as tell:
         for arm, chosen in cases.items():
@@ -238,7 +247,15 @@ def replay(
             runs[arm] = evaluate(_answered(arm, chosen, files[arm], errors), judge=judge, encoder=encoder, name=arm,
                                  thresholds=plan.evaluation.thresholds, progress=False, cancelled=cancelled)  # fmt: skip
     failed_calls = pd.DataFrame(errors, columns=["arm", "sample_id", "error"])
-    return Replay(plan.evaluation, runs, planned, failed_calls, recordings)
+    return Replay(plan.evaluation, runs, planned, failed_calls, recordings, prompt or "")
+
+
+def _judge_of(evaluation: Evaluation) -> tuple[str | None, str]:
+    """Judge and encoder that an evaluation was made with."""
+    name = str(evaluation.manifest.get("judge") or "none")
+    if "fitted" in evaluation.manifest or not (name == "none" or name.startswith("offline-")):
+        raise InputError(f"replay: {name} judged the run before; name that judge with judge=, so that both are judged alike")
+    return None if name == "none" else "offline", "auto" if evaluation.manifest.get("encoder") else "none"
 
 
 def _takes(service: Callable[..., Any] | str, request: Any, name: str) -> bool:

@@ -26,6 +26,7 @@ from workbench.evidence.corpus_ranks import as_corpus, with_ids
 from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.encoders.resolve import load_cached
 from workbench.evidence.frames import plain_columns
+from workbench.language import main_language, suggest_language
 from workbench.repair.documents import Chunking, Documents, Passage, corpus_of, load_documents, passages_of, rechunked
 from workbench.repair.needs import Reader, needs_of, term_set
 
@@ -402,11 +403,11 @@ class Simulator:
         asked = [(question, list(texts)) for question, texts in fresh.items() if texts]
         for (question, texts), scores in zip(asked, reranker(model)(asked, self.cancel), strict=True):
             known.update(zip(((question, text) for text in texts), scores.tolist(), strict=True))
-        return [
-            None if contexts is None
-            else sorted(contexts, key=lambda context, question=question: -known[question, context.text])[:room]
-            for question, contexts, room in zip(self.questions, lists, rooms, strict=True)
-        ]  # fmt: skip
+        found: list[list[Passage] | None] = []
+        for question, contexts, room in zip(self.questions, lists, rooms, strict=True):
+            order = np.argsort([-known[question, c.text] for c in contexts or ()], kind="stable")[:room]
+            found.append(None if contexts is None else [contexts[at] for at in order])
+        return found
 
 
 def _scaled(values: np.ndarray) -> np.ndarray:
@@ -516,6 +517,7 @@ def prepared(
 ) -> tuple[Simulator, Reader]:  # fmt: skip
     """What carries retrievers out, and what reads their contexts, for the arguments of :func:`repair_plan`."""
     evaluation = result if isinstance(result, Evaluation) else load_evaluation(result)
+    suggest_language(main_language(evaluation.evidence.plain("question")))
     base = corpus_of([]) if corpus is None else as_corpus(corpus)
     index = CorpusIndex(base, _encoder("none" if corpus is None else encoder), cancel=cancel, progress=progress)
     whole = [] if documents is None else load_documents(documents)

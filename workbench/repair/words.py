@@ -164,9 +164,8 @@ def replay_table(found: Replay) -> pd.DataFrame:
     """What was measured, by arm, as texts; the column of errors where there are some."""
     table = found.table()
     table["arm"] = table["arm"].map(_arm)
-    return table.drop(columns=[] if table["errors"].any() else ["errors"]).rename(
-        columns=lambda name: _t(f"repair.replay.columns.{name}")
-    )
+    unused = [name for name in ("untested", "errors") if not table[name].any()]
+    return table.drop(columns=unused).rename(columns=lambda name: _t(f"repair.replay.columns.{name}"))
 
 
 def replay_lines(found: Replay) -> list[str]:
@@ -174,11 +173,13 @@ def replay_lines(found: Replay) -> list[str]:
     faults = found.faults()["fault"]
     lines = [
         f"{_t(f'repair.replay.fault.{name}')} · {some_ids(faults.index[faults == name])}"
-        for name in ("retrieval", "generation", "unstable", "untold") if (faults == name).any()
+        for name in ("retrieval", "generation", "prompt", "unstable", "untold") if (faults == name).any()
     ]  # fmt: skip
     if len(found.errors):
         lines.append(_t("repair.replay.errors", n=len(found.errors), reason=found.errors["error"].iloc[0]))
-    return lines + list(dict.fromkeys(line for arm in found.runs for line in found.compare(arm).warnings))
+    # The contexts are given, so it says nothing that no knowledge base was searched.
+    warnings = [line for arm in found.runs for line in found.compare(arm).warnings if line != _t("compare.warning.corpus")]
+    return lines + list(dict.fromkeys(warnings))
 
 
 def replay_plain(found: Replay) -> str:
