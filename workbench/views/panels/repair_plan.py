@@ -19,7 +19,7 @@ from workbench.repair.sweep import Sweep, sweep
 from workbench.views import plots
 from workbench.views.card import FilterNote, ListPanel, card_html
 from workbench.views.html import Fragment, Mark, Markup, empty, excerpt, fragment, h, join, marked, quiet, table
-from workbench.views.widgets import Background, PagedTable, Panel, button, display, dropdown, markup, row, show, still
+from workbench.views.widgets import Background, PagedTable, Panel, Picture, button, display, dropdown, markup, row, show, still
 from workbench.views.wording import cause_title, count
 
 if TYPE_CHECKING:
@@ -360,8 +360,9 @@ class SweepPanel(Panel):
         self.found: Sweep | None = None
         self.work = Background(self, _progress_words, _t("repair.panel.cancel"))
         self.start_button = button(_t("repair.panel.start"), self.guarded(lambda: self.start_work(), "start"))
-        self.shown = markup()
-        self.compose(row(self.work, self.start_button), self.shown)
+        self.headline, self.picture, self.cells = markup(None, "wb-reading"), Picture(guarded=self.guarded), markup()
+        display(self.picture, False)
+        self.compose(row(self.work, self.start_button), self.headline, self.picture, self.cells)
         self.start_work(PATIENCE)
 
     def start_work(self, patience: float = 0.0) -> None:
@@ -375,7 +376,10 @@ class SweepPanel(Panel):
             display(self.start_button, isinstance(error, CancelledError))
             return
         self.found = result
-        show(self.shown, sweep_html(result))
+        show(self.headline, h("p", h("strong", knee_words(result))))
+        display(self.picture, True)
+        self.picture.draw(lambda: plots.sweep_curve(result, theme="screen"), _t("repair.panel.sweep_caption"))
+        show(self.cells, cells_html(result))
 
     def _ready(self) -> Sweep:
         self.work.join()
@@ -407,10 +411,15 @@ def knee_words(found: Sweep) -> str:
               tokens=count(knee["tokens"]))  # fmt: skip
 
 
-def sweep_html(found: Sweep) -> Markup:
-    """The curve of recall against tokens, and the efficient cells."""
+def cells_html(found: Sweep) -> Markup:
+    """The efficient cells."""
     listed = found.frame[found.frame["efficient"]].drop(columns=["efficient"]).sort_values("tokens")
     formats = {"ranking": lambda name: _t(f"repair.ranking.{name}"), "tokens": count, "chunking": words.chunking_words,
                "knee": lambda knee: "◯" if knee else ""}  # fmt: skip
+    return table(listed, headings="repair.columns", formats=formats)
+
+
+def sweep_html(found: Sweep) -> Markup:
+    """The curve of recall against tokens, and the efficient cells."""
     curve = still(plots.sweep_curve(found), _t("repair.panel.sweep_caption"))
-    return h("div", h("p", h("strong", knee_words(found))), curve, table(listed, headings="repair.columns", formats=formats))
+    return h("div", h("p", h("strong", knee_words(found))), curve, cells_html(found))
