@@ -19,7 +19,19 @@ from workbench.repair.sweep import Sweep, sweep
 from workbench.views import plots
 from workbench.views.card import FilterNote, ListPanel, card_html
 from workbench.views.html import Fragment, Mark, Markup, empty, excerpt, fragment, h, join, marked, quiet, table
-from workbench.views.widgets import Background, PagedTable, Panel, Picture, button, display, dropdown, markup, row, show, still
+from workbench.views.widgets import (
+    Background,
+    PagedTable,
+    Panel,
+    Picture,
+    button,
+    display,
+    dropdown,
+    markup,
+    row,
+    show,
+    still,
+)
 from workbench.views.wording import cause_title, count
 
 if TYPE_CHECKING:
