@@ -127,8 +127,8 @@ class Reading:
 
     __slots__ = (
         "_grams", "_initials", "_meanings", "_trigrams", "acronyms", "at", "capital", "code", "edges", "folded",
-        "foreign", "han", "initials_at", "length", "number_statement", "numbers", "offsets", "squashed", "statement", "statements",
-        "stems", "text", "vocabulary", "weights", "words",
+        "foreign", "han", "initials_at", "length", "number_statement", "numbers", "offsets", "squashed", "statement",
+        "statements", "stems", "text", "vocabulary", "weights", "words",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:

@@ -561,9 +561,9 @@ UNTOLD = 0.2
 #: Support of a claim that the contexts tell in parts: all in one run but for words of the question, or in two runs; and how
 #: far a word must stand in a sentence for that.
 PARTS, PARTS_BROKEN, HELD = 0.7, 0.6, 0.6
-#: How much words, by rarity, count beside character grams in what answer and reference tell of each other's claims; half of
-#: it makes a claim, and how steeply that is so. Below the last a negation of one side alone is no chance.
-WORDS_TOLD, TOLD_STEEP, NOTHING_SEEN = 0.75, 8.0, 0.2
+#: How much words, by rarity, count beside character grams in what answer and reference tell of each other's claims; the share
+#: of it that makes a claim, and how steeply that is so. Below the last a negation of one side alone is no chance.
+WORDS_TOLD, MADE, TOLD_STEEP, NOTHING_SEEN = 0.75, 0.45, 8.0, 0.2
 #: A sentence with this share of a question's words answers it by yes or no, and what is then said of a bare yes or no.
 ASKED, ANSWERED = 0.6, 0.8
 #: Rarity of the words that such a claim may have beside, "year" or "ahead", and their share of its rarity.
@@ -938,7 +938,7 @@ class Examination:
         best = there.start + int(np.argmax(sentence_cover(self.grid, number)[there])) if there.stop > there.start else -1
         flipped = best >= 0 and (len(claim_negations(claim)) > 0) != bool(self.grid.negations[best])
         if not (flipped and entail[at] < NOTHING_SEEN):
-            entail[at] = max(entail[at], 1 / (1 + math.exp(-TOLD_STEEP * (told - 0.5))))
+            entail[at] = max(entail[at], 1 / (1 + math.exp(-TOLD_STEEP * (told - MADE))))
 
     def _in_parts(self, number: int, entail: Floats) -> None:
         """Raise the support (in place) of a claim of the answer that no single sentence tells but the contexts together do.
