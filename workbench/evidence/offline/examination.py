@@ -6,6 +6,7 @@ of both sides, the question and the whole reference are its rows; every figure i
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -560,6 +561,9 @@ UNTOLD = 0.2
 #: Support of a claim that the contexts tell in parts: all in one run but for words of the question, or in two runs; and how
 #: far a word must stand in a sentence for that.
 PARTS, PARTS_BROKEN, HELD = 0.7, 0.6, 0.6
+#: How much words, by rarity, count beside character grams in what answer and reference tell of each other's claims; the share
+#: of it that makes a claim, and how steeply that is so. Below the last a negation of one side alone is no chance.
+WORDS_TOLD, MADE, TOLD_STEEP, NOTHING_SEEN = 0.75, 0.45, 8.0, 0.2
 #: A sentence with this share of a question's words answers it by yes or no, and what is then said of a bare yes or no.
 ASKED, ANSWERED = 0.6, 0.8
 #: By how much a sentence must say more of the question, of its content by rarity, than those with the value of a bare answer
@@ -952,7 +956,9 @@ class Examination:
             firsts = np.flatnonzero(np.diff(self.windows.owner, prepend=-1))
             entail[:, self.windows.owner[firsts]] = np.maximum.reduceat(self.window_support, firsts, axis=1)
         for number in range(len(self.claims)):
-            entail[number, untold(self.grid, number, self.question)] *= UNTOLD
+            lacking = untold(self.grid, number, self.question)
+            entail[number, lacking] *= UNTOLD
+            self._on_the_whole(number, entail[number], lacking)
             entail[number] = self._at_most_unsure(number, entail[number])
             self._in_parts(number, entail[number])
             if number in self.other_values:
@@ -976,6 +982,28 @@ class Examination:
                 alike = np.array([whole in text.folded for text in self.texts], dtype=bool)
                 entail[number, alike], contradict[number, alike] = VALUE_FOUND, 0.0
         return entail, contradict.astype(np.float32)
+
+    def _on_the_whole(self, number: int, entail: Floats, lacking: NDArray[np.bool_]) -> None:
+        """Raise the support (in place) of a claim of the answer by the reference, and the other way, by how much of what it
+        says beyond the question is told anywhere there: of two texts about one thing each tells it in sentences of its own.
+
+        Not where a number or code of it is told nowhere, nor where only one side is negative and support sees nothing.
+        """
+        claim, rows = self.claims[number], self.grid.rows[number]
+        at = self.reference_at if self.spans[number].side == "answer" else self.answer_at
+        weight = self.grid.weight[rows]
+        if at < 0 or lacking[at] or not weight.any():
+            return
+        there = slice(*self.grid.offsets[at : at + 2].tolist())
+        new = weight * ~np.isin(self.grid.ids[rows], self.question.ids)
+        new = new if new.sum() > LINKING / 2 else weight
+        words = float(new @ self.grid.present[rows][:, there].max(axis=1, initial=0.0)) / float(new.sum())
+        grams = self.grid.gram_present[self.grid.gram_rows[number]][:, there].max(axis=1, initial=0.0)
+        told = WORDS_TOLD * words + (1 - WORDS_TOLD) * float(grams.mean() if len(grams) else words)
+        best = there.start + int(np.argmax(sentence_cover(self.grid, number)[there])) if there.stop > there.start else -1
+        flipped = best >= 0 and (len(claim_negations(claim)) > 0) != bool(self.grid.negations[best])
+        if not (flipped and entail[at] < NOTHING_SEEN):
+            entail[at] = max(entail[at], 1 / (1 + math.exp(-TOLD_STEEP * (told - MADE))))
 
     def _in_parts(self, number: int, entail: Floats) -> None:
         """Raise the support (in place) of a claim of the answer that no single sentence tells but the contexts together do.
