@@ -897,36 +897,37 @@ class Examination:
         for number in alone:
             rows = self.grid.rows[number]
             stated = [one for one in self.grid.stated if rows.start <= one.rows.start < rows.stop]
-            if len(stated) != 1 or asked.holding(stated[0].quantity) or not stated[0].sentences[:end].any():
+            values = [one.quantity for one in stated]
+            if not 1 <= len(values) <= 2 or any(map(asked.holding, values)):
                 continue
-            beside = self._beside_value(number, stated[0].quantity)
-            if len(beside) > 1:
+            here = np.logical_and.reduce([one.sentences[:end] for one in stated])
+            beside = self._beside_values(number, values)
+            if not here.any() or len(beside) > 1:
                 continue
             if cover is None:
                 cover = sentence_cover(self.grid, len(self.claims))[:end]
                 cover = np.maximum(cover, 0.8 * np.where(self.grid.leaning[:end], np.roll(cover, 1), 0.0))
-            here = stated[0].sentences[:end]
             best, other = max(
-                ((float(cover[at]), (at, told)) for at, told in self._others_like(stated[0].quantity, asked)
-                 if not here[at] and (self.grid.present[beside, at] >= HELD).all()),
+                ((float(cover[at]), (at, told)) for at, told in self._others_like(values[0], asked)
+                 if not any(one.sentences[at] for one in stated) and (self.grid.present[beside, at] >= HELD).all()),
                 key=lambda pair: pair[0], default=(0.0, None),
             )  # fmt: skip
             gap = best - float(cover[here].max())
             if other is not None and gap >= SAYS_LESS:
                 text = int(np.searchsorted(self.grid.offsets, other[0], side="right")) - 1
                 probability = OTHER_VALUE if gap >= SAYS_LITTLE else UNSURE
-                found[number] = text, Sign(probability, "number", stated[0].quantity.text, other[1].text)
+                found[number] = text, Sign(probability, "number", values[0].text, other[1].text)
         return found
 
-    def _beside_value(self, number: int, value: Quantity) -> list[int]:
-        """The rows of the telling words of a claim that are no part of its value and that the question does not have."""
+    def _beside_values(self, number: int, values: Sequence[Quantity]) -> list[int]:
+        """The rows of the telling words of a claim that are no part of its values and that the question does not have."""
         claim, first = self.claims[number], self.grid.rows[number].start
         source, asked = claim.source, frozenset(self.question.ids.tolist())
         found = []
         for row, at in enumerate(range(claim.words.start, claim.words.stop), first):
             start, end = int(source.starts[at]), int(source.ends[at])
             glued = HAN_CHARACTER.match(source.folded, start) is not None and source.folded[start:end] in self.question.folded
-            known = int(source.ids[at]) in asked or glued or value.wide[0] <= start < value.wide[1]
+            known = int(source.ids[at]) in asked or glued or any(q.wide[0] <= start < q.wide[1] for q in values)
             if source.weight[at] > KEY and not known:
                 found.append(row)
         return found
