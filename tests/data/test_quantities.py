@@ -756,7 +756,8 @@ def test_a_day_of_each_week_the_next_of_its_kind_a_month_and_over_half_are_read(
     assert (mine.value, mine.cue) == (theirs.value, theirs.cue) or relation(mine, theirs) == "same"
 
 
-NO_NUMBERS = ["层次年龄", "每次日志", "首次月结", "上下半场", "前半年", "每逾期一天", "每隔一周", "once a week", "within a day's walk"]
+NO_NUMBERS = ["层次年龄", "每次日志", "首次月结", "上下半场", "前半年", "每逾期一天", "每隔一周", "once a week",
+              "within a day's walk"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", NO_NUMBERS)
