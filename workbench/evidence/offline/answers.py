@@ -567,10 +567,10 @@ def _new(asked: Reading, wanted: Reading) -> tuple[list[int], list[Quantity]]:
 
 def _as_acronym(asked: Reading, wanted: Reading, said: Reading) -> bool:
     """Whether the answer gives the initials of the whole reference (United Kingdom → UK), or its short form in Han script."""
-    if wanted.numbers or not 1 < wanted.length <= 8:
-        return wanted.han and not wanted.numbers and _short_form(wanted.squashed, said)
-    if wanted.han:
-        return _short_form(wanted.squashed, said)
+    if wanted.numbers or negations(wanted.folded):
+        return False  # a form that leaves out a negation is no short form
+    if wanted.han or not 1 < wanted.length <= 8:
+        return wanted.han and _short_form(wanted.squashed, said)
     initials = set(wanted.acronyms) if len(wanted.acronyms) == 1 and all(wanted.capital) else set()
     if len(wanted.words) > 2:
         initials.add("".join(word[0] for word in wanted.words))
