@@ -107,8 +107,6 @@ class Repair:
     cost: float
     latency: float
     marginal: Gain = UNKNOWN
-    marginal_rescued: tuple[str, ...] = ()
-    marginal_broken: tuple[str, ...] = ()
     taken: bool = False
 
 
@@ -148,9 +146,7 @@ class RepairPlan:
             nearly = any(np.nan_to_num(r.gain.mean) > np.nan_to_num(repair.gain.mean) - POINT
                          and len(r.rescued) >= len(repair.rescued) - POINT * len(self.now) for r in cheaper)  # fmt: skip
             taken = not nearly and self._is_worth(given, held)
-            self.repairs.append(dataclasses.replace(
-                repair, marginal=given.gain, marginal_rescued=given.rescued, marginal_broken=given.broken, taken=taken,
-            ))  # fmt: skip
+            self.repairs.append(dataclasses.replace(repair, marginal=given.gain, taken=taken))
             if taken:
                 self.together, held = given.retrieval, given.held
         self.held = held
