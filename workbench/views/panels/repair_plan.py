@@ -59,7 +59,7 @@ class RepairPlanPanel(ListPanel):
 
     Parameters
     ----------
-    corpus, encoder, documents, price
+    corpus, encoder, options
         As for ``wb.repair_plan``; synonyms accepted in notebook 04 are taken from the session.
     write
         Writes the plan's page of Markdown.
@@ -69,10 +69,9 @@ class RepairPlanPanel(ListPanel):
 
     stem = "repair_plan"
 
-    def __init__(self, session: Session, write: Write, corpus: Any = None, encoder: Any = None, documents: Any = None,
-                 price: Any = None) -> None:  # fmt: skip
+    def __init__(self, session: Session, write: Write, corpus: Any = None, encoder: Any = None, **options: Any) -> None:
         super().__init__(session)
-        self._write, self._given = write, {"corpus": corpus, "encoder": encoder, "documents": documents, "price": price}
+        self._write, self._given = write, {"corpus": corpus, "encoder": encoder, **options}
         self.plan: RepairPlan | None = None
         self._matrix, self._first = pd.DataFrame(), 0
         self.headline, self.reading, self.before_after = markup(None, "wb-reading"), markup(), markup(None, "wb-contexts")
