@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import settings
 
 from workbench.language import set_language
+
+# Before anything reads it: no test asks a model hub for anything.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 # Speed is measured in tests/benchmarks; a test that waits for a busy machine is no failure.
 settings.register_profile("steady", deadline=None)

@@ -11,6 +11,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -23,6 +24,7 @@ from workbench.language import text as _t
 if TYPE_CHECKING:
     from workbench.diagnosis.monitoring import Monitoring
     from workbench.evaluation import Evaluation
+    from workbench.repair.plan import RepairPlan
     from workbench.scoring.thresholds import Thresholds
 
 
@@ -619,34 +621,43 @@ def run_plan(options: argparse.Namespace) -> int:
 # ``record``: ask a live service all cases and keep everything it says.
 
 
-RECORD = (
-    _option("cases", metavar="CASES", help="a file of cases, any format that loads"),
+#: How a live service is asked.
+SERVICE = (
     _option("--endpoint", required=True, metavar="URL", help="the service; it takes JSON by POST"),
-    _option("--out", required=True, metavar="RUN.jsonl", help="file to append to; recorded cases are skipped"),
     _option("--request", metavar="JSON", help='template of the body, e.g. \'{"query": "{question}"}\', or @FILE'),
     _option("--response", metavar="FIELD=PATH", action="append", default=[], help="where a field stands"),
     _option("--header", metavar="NAME=VALUE", action="append", default=[], help="${NAME} reads the environment"),
-    _option("--config", metavar="KEY=VALUE", action="append", default=[], help="kept with the run"),
     _option("--concurrency", type=positive, default=8, help="requests at once (default 8)"),
     _option("--timeout", type=seconds, default=60.0, help="seconds for one request (default 60)"),
     _option("--retries", type=int, default=3, help="further tries of a request that failed (default 3)"),
+)  # fmt: skip
+RECORD = (
+    _option("cases", metavar="CASES", help="a file of cases, any format that loads"),
+    *SERVICE,
+    _option("--out", required=True, metavar="RUN.jsonl", help="file to append to; recorded cases are skipped"),
+    _option("--config", metavar="KEY=VALUE", action="append", default=[], help="kept with the run"),
     _option("--retry-errors", action="store_true", help="ask again the cases whose row has an error"),
 )  # fmt: skip
+
+
+def _service(options: argparse.Namespace) -> dict[str, Any]:
+    """How the options say that a service is asked, for ``record``; what was not named is absent."""
+    template = options.request
+    if template and template.startswith("@"):
+        template = read_text(template[1:])
+    found = {
+        "request": template, "response": _pairs(options.response, "--response"), "headers": _pairs(options.header, "--header"),
+        "concurrency": options.concurrency, "timeout": options.timeout, "retries": options.retries,
+    }  # fmt: skip
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def run_record(options: argparse.Namespace) -> int:
     """Record and print how it went."""
     from workbench.data.record import record
 
-    template: Any = options.request
-    if template and template.startswith("@"):
-        template = read_text(template[1:])
-    result = record(
-        options.cases, endpoint=options.endpoint, out=options.out, request=template,
-        response=_pairs(options.response, "--response"), headers=_pairs(options.header, "--header"),
-        config=_typed(_pairs(options.config, "--config")), concurrency=options.concurrency, timeout=options.timeout,
-        retries=options.retries, retry_errors=options.retry_errors,
-    )  # fmt: skip
+    result = record(options.cases, endpoint=options.endpoint, out=options.out, retry_errors=options.retry_errors,
+                    config=_typed(_pairs(options.config, "--config")), **_service(options))  # fmt: skip
     counts = {"cases": result.n_cases, "now": result.n_recorded, "before": result.n_kept}
     say(_w("recorded", **{name: f"{n:,}" for name, n in counts.items()}))
     say(_w("recorded_errors", n=f"{result.n_errors:,}"))
@@ -678,6 +689,89 @@ def _typed(config: dict[str, str] | None) -> dict[str, Any] | None:
 
 
 # ------------------------------------------------------------------------------
+# ``repair``: what each fix would bring; ``replay``: the generator asked again with other contexts.
+
+
+#: How a repair plan is made, beside the knowledge base.
+PLANNED = (
+    _option("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)"),
+    _option("--documents", metavar="PATH", help="whole documents to cut anew, and missing ones: a folder or a file"),
+    _option("--price", metavar="DOLLARS|MODEL", help="of a million prompt tokens, or a model with a known price"),
+)
+REPAIR = (
+    FOLDER,
+    _option("--corpus", help="the knowledge base; without one only the recorded lists are changed"),
+    *PLANNED,
+    _option("--out", metavar="FILE", help="write it as well: .md (a page), or .csv (one row a fix)"),
+)
+REPLAY = (
+    FOLDER,
+    _option("--corpus", help="the knowledge base that contexts are taken from"),
+    *PLANNED,
+    *SERVICE,
+    _option("--contexts", default="oracle,none", metavar="ARMS",
+            help="oracle, none, recorded, plan, or keys of fixes, parted by commas (default oracle,none)"),
+    _option("--samples", choices=("all", "failing"), default="all", help="which are asked (default all)"),
+    _option("--prompt", metavar="CAUSE|@FILE", help="instructions to try: the prompt for a cause, or a file"),
+    _option("--budget", type=float, metavar="DOLLARS", help="send nothing if the prompts cost more (needs --price)"),
+    _option("--judge", default="same", help="who judges the new answers, as for score (default: the judge of DIR)"),
+    _option("--send", action="store_true", help="ask; without it only the plan of calls is printed"),
+    _option("--out", required=True, metavar="FOLDER", help="recordings and scored runs; answered questions are skipped"),
+)  # fmt: skip
+
+
+def _repair_plan(options: argparse.Namespace, evaluation: Evaluation, corpus: str | None) -> RepairPlan:
+    from workbench.repair.plan import accepted_synonyms, repair_plan
+
+    price = options.price
+    with suppress(TypeError, ValueError):
+        price = float(price)
+    return repair_plan(evaluation, corpus, encoder=None if options.encoder == "auto" else options.encoder,
+                       documents=options.documents, synonyms=accepted_synonyms(Path(options.folder) / "session"), price=price,
+                       progress=sys.stderr.isatty())  # fmt: skip
+
+
+def run_repair(options: argparse.Namespace) -> int:
+    """Print the plan, and write it."""
+    from workbench.evaluation import load_evaluation
+
+    out = Path(options.out) if options.out else None
+    if out is not None and out.suffix not in (".md", ".csv"):
+        raise InputError(f"{out}: write .md or .csv")
+    plan = _repair_plan(options, load_evaluation(options.folder), options.corpus)
+    say(str(plan))
+    if out is not None:
+        from workbench.reports.render import write_repair
+
+        say(_w("saved", path=write_csv(out, plan.table()) if out.suffix == ".csv" else write_repair(plan, out)))
+    return 0
+
+
+def run_replay(options: argparse.Namespace) -> int:
+    """Print the plan of calls; with ``--send`` ask, print what was measured, and save each run."""
+    from workbench.evaluation import load_evaluation
+    from workbench.repair.plan import prompt
+    from workbench.repair.replay import Replay, replay
+
+    plan = _repair_plan(options, load_evaluation(options.folder), options.corpus)
+    wanted = options.prompt and (read_text(options.prompt[1:]) if options.prompt.startswith("@") else prompt(options.prompt))
+    out = Path(options.out)
+    given = {"contexts": options.contexts.split(","), "samples": options.samples, "prompt": wanted, "out": out,
+             "budget": options.budget, "judge": options.judge, "encoder": options.encoder}  # fmt: skip
+    planned = replay(options.endpoint, plan, ask=False, **given, **_service(options))
+    say(str(planned))
+    if not options.send:
+        say(_t("repair.replay.sent"))
+        return 0
+    found = replay(options.endpoint, plan, progress=sys.stderr.isatty(), **given, **_service(options))
+    assert isinstance(found, Replay)
+    say(str(found))
+    for arm, run in found.runs.items():
+        say(_w("saved", path=run.save(found.recordings[arm].path.with_suffix(""))))
+    return 0
+
+
+# ------------------------------------------------------------------------------
 # ``report``: write a saved evaluation, with what was pinned in the notebooks, for others to read.
 
 
@@ -690,7 +784,7 @@ REPORT = (
     _option("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
             help="date printed on the report (default today)"),
     _option("--repair", metavar="CORPUS", help="add the repair plan, worked out over this knowledge base"),
-    _option("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)"),
+    *PLANNED,
 )  # fmt: skip
 
 
@@ -704,11 +798,7 @@ def run_report(options: argparse.Namespace) -> int:
     session = Session(load_evaluation(options.folder))
     baseline = load_evaluation(options.baseline) if options.baseline else None
     rules = load_rules(options.rules) if options.rules else None
-    plan = None
-    if options.repair:
-        from workbench.repair.plan import repair_plan
-
-        plan = repair_plan(session.evaluation, options.repair, encoder=options.encoder)
+    plan = _repair_plan(options, session.evaluation, options.repair) if options.repair else None
     path = export_findings(
         session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date,
         gate=rules and (lambda: check(session.evaluation, rules, baseline)), repair=plan,
@@ -817,6 +907,8 @@ VERBS = {
     "history": ("which change broke it; exit 1 on a regression beyond noise", HISTORY, run_history),
     "gate": ("check an evaluation against rules; exit 1 when one fails", GATE, run_gate),
     "record": ("ask a live service all cases and keep what it says", RECORD, run_record),
+    "repair": ("what each fix would bring: samples mended and broken, points, tokens", REPAIR, run_repair),
+    "replay": ("ask the generator again with other contexts: is it retrieval or generation?", REPLAY, run_replay),
     "report": ("write an evaluation as a report, a table, or what a tracing tool imports", REPORT, run_report),
     "notebooks": ("run the notebooks headless over an evaluation", NOTEBOOKS, run_notebooks),
     "app": ("serve the notebooks as pages on this machine, for people who write no code", APP, run_app),

@@ -541,6 +541,7 @@ def test_what_is_denied_of_a_thing_is_not_denied_by_the_predicate_after_it(thing
     assert "negation" in kinds(f"{thing}不可以结转到次年。", told)
     assert "negation" in kinds(f"{thing}可以结转到次年。", f"{state}的{thing}不可结转至次年。")
     assert "negation" in kinds(f"本店提供免费的{thing}。", f"本店不提供免费的{thing}。")
+    assert not kinds(f"没有用完的{thing}可以结转到次年。", f"未用{thing}可结转至次年。")
 
 
 @pytest.mark.parametrize(

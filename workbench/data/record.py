@@ -246,7 +246,7 @@ def from_function(call: Callable[..., Any], timeout: float) -> Ask:
 
     async def ask(case: Mapping[str, Any]) -> Any:
         """One case asked; a time-out or a lost connection is worth another try."""
-        arguments = _arguments(call, case)
+        arguments = arguments_for(call, case)
         called = partial(call, **arguments) if isinstance(arguments, dict) else partial(call, arguments[0])
         try:
             async with asyncio.timeout(timeout):
@@ -260,8 +260,8 @@ def from_function(call: Callable[..., Any], timeout: float) -> Ask:
     return ask
 
 
-def _arguments(call: Callable[..., Any], case: Mapping[str, Any]) -> dict[str, Any] | tuple[Any]:
-    """Keyword arguments by name, or the one positional argument."""
+def arguments_for(call: Callable[..., Any], case: Mapping[str, Any]) -> dict[str, Any] | tuple[Any]:
+    """What ``call`` gets of a case: keyword arguments by name, or the one positional argument."""
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):

@@ -556,10 +556,11 @@ def failure_rows(causes: Causes) -> pd.DataFrame:
 
     inputs, n, chain, language = causes.inputs, causes.inputs.n, causes.rules, get_language()
     names = [*(rule.name for rule in chain), NOT_CHECKED, PASS]
-    failing = np.flatnonzero(causes.primary >= 0)
     subs = np.full(n, None, dtype=object)
-    for code in failing[[chain[place].sub_cause is not None for place in causes.primary[failing]]].tolist():
-        subs[code] = causes.sub_cause(code)
+    for place, rule in enumerate(chain):
+        if rule.sub_cause is not None:
+            for code in np.flatnonzero((causes.primary == place) & ~inputs.by_recorded).tolist():
+                subs[code] = rule.sub_cause(causes.explainer, code)
 
     def said(code: int) -> str:
         """The evidence sentence, worked out when it is read, in the language that was in force when the table was made."""

@@ -113,7 +113,11 @@ class Documents:
 
 def _shared(left: str, right: str) -> int:
     """Length of the end of ``left`` that is the beginning of ``right``; 0 below :data:`OVERLAP`."""
-    return next((n for n in range(min(len(left), len(right)), OVERLAP - 1, -1) if left.endswith(right[:n])), 0)
+    head, at = right[:OVERLAP], max(len(left) - len(right), 0) - 1
+    while len(head) == OVERLAP and (at := left.find(head, at + 1)) >= 0:
+        if right.startswith(left[at:]):
+            return len(left) - at
+    return 0
 
 
 def load_documents(source: Any) -> list[Passage]:

@@ -454,7 +454,7 @@ def _lookup(keys: Ints, wanted: Ints) -> Ints:
     """Position in ``keys`` (unique) of each ``wanted``, -1 where it is absent."""
     if not len(keys):
         return np.full(len(wanted), -1, dtype=np.int64)
-    order = np.argsort(keys, kind="stable")
-    place = np.clip(np.searchsorted(keys, wanted, sorter=order), 0, len(keys) - 1)
-    found = order[place]
+    order = None if (keys[1:] > keys[:-1]).all() else np.argsort(keys, kind="stable")  # frames are mostly in order
+    found = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
+    found = found if order is None else order[found]
     return np.where(keys[found] == wanted, found, -1)

@@ -236,6 +236,9 @@ class Grammar:
         self.groups: dict[str, int] = en["numerals"]["groups"]
         self.fractions: dict[str, int] = en["numerals"]["fractions"]
         self.little = {*words_of("en", "numerals", "article"), *words_of("en", "numerals", "and")}
+        self.before_article = tuple(f"{word} " for word in en["numerals"]["before_article"].split())
+        self.after_article = re.compile(en["numerals"]["after_article"])
+        self.for_each = re.compile(zh["numerals"]["for_each"])
         self.scales: dict[str, float] = en["scales"] | zh["scales"]
         self.glued, self.glued_money = en["glued"], en["glued_money"]
         self.large = large = [word for word in en["scales"] if len(word) > 2]

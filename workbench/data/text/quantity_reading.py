@@ -294,13 +294,16 @@ class _Reader(NumberReader):
         return replace(found, also=((value, f"{found.unit}d", "date"),))
 
     def article(self, at: int, word: str) -> Quantity | None:
-        """``an hour and a half``."""
+        """``an hour and a half``; ``within a month``, where what stands around leaves no other reading."""
         if word not in ("a", "an"):
             return None
         unit = self.unit(at + len(word))
-        if unit is None or unit.kind != "duration" or not self.text.startswith(AND_HALF, unit.end):
+        if unit is None or unit.kind != "duration":
             return None
-        return self.made(at, unit.end + len(AND_HALF), 1.5, unit.name, unit.kind)
+        if self.text.startswith(AND_HALF, unit.end):
+            return self.made(at, unit.end + len(AND_HALF), 1.5, unit.name, unit.kind)
+        alone = self.text[:at].endswith(self.g.before_article) and not self.g.after_article.match(self.text, unit.end)
+        return self.plain(at, Number(1.0, 0.0, at + len(word))) if alone else None
 
     # ------------------------------------------------ kinds of Chinese words
 
@@ -576,6 +579,8 @@ class _Reader(NumberReader):
         written = text[at : number.end]
         if text[at] not in g.numerals:
             return written == "one" and (unit is None or unit.kind == "count")
+        if number.value == 1 and unit is not None and unit.kind == "duration" and g.for_each.search(text[:at]):
+            return True  # what is counted by the day is no day
         bare = unit is None or unit.kind == "count"
         if written in g.no_words or written + text[number.end : number.end + 1] in g.no_pairs:
             return bare or unit is None or not text.startswith(unit.spelling, number.end) or len(unit.spelling) == 1

@@ -6,6 +6,7 @@ of both sides, the question and the whole reference are its rows; every figure i
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -560,6 +561,9 @@ UNTOLD = 0.2
 #: Support of a claim that the contexts tell in parts: all in one run but for words of the question, or in two runs; and how
 #: far a word must stand in a sentence for that.
 PARTS, PARTS_BROKEN, HELD = 0.7, 0.6, 0.6
+#: How much words, by rarity, count beside character grams in what answer and reference tell of each other's claims; the share
+#: of it that makes a claim, and how steeply that is so. Below the last a negation of one side alone is no chance.
+WORDS_TOLD, MADE, TOLD_STEEP, NOTHING_SEEN = 0.75, 0.45, 8.0, 0.2
 #: A sentence with this share of a question's words answers it by yes or no, and what is then said of a bare yes or no.
 ASKED, ANSWERED = 0.6, 0.8
 #: By how much a sentence must say more of the question, of its content by rarity, than those with the value of a bare answer
@@ -893,36 +897,37 @@ class Examination:
         for number in alone:
             rows = self.grid.rows[number]
             stated = [one for one in self.grid.stated if rows.start <= one.rows.start < rows.stop]
-            if len(stated) != 1 or asked.holding(stated[0].quantity) or not stated[0].sentences[:end].any():
+            values = [one.quantity for one in stated]
+            if not 1 <= len(values) <= 2 or any(map(asked.holding, values)):
                 continue
-            beside = self._beside_value(number, stated[0].quantity)
-            if len(beside) > 1:
+            here = np.logical_and.reduce([one.sentences[:end] for one in stated])
+            beside = self._beside_values(number, values)
+            if not here.any() or len(beside) > 1:
                 continue
             if cover is None:
                 cover = sentence_cover(self.grid, len(self.claims))[:end]
                 cover = np.maximum(cover, 0.8 * np.where(self.grid.leaning[:end], np.roll(cover, 1), 0.0))
-            here = stated[0].sentences[:end]
             best, other = max(
-                ((float(cover[at]), (at, told)) for at, told in self._others_like(stated[0].quantity, asked)
-                 if not here[at] and (self.grid.present[beside, at] >= HELD).all()),
+                ((float(cover[at]), (at, told)) for at, told in self._others_like(values[0], asked)
+                 if not any(one.sentences[at] for one in stated) and (self.grid.present[beside, at] >= HELD).all()),
                 key=lambda pair: pair[0], default=(0.0, None),
             )  # fmt: skip
             gap = best - float(cover[here].max())
             if other is not None and gap >= SAYS_LESS:
                 text = int(np.searchsorted(self.grid.offsets, other[0], side="right")) - 1
                 probability = OTHER_VALUE if gap >= SAYS_LITTLE else UNSURE
-                found[number] = text, Sign(probability, "number", stated[0].quantity.text, other[1].text)
+                found[number] = text, Sign(probability, "number", values[0].text, other[1].text)
         return found
 
-    def _beside_value(self, number: int, value: Quantity) -> list[int]:
-        """The rows of the telling words of a claim that are no part of its value and that the question does not have."""
+    def _beside_values(self, number: int, values: Sequence[Quantity]) -> list[int]:
+        """The rows of the telling words of a claim that are no part of its values and that the question does not have."""
         claim, first = self.claims[number], self.grid.rows[number].start
         source, asked = claim.source, frozenset(self.question.ids.tolist())
         found = []
         for row, at in enumerate(range(claim.words.start, claim.words.stop), first):
             start, end = int(source.starts[at]), int(source.ends[at])
             glued = HAN_CHARACTER.match(source.folded, start) is not None and source.folded[start:end] in self.question.folded
-            known = int(source.ids[at]) in asked or glued or value.wide[0] <= start < value.wide[1]
+            known = int(source.ids[at]) in asked or glued or any(q.wide[0] <= start < q.wide[1] for q in values)
             if source.weight[at] > KEY and not known:
                 found.append(row)
         return found
@@ -952,7 +957,9 @@ class Examination:
             firsts = np.flatnonzero(np.diff(self.windows.owner, prepend=-1))
             entail[:, self.windows.owner[firsts]] = np.maximum.reduceat(self.window_support, firsts, axis=1)
         for number in range(len(self.claims)):
-            entail[number, untold(self.grid, number, self.question)] *= UNTOLD
+            lacking = untold(self.grid, number, self.question)
+            entail[number, lacking] *= UNTOLD
+            self._on_the_whole(number, entail[number], lacking)
             entail[number] = self._at_most_unsure(number, entail[number])
             self._in_parts(number, entail[number])
             if number in self.other_values:
@@ -976,6 +983,28 @@ class Examination:
                 alike = np.array([whole in text.folded for text in self.texts], dtype=bool)
                 entail[number, alike], contradict[number, alike] = VALUE_FOUND, 0.0
         return entail, contradict.astype(np.float32)
+
+    def _on_the_whole(self, number: int, entail: Floats, lacking: NDArray[np.bool_]) -> None:
+        """Raise the support (in place) of a claim of the answer by the reference, and the other way, by how much of what it
+        says beyond the question is told anywhere there: of two texts about one thing each tells it in sentences of its own.
+
+        Not where a number or code of it is told nowhere, nor where only one side is negative and support sees nothing.
+        """
+        claim, rows = self.claims[number], self.grid.rows[number]
+        at = self.reference_at if self.spans[number].side == "answer" else self.answer_at
+        weight = self.grid.weight[rows]
+        if at < 0 or lacking[at] or not weight.any():
+            return
+        there = slice(*self.grid.offsets[at : at + 2].tolist())
+        new = weight * ~np.isin(self.grid.ids[rows], self.question.ids)
+        new = new if new.sum() > LINKING / 2 else weight
+        words = float(new @ self.grid.present[rows][:, there].max(axis=1, initial=0.0)) / float(new.sum())
+        grams = self.grid.gram_present[self.grid.gram_rows[number]][:, there].max(axis=1, initial=0.0)
+        told = WORDS_TOLD * words + (1 - WORDS_TOLD) * float(grams.mean() if len(grams) else words)
+        best = there.start + int(np.argmax(sentence_cover(self.grid, number)[there])) if there.stop > there.start else -1
+        flipped = best >= 0 and (len(claim_negations(claim)) > 0) != bool(self.grid.negations[best])
+        if not (flipped and entail[at] < NOTHING_SEEN):
+            entail[at] = max(entail[at], 1 / (1 + math.exp(-TOLD_STEEP * (told - MADE))))
 
     def _in_parts(self, number: int, entail: Floats) -> None:
         """Raise the support (in place) of a claim of the answer that no single sentence tells but the contexts together do.

@@ -495,6 +495,10 @@ def align(
             sentences, firsts = np.unique(known, return_index=True)
             for values, found in ((plain, cosines), (relational, related)):
                 values[first : first + len(found), sentences] = np.maximum.reduceat(found, firsts, axis=1)
+    for where, sentence in grid.initials:
+        # The vector of "SSO" is nowhere near those of the words that it stands for.
+        for values, most in ((plain, _COMMON_PLAIN), (relational, _COMMON_RELATIONAL)):
+            values[where, sentence] = np.maximum(values[where, sentence], most)
     return Alignment(plain, relational)
 
 

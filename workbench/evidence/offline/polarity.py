@@ -256,10 +256,12 @@ class _Reader:
             # "Lacks ribosomes and makes lipids".
             joint = min((at for at in range(high, self.last) if self.words[at] in _any_of("and")), default=self.last)
             following = [at for at in following if at < joint]
-        joint = min((at for at in range(high, self.last) if self.words[at] in _any_of("relative")), default=self.last)
-        if any(at > joint and self.clause[at] == self.clause[joint] for at in (*self.predicating, *self.negating)):
-            # "Leave not taken can be kept" in Chinese order: the predicate after what is denied of its subject says it freely.
-            following = [at for at in following if at < joint]
+        end = self._end_of_modifier(low, high, following)
+        if end is not None:
+            following = [at for at in following if at < end]
+            if not inside and not following:
+                found.operators.append(Operator(low, (), -1))
+                return
         # What the next negation of the clause reaches is its own: "does not work without the battery".
         stop = min((at for at in self.negating if at >= high and not self._flipped(at)), default=self.last)
         scope = tuple([*inside, *(at for at in following if at < stop)][:_REACH])
@@ -277,6 +279,19 @@ class _Reader:
         if scope:
             found.operators.append(Operator(low, scope, -1 if self.words[low] in _any_of("subject") else scope[0]))
             found.downward.append(frozenset(whole or scope))
+
+    def _end_of_modifier(self, low: int, high: int, following: list[int]) -> int | None:
+        """Where a negation inside a modifier ends, which in Chinese stands before a subject that the predicate then speaks of
+        freely ("leave not taken can be kept"); None where it denies the predicate."""
+        here = self.clause[low]
+        predicates = [at for at in (*self.predicating, *self.negating) if at > low and self.clause[at] == here]
+        particle = next((at for at in range(high, self.last) if self.words[at] in _any_of("relative")), self.last)
+        if any(at > particle for at in predicates):
+            return particle
+        if any(at >= high for at in predicates) and self.words[low].startswith(tuple(_any_of("attributive"))):
+            # Without a particle: of the verb alone, which the segmenter may have glued to the negation.
+            return high if self.words[low] not in _any_of("attributive") or not following else following[0] + 1
+        return None
 
     def _flipped(self, at: int) -> bool:
         """Whether a word is negated by its own form (unable): a negation before it reaches it."""

@@ -159,6 +159,9 @@ class _Relating:
         self.my_ids, self.my_weight = self.claim.source.ids, self.claim.source.weight
         self.ids, self.weight = self.text.ids, self.text.weight
         self.my_down = self.mine.down()
+        #: Words inside numbers: "two weeks" is no rival of "each month".
+        spans = (self.claim.source.words_between(*quantity.wide) for quantity in quantities_of(self.claim))
+        self.counted = {at for span in spans for at in range(span.start, span.stop)}
         self.found = dict.fromkeys(RELATION, 0.0)
 
     def related(self) -> Relation:
@@ -226,6 +229,7 @@ class _Relating:
     def _listed(self, at: int, number: int, places: dict[int, list[int]]) -> tuple[list[int], str]:
         known = self.lexicon
         down = at in self.my_down
+        counted = at in self.counted
         ways = (
             (known.same, "alike"),
             (known.kinds if down else known.members, "kind"),
@@ -234,7 +238,7 @@ class _Relating:
             (known.rivals, "rival"),
         )
         for table, how in ways:
-            for other in table.get(number, ()):
+            for other in () if counted and how == "rival" else table.get(number, ()):
                 if other in places and (how in ("alike", "kind") or not self._claimed(other)):
                     return places[other], how
         return [], ""
@@ -284,7 +288,10 @@ class _Relating:
         if not self.found["antonym"] and not self.found["negation_gap"]:
             self._written()
         reached = {m.mine for m in pairs}
-        self.found["unmet"] = float(any(not reached & set(one.scope) for one in mine))
+        # What both deny in words of their own is taken for the same.
+        own = {m.other for m in pairs}
+        unmet, theirs_unmet = (sum(not laid & set(one.scope) for one in ops) for laid, ops in ((reached, mine), (own, theirs)))
+        self.found["unmet"] = float(unmet > theirs_unmet)
         for one in self.other.excepted:
             if not any(one == operator.unless for operator in theirs):
                 self.found["exception_dropped"] = 1.0
@@ -618,6 +625,8 @@ def _exchanged_runs(
             for left in range(first + 1, min(first + _RUN, second - 1) + 1):
                 for right in range(second + 1, min(second + _RUN, n) + 1):
                     if left - first + right - second == 2:
+                        continue
+                    if len({any(unit[3] == "number" for unit in run) for run in (units[first:left], units[second:right])}) > 1:
                         continue
                     between = range(units[left - 1][1], units[second][0])
                     changed = [*places[:first], *places[second:right], *places[left:second], *places[first:left],
