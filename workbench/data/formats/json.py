@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.data.fields import TALKS, is_score, messages, named, resolve
-from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, Records, Remark, excerpt, number_records
+from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, Records, Remark, excerpt, number_records, why
 from workbench.errors import InputError
 
 _STARTS_JSON = re.compile(r"\s*[\[{]")
@@ -243,11 +243,11 @@ def _read_lines_or_fail(text: str, path: str, error: ValueError) -> Records | No
         if not line.strip():
             continue
         number += 1
-        reason = f"line {at} is no record of named fields"
+        reason = why("line_no_record", line=at)
         try:
             value = parse_json(line)
         except ValueError as wrong:
-            value, reason = None, f"line {at} is no valid JSON ({excerpt(str(wrong), 100)})"
+            value, reason = None, why("line_no_json", line=at, error=excerpt(str(wrong), 100))
         if isinstance(value, Mapping):
             rows.append(_unwrap(value))
             numbers.append(number)
