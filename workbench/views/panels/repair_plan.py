@@ -153,7 +153,7 @@ class RepairPlanPanel(ListPanel):
                 cell = W.Button(description=sign, button_style=style, layout=layout, tooltip=words_of)
                 cell.on_click(self.guarded(lambda _, key=repair.fix.key, one=sample_id: self.look_at(key, one), "cell"))
                 cells.append(cell)
-        self.grid.layout.grid_template_columns = f"minmax(180px, 330px) repeat({len(shown)}, minmax(32px, 52px))"
+        self.grid.layout.grid_template_columns = f"minmax(140px, 330px) repeat({len(shown)}, minmax(32px, 52px))"
         self.grid.children = tuple(cells)
         show(self.columns, quiet(_t("repair.panel.columns", first=count(min(self._first + 1, len(affected))),
                                     last=count(self._first + len(shown)), n=count(len(affected)))))  # fmt: skip
@@ -387,11 +387,11 @@ class SweepPanel(Panel):
 
 def knee_words(found: Sweep) -> str:
     """Where the knee is."""
-    knee = found.knee
-    return _t("repair.panel.no_knee") if knee is None else _t(
-        "repair.panel.knee_words", ranking=_t(f"repair.ranking.{knee['ranking']}"), chunking=knee["chunking"] or "–",
-        k=knee["k"], recall=numbers.percent(knee["recall"]), tokens=count(knee["tokens"]),
-    )  # fmt: skip
+    if (knee := found.knee) is None:
+        return _t("repair.panel.no_knee")
+    ranking = " · ".join(part for part in (_t(f"repair.ranking.{knee['ranking']}"), knee["chunking"]) if part)
+    return _t("repair.panel.knee_words", ranking=ranking, k=knee["k"], recall=numbers.percent(knee["recall"]),
+              tokens=count(knee["tokens"]))  # fmt: skip
 
 
 def sweep_html(found: Sweep) -> Markup:
