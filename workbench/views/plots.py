@@ -289,7 +289,7 @@ def _row_axes(
         height = figure.get_figheight()
         figure.subplots_adjust(left=left, right=right, top=1 - 0.36 / height, bottom=bottom / height)
         width = float(figure.get_figwidth()) * _DPI
-        axes.set_yticks(range(len(names)), [_as_wide(drawable(name, limit), left * width - 8) for name in names])
+        axes.set_yticks(range(len(names)), [_as_wide(drawable(name, limit), left * width - 14) for name in names])
         axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.set_title(drawable(title, 110), x=(0.02 - left) / (right - left))
