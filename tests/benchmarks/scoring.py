@@ -94,8 +94,8 @@ def main(n: int) -> None:
             every = tokens(encoder, [text[at:end] for text in contexts for at, end in blocks(analyse(text))]) // several
             print(
                 f"{length:>7,} characters: {several / judged:6.2f} samples a CPU second, {1e4 * judged / characters:.2f} s for"
-                f" 10,000 characters; encoding all of it alone would take {alone / judged:.1f} times as long; tokens: {own} for its vector, {read} read,"
-                f" of {every}",
+                f" 10,000 characters; encoding all of it alone would take {alone / judged:.1f} times as long; tokens:"
+                f" {own} for its vector, {read} read, of {every}",
                 flush=True,
             )
 
