@@ -696,6 +696,7 @@ def _typed(config: dict[str, str] | None) -> dict[str, Any] | None:
 PLANNED = (
     _option("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)"),
     _option("--documents", metavar="PATH", help="whole documents to cut anew, and missing ones: a folder or a file"),
+    _option("--rerank", action="append", default=["relevance"], metavar="FOLDER", help="rerank with this cross-encoder too"),
     _option("--price", metavar="DOLLARS|MODEL", help="of a million prompt tokens, or a model with a known price"),
 )
 REPAIR = (
@@ -728,7 +729,7 @@ def _repair_plan(options: argparse.Namespace, evaluation: Evaluation, corpus: st
         price = float(price)
     return repair_plan(evaluation, corpus, encoder=None if options.encoder == "auto" else options.encoder,
                        documents=options.documents, synonyms=accepted_synonyms(Path(options.folder) / "session"), price=price,
-                       progress=sys.stderr.isatty())  # fmt: skip
+                       rerank=options.rerank, progress=sys.stderr.isatty())  # fmt: skip
 
 
 def run_repair(options: argparse.Namespace) -> int:

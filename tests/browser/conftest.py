@@ -124,18 +124,19 @@ class Lab:
         if not url.startswith((self.server, self.server.replace("http", "ws"), "data:", "blob:")):
             self.outside.append(url)
 
-    def run(self, name):
-        """Open a notebook and run all its cells; the command resolves when the run has ended."""
+    def run(self, name, command="notebook:run-all-cells"):
+        """Open a notebook and run all its cells (or do another command); it resolves when the run has ended."""
         self.page.goto(f"{self.server}/lab/tree/{name}.ipynb?reset")
         self.page.wait_for_function("() => window.jupyterapp && window.jupyterapp.restored")
         self.page.evaluate("async () => { await window.jupyterapp.restored }")
         self.page.wait_for_function("() => window.jupyterapp.shell.currentWidget?.context?.sessionContext")
         self.page.evaluate(
-            """async () => {
+            """async command => {
                 const context = window.jupyterapp.shell.currentWidget.context;
                 await context.ready; await context.sessionContext.ready;
-                await window.jupyterapp.commands.execute('notebook:run-all-cells');
-            }"""
+                await window.jupyterapp.commands.execute(command);
+            }""",
+            command,
         )
         return self
 

@@ -747,14 +747,19 @@ def test_a_bound_reaches_over_a_verb(verb):
     [
         ("closed on Mondays", "closed every Monday"), ("open Tuesdays to Fridays", "open Tuesday to Friday"),
         ("次年生效", "第二年生效"), ("次日到账", "第二天到账"), ("翌日退款", "第2天退款"), ("超过半小时", "超过30分钟"),
-        ("过半小时", "过30分钟"),
+        ("过半小时", "过30分钟"), ("within a month", "within 1 month"), ("less than a week", "less than 7 days"),
+        ("takes an hour", "takes 60 minutes"),
     ],
 )  # fmt: skip
-def test_a_day_of_each_week_the_next_of_its_kind_and_over_half_are_read(one, other):
+def test_a_day_of_each_week_the_next_of_its_kind_a_month_and_over_half_are_read(one, other):
     (mine,), (theirs,) = quantities(one), quantities(other)
     assert (mine.value, mine.cue) == (theirs.value, theirs.cue) or relation(mine, theirs) == "same"
 
 
-@pytest.mark.parametrize("text", ["层次年龄", "每次日志", "首次月结", "上下半场", "前半年"])
-def test_what_only_looks_like_the_next_or_half_is_no_quantity(text):
+NO_NUMBERS = ["层次年龄", "每次日志", "首次月结", "上下半场", "前半年", "每逾期一天", "每隔一周", "once a week",
+              "within a day's walk"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_what_only_looks_like_a_number_is_no_quantity(text):
     assert not quantities(text)

@@ -527,10 +527,24 @@ def test_another_limit_is_another_limit_however_near(limit):
         ("Only workspace owners can force the write.", "Forcing the write is possible only for workspace owners."),
         ("Team leads approve the travel request.", "The travel request is a matter that team leads approve."),
         ("部门主管审批出差申请。", "出差申请由部门主管审批。"),
+        ("标准版可以保留30天的历史版本。", "标准版的历史版本保留30天。"),
     ],
 )
 def test_the_same_told_the_other_way_round_is_no_exchange(claim, evidence):
     assert "exchange" not in kinds(claim, evidence)
+
+
+@pytest.mark.parametrize("number", ["two", "three", "six"])
+def test_the_unit_of_a_number_is_no_rival_of_another_unit(number):
+    told = "Invoices are issued on the first of each month and are payable within 14 days."
+    assert "kind" not in kinds(f"They must be paid within {number} weeks of issue.", told)
+    assert "kind" in kinds("Invoices are issued each week.", told)
+
+
+@pytest.mark.parametrize("year", [1998, 2012])
+def test_since_is_the_opposite_of_until(year):
+    assert kinds(f"Voss has led the institute since {year}.", f"Voss led the institute until {year}, when Berg took over.")
+    assert not kinds(f"Voss has led the institute since {year}.", f"Since {year} the institute has been led by Voss.")
 
 
 @pytest.mark.parametrize("thing", ["年假", "积分", "优惠券", "流量"])

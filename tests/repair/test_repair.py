@@ -309,6 +309,15 @@ def test_it_says_what_it_cannot_tell(run):
     assert {r.fix.name for r in without.repairs} <= {"k", "tenants", "once"}
     with pytest.raises(CancelledError):
         repair_plan(run, DOCUMENTS, encoder="none", cancel=lambda: True)
+    with pytest.raises(InputError, match="none is known of the model 'nobody'"):
+        repair_plan(run, DOCUMENTS, encoder="none", price="nobody")
+    silent = wb.evaluate([{**row, "contexts": None} for row in CASES], judge=None, encoder=None, progress=False)
+    unrecorded = repair_plan(silent, DOCUMENTS, encoder="none")
+    assert "No contexts were recorded" in str(unrecorded) and not unrecorded.together.k
+    assert {r.fix.name for r in unrecorded.repairs} <= {"bm25", "title", "chunking"}
+    assert unrecorded.table().loc["bm25", "recall"] > 0.5
+    with pytest.raises(InputError, match="give the knowledge base"):
+        sweep(run, None)
 
 
 def test_synonyms_and_reranking_are_carried_out(run, tmp_path):

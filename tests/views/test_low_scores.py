@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import numpy as np
@@ -45,6 +46,24 @@ def test_a_sensible_first_choice_is_made(panel, session):
     assert panel.metric.value == "faithfulness" and panel.cut.value == 0.7
     assert panel.shown.value == "failing" and "17 of 24 samples fail" in panel.count.value
     assert session.selection == "s-00000" and "企业版" in panel.card.body.value
+
+
+def test_the_next_card_is_made_while_this_one_is_read(panel, session, monkeypatch):
+    made = []
+    body = panel.body
+    monkeypatch.setattr(panel, "body", lambda name: made.append(name) or body(name))
+
+    async def read():
+        panel.stepper.next.click()
+        await asyncio.sleep(0.4)
+        ready = list(made)
+        panel.stepper.next.click()
+        assert made == ready == panel.ids()[1:3] and session.selection == ready[1]
+        assert panel.card.body.value == body(ready[1])
+        panel.cut.value = 0.95  # other causes: what was made says what is over
+        assert len(made) > 2
+
+    asyncio.run(read())
 
 
 def test_the_slider_changes_counts_picture_and_causes(panel, session):

@@ -244,10 +244,14 @@ def suggested_mapping(columns: Sequence[str], taken: Iterable[str] = ()) -> dict
 
 
 def remembered_mapping(source: Any, columns: Sequence[str]) -> dict[str, str]:
-    """What was chosen for the file ``source``, as far as its columns are still there; empty without a choice."""
+    """What was chosen for the file ``source``, as far as its columns are still there, else what was chosen last for a file
+    with these columns whose question nobody knew (the run before, the next export); empty without a choice."""
     if not isinstance(source, (str, os.PathLike)):
         return {}
-    chosen = choices(FILE).get(_key(source), {})
+    known = choices(FILE)
+    alike = (pairs for pairs in reversed(known.values())
+             if "question" in {*pairs, *pairs.values()} and all({*pair} & {*columns} for pair in pairs.items()))  # fmt: skip
+    chosen = known[_key(source)] if _key(source) in known else next(alike, {})
     kept = {left: right for left, right in chosen.items() if left in columns or right in columns}
     try:
         return checked_mapping(kept, columns, "sample", "")

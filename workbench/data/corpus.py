@@ -17,7 +17,7 @@ import numpy as np
 from workbench.data import fields
 from workbench.data.columns import alternates, checked_mapping, coalesce, resolve
 from workbench.data.fields import Unreadable
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, why
 from workbench.data.formats.source import read_source
 from workbench.data.schema import (
     CORPUS_FIELDS,
@@ -228,10 +228,10 @@ def _read(records: Records, columns: Mapping[str, str]) -> tuple[list[dict[str, 
         try:
             item = _document(row, columns, number)
         except Unreadable as error:
-            rejected.append(Remark(number, str(error.args[1]), str(error.args[0]), excerpt(row.get(columns["text"]))))
+            rejected.append(Remark(number, error.field, error.reason, excerpt(row.get(columns["text"]))))
             continue
         if item["doc_id"] in first:
-            reason = f"is the id of row {first[item['doc_id']]} already"
+            reason = why("same_id", row=first[item["doc_id"]])
             rejected.append(Remark(number, "doc_id", reason, excerpt(item["doc_id"])))
             continue
         first[item["doc_id"]] = number
@@ -247,11 +247,12 @@ def _document(row: Mapping[str, Any], columns: Mapping[str, str], number: int) -
             value = None if raw is None else reader(raw)
         except Unreadable as error:
             if name in ("doc_id", "text"):
-                raise Unreadable(str(error), name) from error
+                error.field = name
+                raise
             value = None
         item[name] = scrubbed(value)
     if not (item["text"] or "").strip():
-        raise Unreadable("is missing; every document needs a text", "text")
+        raise Unreadable("no_text", field="text")
     _fill_from_metadata(item, row.get(columns["metadata"]) if "metadata" in columns else None)
     item["doc_id"] = item["doc_id"] or str(number)
     return item
@@ -325,10 +326,7 @@ def match_contexts(samples: SampleSet, corpus: Corpus) -> SampleSet:
     frame["contexts"] = pd.Series(objects(column), index=frame.index, dtype=object)
     warnings = samples.warnings
     if without := counts["exact"] + counts["near"] + counts["unmatched"]:
-        reason = (
-            f"{without} contexts came without ids: {counts['exact']} are documents of the corpus, {counts['near']} "
-            f"nearly so, {counts['unmatched']} were not found in it"
-        )
+        reason = why("without_ids", n=without, **{how: counts[how] for how in ("exact", "near", "unmatched")})
         warnings = pd.concat([remarks_frame([Remark(WHOLE_FILE, "contexts", reason)]), warnings], ignore_index=True)
     if "reference_contexts" in frame:
         frame["expected_docs"] = _expected(frame, index or TextIndex(corpus.frame["text"].tolist()), corpus)
@@ -433,7 +431,7 @@ def normalise_ids(samples: SampleSet, how: bool | Sequence[str] = True, corpus: 
 
     lists = frame["contexts"].tolist()
     frame["contexts"] = objects([list(map(respelled, one)) if isinstance(one, list) else None for one in lists])
-    reason = f"ids were matched without regard to {', '.join(names)}"
+    reason = why("normalised_ids", forms=", ".join(names))
     warnings = _joined([remarks_frame([Remark(WHOLE_FILE, "expected_docs", reason)]), samples.warnings])
     return replace(samples, frame=frame, warnings=warnings)
 
@@ -472,7 +470,7 @@ def expected_by_content(samples: SampleSet) -> SampleSet:
     frame["expected_docs"], frame["contexts"] = objects(expected), objects(contexts)
     if "reference_contexts" not in frame:
         frame["reference_contexts"] = objects([list(entries) if entries else None for entries in columns[0]])
-    reason = "names documents by their texts; they were matched to the contexts by content"
+    reason = why("by_content")
     warnings = [remarks_frame([Remark(WHOLE_FILE, "expected_docs", reason)]), samples.warnings]
     return replace(samples, frame=frame, warnings=_joined(warnings))
 

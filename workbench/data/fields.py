@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from workbench.data.columns import aliases, first_names, first_of, fold, name_tables, named, names_in
-from workbench.data.formats.records import looks_structured, opened, parse_literal
+from workbench.data.formats.records import Reason, looks_structured, opened, parse_literal, why
 from workbench.data.schema import none_if_missing
 from workbench.language import by_languages
 
@@ -28,7 +28,14 @@ _MESSAGE = re.compile(r"""['"](?:role|type|content|speaker|from|obj)['"]\s*:""")
 
 
 class Unreadable(ValueError):
-    """A value that is there and cannot be used; the message completes "this field …"."""
+    """A value that is there and cannot be used: a text of ``remarks``, and the ``field`` where the reader knows it."""
+
+    def __init__(self, key: str, /, field: str = "", **values: Any) -> None:
+        self.reason, self.field = why(key, **values), field
+        super().__init__(key)
+
+    def __str__(self) -> str:
+        return str(self.reason)
 
 
 def plain(value: Any) -> Any:
@@ -72,7 +79,7 @@ def text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (Mapping, Sequence)):
-        raise Unreadable("is a list or an object where text is needed")
+        raise Unreadable("not_text")
     return _as_text(value)
 
 
@@ -98,7 +105,7 @@ def identifier(value: Any) -> str | None:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, (Mapping, Sequence)):
-        raise Unreadable("is a list or an object where an id is needed")
+        raise Unreadable("not_id")
     return None if value is None else _as_text(value)
 
 
@@ -106,7 +113,7 @@ def _as_text(value: Any) -> str:
     try:
         return str(value)
     except (ValueError, RecursionError) as error:
-        raise Unreadable("is a number of more than 4,300 digits") from error
+        raise Unreadable("long_number") from error
 
 
 def boolean(value: Any) -> bool | None:
@@ -122,8 +129,7 @@ def boolean(value: Any) -> bool | None:
     if value == "":
         return None
     both = [words for words in name_tables("words") if words.get("true") and words.get("false")]
-    either = ", ".join(f"{words['true'][0]} or {words['false'][0]}" for words in both)
-    raise Unreadable(f"is neither true nor false; write {either}")
+    raise Unreadable("not_boolean", either=", ".join(f"{words['true'][0]} / {words['false'][0]}" for words in both))
 
 
 def number(value: Any) -> float | None:
@@ -136,15 +142,15 @@ def number(value: Any) -> float | None:
             return None
         value, share = _decimal(value.strip().removesuffix("ms").strip())
     elif isinstance(value, (Mapping, Sequence)):
-        raise Unreadable("is a list or an object where a number is needed")
+        raise Unreadable("not_number")
     if value is None:
         return None
     try:
         found = float(value) * share
     except (ValueError, TypeError, OverflowError) as error:
-        raise Unreadable("is no number") from error
+        raise Unreadable("no_number") from error
     if math.isinf(found):
-        raise Unreadable("is infinite")
+        raise Unreadable("infinite")
     return None if math.isnan(found) else found
 
 
@@ -154,7 +160,7 @@ def _decimal(written: str) -> tuple[str, float]:
     if _COMMA.fullmatch(bare):
         whole, _, part = bare.partition(",")
         if len(part) == 3 and whole.lstrip("+-") not in ("", "0"):
-            raise Unreadable("may be thousands or a decimal comma; write it with a point")
+            raise Unreadable("comma")
         bare = f"{whole}.{part}"
     return bare.replace("_", "x"), 1.0 if bare == written or not written.endswith(("%", "％")) else 0.01
 
@@ -201,7 +207,7 @@ def _inner(value: Mapping[str, Any], keys: Sequence[str]) -> Any:
     if found is None:
         texts = [part for part in value.values() if isinstance(part, str)]
         if len(texts) != 1:
-            raise Unreadable(f"is an object without a key such as {keys[0]!r}")
+            raise Unreadable("no_key", key=repr(keys[0]))
         found = texts[0]
     return found
 
@@ -302,7 +308,7 @@ def _said(value: Any, role: str, field: str, depth: int = 0) -> str | None:
     if talk is not None:
         said = [one.text for one in talk if one.role == role]
         if not said:
-            raise Unreadable("is a list without a message of the one who speaks")
+            raise Unreadable("no_message")
         return said[-1]
     if isinstance(value, Mapping):
         return _said_by_object(value, role, field, depth)
@@ -312,7 +318,7 @@ def _said(value: Any, role: str, field: str, depth: int = 0) -> str | None:
         return text(value[0])
     whole = [item for item in value if isinstance(item, (Mapping, Sequence)) and not isinstance(item, str)]
     if not whole or len(whole) < len(value):
-        raise Unreadable("is a list without a message of the one who speaks")
+        raise Unreadable("no_message")
     if all(isinstance(item, Mapping) and "type" in item and item.keys() & {"text", "content"} for item in whole):
         return _blocks(value)
     return _said(whole[0], role, field, depth + 1)
@@ -348,7 +354,7 @@ def history(value: Any) -> list[dict[str, str]] | None:
         elif isinstance(value, str):
             talk = [Message("user", value, {})]
         else:
-            raise Unreadable("is no list of messages with a role and a text")
+            raise Unreadable("no_messages")
     return as_history(talk) or None
 
 
@@ -367,7 +373,7 @@ def _list_or_text(value: str) -> Any:
     try:
         return parse_literal(value)
     except ValueError as error:
-        raise Unreadable(f"{error}; write it as a JSON list") from error
+        raise Unreadable("no_literal", error=str(error)) from error
 
 
 def phrases(value: Any) -> list[Any] | None:
@@ -412,7 +418,7 @@ def _identifier_of(item: Any) -> str | None:
     if isinstance(item, Mapping):
         item = next((item[key] for key in _ID_KEYS if item.get(key) is not None), None)
         if item is None:
-            raise Unreadable("holds an object without a doc_id")
+            raise Unreadable("no_doc_id")
     return identifier(item)
 
 
@@ -441,7 +447,7 @@ def _grade(value: Any) -> float:
         return float(value)
     found = number(value)
     if found is None:
-        raise Unreadable("holds a document without a grade; write a number, 0 for not relevant")
+        raise Unreadable("no_grade")
     return found
 
 
@@ -468,7 +474,7 @@ def texts(value: Any) -> list[str] | None:
     if value is None or isinstance(value, str):
         return None if value is None else [value]
     if not isinstance(value, Sequence):
-        raise Unreadable("is no list")
+        raise Unreadable("no_list")
     return [found for item in value if (found := text(item)) is not None]
 
 
@@ -480,7 +486,7 @@ def logprobs(value: Any) -> list[float] | None:
     if value is None:
         return None
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise Unreadable("is no list of numbers")
+        raise Unreadable("no_numbers")
     found = [number(item.get("logprob") if isinstance(item, Mapping) else item) for item in value]
     return [item for item in found if item is not None]
 
@@ -511,7 +517,7 @@ def contexts(value: Any) -> list[dict[str, Any]] | None:
     if isinstance(value, Mapping):
         value = _from_mapping(value)
     if not isinstance(value, Sequence):
-        raise Unreadable("is no list of texts")
+        raise Unreadable("no_texts")
     pairs = [pair for at, item in enumerate(value, 1) for pair in _contexts_of(item, at)]
     if pairs and all(rank is not None for _, rank in pairs):
         pairs.sort(key=lambda pair: pair[1] or 0.0)
@@ -554,7 +560,7 @@ def _from_mapping(value: Mapping[str, Any]) -> list[Any]:
         return lists[0]
     if all(isinstance(part, str) for part in value.values()):
         return [{"doc_id": key, "text": part} for key, part in value.items()]
-    raise Unreadable("is an object that holds no list of texts")
+    raise Unreadable("no_text_list")
 
 
 def _contexts_of(item: Any, at: int) -> list[tuple[dict[str, Any], float | None]]:
@@ -608,7 +614,7 @@ def _from_pair(item: list[Any], at: int) -> dict[str, Any]:
     elif item and isinstance(item[0], str):
         found = {"text": item[0]}
     else:
-        raise Unreadable(f"item {at} is a list without text")
+        raise Unreadable("item_no_text", at=at)
     if len(item) == 2 and isinstance(item[1], (int, float)):
         found["score"] = float(item[1])
     return found
@@ -635,7 +641,7 @@ def _from_object(item: Mapping[str, Any], at: int) -> tuple[dict[str, Any], floa
 def _checked(found: dict[str, Any], metadata: dict[str, Any], at: int) -> dict[str, Any]:
     """Types of the contract; what the item lacks is looked for in its metadata."""
     if not found.keys() & {"text", "doc_id"}:
-        raise Unreadable(f"item {at} has neither a text nor an id; keys are {', '.join(list(metadata)[:6])}")
+        raise Unreadable("item_bare", at=at, keys=", ".join(list(metadata)[:6])[:200])
     for field in ("doc_id", "title", "tenant", "position", "score"):
         if field not in found and metadata.get(field) is not None and not isinstance(metadata[field], (Mapping, list)):
             found[field] = metadata[field]
@@ -692,17 +698,17 @@ def _read(reader: Any, value: Any, field: str, at: int) -> Any:
     try:
         return reader(value)
     except Unreadable as error:
-        raise Unreadable(f"item {at}: {field} {error}") from error
+        raise Unreadable("item", at=at, name=field, error=error) from error
 
 
 def with_parallel(
     items: list[dict[str, Any]] | None, lists: Mapping[str, Any]
-) -> tuple[list[dict[str, Any]] | None, list[str]]:
+) -> tuple[list[dict[str, Any]] | None, list[Reason]]:
     """``items`` with what stands in lists beside them (``doc_id``, ``score``, …), and what did not fit.
 
     Without texts, ids alone make contexts with an empty text.
     """
-    remarks = []
+    remarks: list[Reason] = []
     for field, value in lists.items():
         try:
             value = structure(value)
@@ -714,13 +720,11 @@ def with_parallel(
             if items is None and field == "doc_id":
                 items = [{"text": ""} for _ in listed]
             if items is None or len(items) != len(listed):
-                remarks.append(
-                    f"{len(listed)} values of {field} beside {len(items or ())} contexts; they were left out"
-                )
+                remarks.append(why("beside_count", n=len(listed), name=field, contexts=len(items or ())))
                 continue
             values = [_read(_READERS[field], one, field, at) for at, one in enumerate(listed, 1)]
             items = [item if one is None or item.get(field) is not None else {**item, field: one}
                      for item, one in zip(items, values, strict=True)]  # fmt: skip
         except Unreadable as error:
-            remarks.append(f"the list of {field} beside the contexts {error}; it was left out")
+            remarks.append(why("beside_unread", name=field, error=error))
     return items, remarks

@@ -418,4 +418,5 @@ def remarks_frame(remarks: list[Remark]) -> pd.DataFrame:
     import pandas as pd
 
     columns = {name: [remark[at] for remark in remarks] for at, name in enumerate(REJECTED_COLUMNS)}
+    columns["reason"] = list(map(str, columns["reason"]))
     return pd.DataFrame(columns, dtype=object).astype({"row": "int64"})

@@ -19,7 +19,7 @@ from workbench.errors import InputError
 from workbench.language import sentences
 from workbench.language import text as _t
 from workbench.language.numbers import p_value, percent, points
-from workbench.scoring.metrics import OVERALL, definition, definitions, formulas
+from workbench.scoring.metrics import HEADLINE, OVERALL, definition, definitions, formulas
 from workbench.scoring.scored import Floats, Scored
 from workbench.scoring.thresholds import Thresholds
 
@@ -133,6 +133,15 @@ def _verdict(comparison: Comparison) -> str:
         sure = "" if way == "even" else "_real" if row["p_value"] < 0.05 else "_noise"
         first = _t(f"compare.verdict.{way}{sure}", **figures, **levels)
     return sentences([first, *_red(comparison)])
+
+
+def right_words(before: float, after: float, delta: float, interval: tuple[float, float], n: int, p: float) -> str:
+    """How the share of answers that are right end to end moved; that nothing can be shown is said before how much."""
+    low, high = (points(end) for end in interval)
+    said = "" if np.isnan(interval[0]) else _t("compare.verdict.right_interval", low=low, high=high)
+    kind = "same" if delta == 0 else "real" if p < 0.05 else "noise"
+    return _t(f"compare.verdict.right_{kind}", before=percent(before), after=percent(after), delta=points(delta),
+              interval=said, n=f"{n:,}")  # fmt: skip
 
 
 def _red(comparison: Comparison) -> list[str]:
@@ -363,6 +372,15 @@ class Comparison:
     def verdict(self) -> str:
         """The outcome in one sentence or two, in the language in force."""
         return _verdict(self)
+
+    @cached_property
+    def right(self) -> str:
+        """How many are right end to end, before and after, in one sentence; empty where it is known of no pair."""
+        if HEADLINE not in self.known:
+            return ""
+        row = self._test(HEADLINE)
+        figures = (row["before"], row["after"], row["delta"], (row["low"], row["high"]), row["n_pairs"], row["p_value"])
+        return right_words(*figures) if row["n_pairs"] else ""
 
     @cached_property
     def _primary(self) -> tuple[np.ndarray, np.ndarray]:

@@ -107,8 +107,6 @@ class Repair:
     cost: float
     latency: float
     marginal: Gain = UNKNOWN
-    marginal_rescued: tuple[str, ...] = ()
-    marginal_broken: tuple[str, ...] = ()
     taken: bool = False
 
 
@@ -148,9 +146,7 @@ class RepairPlan:
             nearly = any(np.nan_to_num(r.gain.mean) > np.nan_to_num(repair.gain.mean) - POINT
                          and len(r.rescued) >= len(repair.rescued) - POINT * len(self.now) for r in cheaper)  # fmt: skip
             taken = not nearly and self._is_worth(given, held)
-            self.repairs.append(dataclasses.replace(
-                repair, marginal=given.gain, marginal_rescued=given.rescued, marginal_broken=given.broken, taken=taken,
-            ))  # fmt: skip
+            self.repairs.append(dataclasses.replace(repair, marginal=given.gain, taken=taken))
             if taken:
                 self.together, held = given.retrieval, given.held
         self.held = held
@@ -401,13 +397,13 @@ def repair_plan(
     >>> "gain" in plan.table()
     True
     """
-    table = _synonyms(synonyms)
+    table, known = _synonyms(synonyms), as_price(price)
     with bar(progress, "fix") as tell:
         simulator, reader = prepared(result, corpus, encoder=encoder, documents=documents, synonyms=table, cancel=cancel,
                                      progress=tell)  # fmt: skip
         names = [rerank] if isinstance(rerank, str) else list(rerank)
         chosen = list(fixes) if fixes is not None else default_fixes(simulator, reader, table, names)
-        return RepairPlan(simulator.evaluation, simulator, reader, chosen, price=as_price(price), progress=tell)
+        return RepairPlan(simulator.evaluation, simulator, reader, chosen, price=known, progress=tell)
 
 
 def accepted_synonyms(session: Path | None) -> Path | None:
@@ -424,9 +420,12 @@ def _synonyms(given: SynonymTable | str | Path | None) -> SynonymTable | None:
 
 
 def as_price(given: Price | float | str | None) -> Price | None:
-    """A price from dollars for a million prompt tokens, or from the name of a model; None where it is not known."""
+    """A price from dollars for a million prompt tokens, or from the name of a model; raises ``InputError`` for one that has
+    no known price."""
     if isinstance(given, str):
-        return price_of(given)
+        if (known := price_of(given)) is None:
+            raise InputError(f"price: none is known of the model {given!r}; give the dollars for a million prompt tokens")
+        return known
     return given if given is None or isinstance(given, Price) else Price(float(given), 0.0)
 
 

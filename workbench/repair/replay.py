@@ -51,7 +51,6 @@ class ReplayPlan:
     unknown)."""
 
     rows: pd.DataFrame
-    price: Price | None
 
     @property
     def calls(self) -> int:
@@ -64,7 +63,7 @@ class ReplayPlan:
         return int(self.rows["tokens"].sum())
 
     def __str__(self) -> str:
-        cost = "–" if self.price is None else f"${self.price.cost(self.tokens, 0):.4f}"
+        cost = "–" if self.rows["cost"].isna().any() else f"${self.rows['cost'].sum():.4f}"
         return _t("repair.replay.plan", calls=f"{self.calls:,}", arms=len(self.rows), tokens=f"{self.tokens:,}", cost=cost)
 
     __repr__ = __str__
@@ -344,7 +343,7 @@ def _planned(cases: Mapping[str, SampleSet], files: Mapping[str, Path], price: P
         )
         rows.append((arm, len(waiting), len(samples) - len(waiting), tokens,
                      np.nan if price is None else price.cost(tokens, 0)))  # fmt: skip
-    return ReplayPlan(pd.DataFrame(rows, columns=["arm", "calls", "recorded", "tokens", "cost"]), price)
+    return ReplayPlan(pd.DataFrame(rows, columns=["arm", "calls", "recorded", "tokens", "cost"]))
 
 
 def _beyond(budget: Budget, planned: ReplayPlan, price: Price | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from workbench.data.text.words import language
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.causes import LAYERS, advice, cause_names, rule_of, rules
 from workbench.diagnosis.causes import layer as layer_of
-from workbench.diagnosis.comparison import CHANGES, compared
+from workbench.diagnosis.comparison import CHANGES, compared, right_words
 from workbench.diagnosis.fitting import fitted_in
 from workbench.diagnosis.hallucinations import clean_bound
 from workbench.diagnosis.queries import Dimensions, grouped, outcomes, value_title
@@ -151,15 +152,11 @@ def _right(material: Material, right: Measure | None) -> str:
     if right is None:
         return _t("report.verdict.unknown", n_failing=wording.count(len(material.failing)), n=wording.count(material.n))
     if right.delta is not None and right.n_pairs:
-        real = not wording.missing(right.p) and right.p < 0.05  # type: ignore[operator]
-        interval = "" if wording.missing(right.delta_low) else _t(
-            "report.verdict.points_interval", low=wording.points(right.delta_low), high=wording.points(right.delta_high)
-        )  # fmt: skip
-        kind = "same" if right.delta == 0 else "real" if real else "noise"
-        return _t(
-            f"report.verdict.against_{kind}", before=wording.percent(right.before), after=wording.percent(right.after),
-            delta=wording.points(right.delta), interval=interval, n=wording.count(right.n_pairs),
-        )  # fmt: skip
+        before, after, low, high, p = (
+            math.nan if value is None else value
+            for value in (right.before, right.after, right.delta_low, right.delta_high, right.p)
+        )
+        return right_words(before, after, right.delta, (low, high), right.n_pairs, p)
     return _t(
         "report.verdict.right", right=wording.count(round(right.mean * right.n_ok)), n=wording.count(right.n_ok),
         rate=wording.percent(right.mean), interval=wording.rate_interval(right.low, right.high),

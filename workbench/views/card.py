@@ -6,6 +6,7 @@ what these panels share.
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import re
 from abc import abstractmethod
@@ -68,6 +69,8 @@ if TYPE_CHECKING:
 SIGNS = {"supported": "✓", "contradicted": "✗", "not_mentioned": "✗", "unsure": "?"}
 #: Contexts that a card shows, and how far into a context the question's words are pointed out, and how often.
 MOST_CONTEXTS, WORDS_WITHIN, MOST_WORDS = 30, 20_000, 200
+#: Cards that are kept ready, and seconds until the next one is made.
+MADE, SOON = 12, 0.15
 
 
 def card_html(session: Session, sample_id: str, sub_cause: str | None = None) -> Markup:
@@ -464,7 +467,7 @@ class Card(W.VBox):
         if sample_id is None:
             show(self.body, empty(words) if words else Markup())
         else:
-            show(self.body, self._panel.body(sample_id))
+            show(self.body, self._panel.card_of(sample_id))
         annotation = self._session.annotations.get(sample_id or "")
         with self._panel.quietly():
             self.verdict.value = annotation.verdict if annotation else None
@@ -575,6 +578,8 @@ class ListPanel(Panel):
     """
 
     filters: FilterBar | FilterNote | None = None
+    #: Whether the card of the next row is made while this one is read; only where nothing but the sample decides what it says.
+    ahead = False
     _at = -1
     rows: RowList | None = None
 
@@ -584,6 +589,8 @@ class ListPanel(Panel):
         self.count = markup(None, "wb-count")
         self.picture = Picture("wb-figure", guarded=self.guarded)
         self.stepper = Stepper(self, self.go)
+        self._made: dict[str, Markup] = {}
+        self._soon: asyncio.TimerHandle | None = None
         self.card = Card(self)
         self.bar = self.card.bar
 
@@ -653,6 +660,23 @@ class ListPanel(Panel):
         """What the card shows of a sample."""
         return card_html(self.session, sample_id)
 
+    def card_of(self, sample_id: str) -> Markup:
+        """:meth:`body`; one that was made for this list is kept."""
+        if not self.ahead:
+            return self.body(sample_id)
+        if sample_id not in self._made:
+            self._made = {**dict(islice(self._made.items(), max(len(self._made) - MADE + 1, 0), None)),
+                          sample_id: self.body(sample_id)}  # fmt: skip
+        return self._made[sample_id]
+
+    def _make_soon(self, sample_id: str) -> None:
+        """Make the card of a sample once the page has what it waits for; at once is too early, it would wait for this too."""
+        if self._soon is not None:
+            self._soon.cancel()
+        with suppress(RuntimeError):  # outside of a kernel no loop runs, and nobody waits
+            loop = asyncio.get_running_loop()
+            self._soon = loop.call_later(SOON, self.guarded(lambda: self.card_of(sample_id), "ahead"))
+
     def still_card(self) -> Markup | None:
         """The card of the selected sample for static HTML; None when it is not listed."""
         selected = self.session.selection
@@ -672,6 +696,9 @@ class ListPanel(Panel):
 
     def keep_selection(self, first: int = 0) -> None:
         """After the list changed: keep the selected sample when it is listed, else go to row ``first``."""
+        self._made = {}
+        if self._soon is not None:
+            self._soon.cancel()
         ids = self.row_ids()
         if self.session.selection in ids or not len(ids):
             self.draw_card()
@@ -698,6 +725,8 @@ class ListPanel(Panel):
         if self.rows is not None:
             self.rows.point(-1 if at is None else at)
         self.card.draw(None if at is None else ids[at], self._empty_words())
+        if self.ahead and at is not None and at + 1 < len(ids):
+            self._make_soon(ids[at + 1])
 
     def script(self, *lines: str, opened: str = "session") -> str:
         """Lines of Python after those that open the ``session`` with its filter, or the ``evaluation``."""

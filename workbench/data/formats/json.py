@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.data.columns import is_score, named, resolve
 from workbench.data.fields import TALKS, messages
-from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, Records, Remark, excerpt, number_records
+from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, Records, Remark, excerpt, number_records, why
 from workbench.errors import InputError
 
 _STARTS_JSON = re.compile(r"\s*[\[{]")
@@ -242,11 +242,11 @@ def _read_lines_or_fail(text: str, path: str, error: ValueError) -> Records | No
         if not line.strip():
             continue
         number += 1
-        reason = f"line {at} is no record of named fields"
+        reason = why("line_no_record", line=at)
         try:
             value = parse_json(line)
         except ValueError as wrong:
-            value, reason = None, f"line {at} is no valid JSON ({excerpt(str(wrong), 100)})"
+            value, reason = None, why("line_no_json", line=at, error=excerpt(str(wrong), 100))
         if isinstance(value, Mapping):
             rows.append(_unwrap(value))
             numbers.append(number)

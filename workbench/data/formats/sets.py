@@ -20,6 +20,7 @@ from workbench.data.formats.records import (
     looks_structured,
     mapped,
     opened,
+    why,
 )
 
 
@@ -126,7 +127,7 @@ def gold_answers(records: Records) -> Records:
     said = _said_beside(own, records)
     warnings = list(records.warnings)
     if said is not None:
-        warnings.append(Remark(WHOLE_FILE, own, f"is read as the reference, since {said!r} holds what the system said"))
+        warnings.append(Remark(WHOLE_FILE, own, why("is_reference", answers=repr(said))))
 
     def name(row: Row) -> Row:
         """A record whose answer is called what it is."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench.data.columns import name_tables
 from workbench.data.formats import json, tables
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, number_records
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, number_records, why
 from workbench.data.text.normalise import scrub
 from workbench.errors import InputError
 
@@ -152,7 +152,7 @@ def decode(content: bytes, where: str = "the data", encoding: str | None = None)
     wide = _utf16(content[:4096])
     if wide is not None:
         return content.decode(wide, "replace"), [
-            Remark(WHOLE_FILE, "", f"has no byte order mark; read as {wide.upper()}")
+            Remark(WHOLE_FILE, "", why("no_mark", encoding=wide.upper()))
         ]
     try:
         return content.decode("utf-8"), []
@@ -160,7 +160,7 @@ def decode(content: bytes, where: str = "the data", encoding: str | None = None)
         line = content.count(b"\n", 0, error.start) + 1
     broken = content[: 1 << 20].decode("utf-8", "replace")
     if 2 * broken.count("\ufffd") < sum(c > "\x7f" for c in broken):
-        reason = f"is not UTF-8 (first at line {line}); the broken characters became U+FFFD. Save it as UTF-8"
+        reason = why("broken_utf8", line=line)
         return content.decode("utf-8", "replace"), [Remark(WHOLE_FILE, "", reason)]
     for name, codec in _likely(content):
         try:
@@ -168,7 +168,7 @@ def decode(content: bytes, where: str = "the data", encoding: str | None = None)
         except UnicodeDecodeError:
             continue
         shown = next((part for part in text.splitlines() if not part.isascii()), "")
-        reason = f"is not UTF-8; read as {name}. Is this line right? If not, pass encoding= or save it as UTF-8"
+        reason = why("read_as", encoding=name)
         return text, [Remark(WHOLE_FILE, "", reason, excerpt(shown))]
     raise InputError(
         f"{where}: is not UTF-8 (first at line {line}) nor in another known encoding; pass encoding= or save it as UTF-8"

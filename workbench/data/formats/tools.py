@@ -26,6 +26,7 @@ from workbench.data.formats.records import (
     opened,
     renamed,
     unquoted,
+    why,
 )
 from workbench.data.formats.sets import (
     first_text,
@@ -259,7 +260,7 @@ def _lift_inputs(records: Records) -> Records:
     is_examples = reference_key is None and columns <= _EXAMPLE_ONLY and not _outputs_hold_contexts(records)
     warnings = list(records.warnings)
     if is_examples and "outputs" in columns:
-        reason = "read as reference answers, as in a LangSmith data set; if the system gave them, rename it answer"
+        reason = why("examples")
         warnings.append(Remark(WHOLE_FILE, "outputs", reason))
 
     def lift(row: Row) -> Row:
@@ -435,7 +436,7 @@ def _from_evaluation_calls(records: Records) -> Records:
         rows.append({"sample_id": row.get("id"), "inputs": given.get("example"), "outputs": said,
                      "scores": told.get("scores"), "latency_s": told.get("model_latency"),
                      "error": row.get("exception")})  # fmt: skip
-    reason = f"of {len(records.rows)} calls the {len(rows)} that predict and score are read"
+    reason = why("calls", calls=len(records.rows), n=len(rows))
     return records.with_rows(rows, kind="Weave", warnings=[*records.warnings, Remark(WHOLE_FILE, "op_name", reason)])
 
 
@@ -532,7 +533,7 @@ def _documents_in_rows(records: Records) -> Records:
     rows = [{"sample_id": span, "question": found[0].get("input"),
              "contexts": [{"text": one.get("reference"), "score": one.get("document_score")} for one in found]}
             for span, found in spans.items()]  # fmt: skip
-    reason = f"{len(records.rows)} rows are the documents of {len(rows)} questions"
+    reason = why("document_rows", rows=len(records.rows), questions=len(rows))
     return records.with_rows(rows, anew=True, kind="Phoenix", warnings=[*records.warnings, Remark(WHOLE_FILE, "", reason)])
 
 

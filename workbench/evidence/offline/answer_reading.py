@@ -214,9 +214,7 @@ class Reading:
             dice = 2 * count / (len(wanted) + len(_trigrams(mine)))
             if name and mine[:-1] == word[:-1] and {mine[-1], word[-1]} == {"a", "o"}:
                 continue
-            if len(mine) != len(word) and _turned().fullmatch(max(mine, word, key=len).removesuffix(min(mine, word, key=len))):
-                continue
-            if dice >= best:
+            if dice >= best and not _turned(mine, word):
                 best, place = dice, self.at[mine][0]
         return place
 
@@ -300,9 +298,11 @@ def _is_code(written: str) -> bool:
     return digits and any(c.isalpha() for c in written) and not marked
 
 
-@cache
-def _turned() -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, listed("polarity", "prefixes"))) or r"(?!)")
+def _turned(one: str, other: str) -> bool:
+    """Whether one of two words is the other with a prefix that makes it the opposite."""
+    pairs = ((one, other), (other, one))
+    found = ((a[len(p) :], b) for p in listed("polarity", "prefixes") if p for a, b in pairs if a.startswith(p))
+    return any(stem(a) == stem(b) for a, b in found)
 
 
 @cache

@@ -567,10 +567,10 @@ def _new(asked: Reading, wanted: Reading) -> tuple[list[int], list[Quantity]]:
 
 def _as_acronym(asked: Reading, wanted: Reading, said: Reading) -> bool:
     """Whether the answer gives the initials of the whole reference (United Kingdom → UK), or its short form in Han script."""
-    if wanted.numbers or not 1 < wanted.length <= 8:
-        return wanted.han and not wanted.numbers and _short_form(wanted.squashed, said)
-    if wanted.han:
-        return _short_form(wanted.squashed, said)
+    if wanted.numbers or negations(wanted.folded):
+        return False  # a form that leaves out a negation is no short form
+    if wanted.han or not 1 < wanted.length <= 8:
+        return wanted.han and _short_form(wanted.squashed, said)
     initials = set(wanted.acronyms) if len(wanted.acronyms) == 1 and all(wanted.capital) else set()
     if len(wanted.words) > 2:
         initials.add("".join(word[0] for word in wanted.words))
@@ -854,17 +854,22 @@ def _told_of_another(asked: Reading, said: Reading, wanted: Reading, new: Sequen
     if len(re.findall(r"[.!?\n](?=\s+\S)", said.text)) > 0:
         return False
     cuts = _clause_starts(said.text)
-    clause = [bisect_right(cuts, at) for at in said.offsets]
-    mine = {clause[p] for i in new for p in said.at.get(wanted.words[i], ())}
-    told, others = dict.fromkeys(clause, 0.0), set()
-    for p, (word, root) in enumerate(zip(said.words, said.stems, strict=True)):
-        if asked.holds(word, root):
-            told[clause[p]] += said.weights[p] * (not said.capital[p])
-        elif said.capital[p] and said.offsets[p] not in cuts and not wanted.holds(word, root):
-            others.add(clause[p])  # what opens a clause has a capital anyway
+    clauses: dict[int, list[int]] = {}
+    for p, at in enumerate(said.offsets):
+        clauses.setdefault(bisect_right(cuts, at), []).append(p)
+    named = {p for i in new for p in said.at.get(wanted.words[i], ())}
+    repeated = {p for p, (word, root) in enumerate(zip(said.words, said.stems, strict=True)) if asked.holds(word, root)}
+    told = {
+        at: sum(said.weights[p] for p in places if p in repeated and not said.capital[p]) for at, places in clauses.items()
+    }
+    mine = [at for at, places in clauses.items() if named.intersection(places)]
+    # Its own clause begins with the name and goes on to say something.
+    own = all(clauses[at][0] in named and any(not said.capital[p] for p in clauses[at]) and not told[at] for at in mine)
     most = max(told.values(), default=0.0)
-    best = {at for at, weight in told.items() if weight == most}
-    return most >= STRANGE and bool(mine) and not any(told[at] for at in mine) and best <= others
+    # What opens a clause has a capital anyway.
+    others = {p for p in range(len(said.words)) if said.capital[p] and said.offsets[p] not in cuts} - repeated - named
+    best = (places for at, places in clauses.items() if told[at] == most)
+    return most >= STRANGE and bool(mine) and own and all(others.intersection(places) for places in best)
 
 
 @lru_cache(maxsize=4096)

@@ -1003,7 +1003,7 @@ class Examination:
         told = WORDS_TOLD * words + (1 - WORDS_TOLD) * float(grams.mean() if len(grams) else words)
         best = there.start + int(np.argmax(sentence_cover(self.grid, number)[there])) if there.stop > there.start else -1
         flipped = best >= 0 and (len(claim_negations(claim)) > 0) != bool(self.grid.negations[best])
-        if not (flipped and entail[at] < NOTHING_SEEN):
+        if told >= MADE and not (flipped and entail[at] < NOTHING_SEEN):
             entail[at] = max(entail[at], 1 / (1 + math.exp(-TOLD_STEEP * (told - MADE))))
 
     def _in_parts(self, number: int, entail: Floats) -> None:

@@ -76,6 +76,8 @@ def changed_samples(
 
     Parameters
     ----------
+    comparison
+        One whose run after is the session's evaluation.
     shown
         ``broken``, ``fixed``, ``still_failing``, ``still_passing``; ``flipped`` (broken or fixed), ``moved`` (another
         cause), ``changed`` (another answer or other contexts), ``noise`` (verdict moved on identical text), ``all``.
@@ -93,11 +95,13 @@ def changed_samples(
         "changed": lambda: pairs.answer_changed | pairs.contexts_changed, "noise": lambda: comparison.noisy,
         "all": lambda: np.ones(len(comparison), dtype=bool),
     }  # fmt: skip
-    keep = groups.get(shown, lambda: comparison.changed_to(shown))() & pairs.ids.isin(session.matching())
+    passing = np.zeros(len(session.samples), dtype=bool)
+    passing[session.places()] = True
+    keep = groups.get(shown, lambda: comparison.changed_to(shown))() & passing[pairs.right]
     if cause:
         keep = keep & comparison.has_cause(cause)
     found = comparison.flips(keep).set_index("sample_id")
-    found.insert(0, "question", session.samples["question"].reindex(found.index))
+    found.insert(0, "question", session.samples["question"].to_numpy()[pairs.right[keep]])
     return found[list(COLUMNS)].sort_values("contrast", kind="stable")
 
 
@@ -137,7 +141,11 @@ def headline(comparison: Comparison) -> Markup:
     """What to know before any number, then the verdict in words."""
     warnings = [h("p", "⚠ ", line, cls="wb-note wb-warning") for line in comparison.warnings]
     notes = quiet(" ".join(comparison.notes), tag="p") if comparison.notes else None
-    return h("div", *warnings, notes, h("p", comparison.verdict, cls="wb-verdict"))
+    verdict = h("p", comparison.verdict, cls="wb-verdict")
+    if comparison.right:
+        verdict = join([h("p", comparison.right, cls="wb-verdict"),
+                        h("p", quiet(_t("compare.verdict.beyond"), " "), comparison.verdict)])  # fmt: skip
+    return h("div", *warnings, notes, verdict)
 
 
 def counts_markup(comparison: Comparison) -> Markup:
@@ -399,10 +407,11 @@ def _claim_lines(claims: pd.DataFrame, sample_id: str) -> list[Markup]:
 
 def _scores(comparison: Comparison, sample_id: str) -> Markup | None:
     """The scores that moved, before → after."""
-    place = int(comparison.pairing.ids.get_indexer([sample_id])[0])
-    chips = []
+    pairing, chips = comparison.pairing, []
+    place = int(pairing.ids.get_loc(sample_id))
     for name, metric in comparison.metrics.items():
-        first, second = (float(scored.values[place]) for scored in comparison.scored(name))
+        first = float(comparison.before.metric(name).values[pairing.left[place]])
+        second = float(comparison.after.metric(name).values[pairing.right[place]])
         if numbers.score(first) == numbers.score(second):
             continue
         gain = 0.0 if metric.higher_is_better is None else (second - first) * (1 if metric.higher_is_better else -1)
@@ -465,6 +474,7 @@ class Compare(ListPanel):
     """
 
     stem = "compare"
+    ahead = True
 
     def __init__(self, session: Session, before: Any = None, gate: Any = None) -> None:
         super().__init__(session)
@@ -474,6 +484,7 @@ class Compare(ListPanel):
         self._comparison: Comparison | None = None
         self._sides: tuple[Side, Side] | None = None
         self._rows: pd.DataFrame | None = None
+        self._ids: list[str] = []
         self.gate = GateRow(self, gate)
         self.before = dropdown(_t("compare.panel.before"), [], None)
         self.after = dropdown(_t("compare.panel.after"), [], None)
@@ -581,6 +592,10 @@ class Compare(ListPanel):
             return
         after = self.session.evaluation
         self._comparison = found = compared(self.run(name), after, like=self._comparison)
+        # What a moved slider is watched for comes first: the page shows each part as it arrives.
+        show(self.count, counts_markup(found))
+        if len(found):
+            self.picture.draw(lambda: flow_figure(found, "screen"), _t("compare.panel.flow_caption"))
         self._sides = Side(found.before), Side(after)
         with self.quietly():
             self.cut.value = self.session.thresholds.support
@@ -590,12 +605,10 @@ class Compare(ListPanel):
             self.cause.options = [(_t("panels.filters.any"), ANY), *options]
             self.cause.value = kept
         show(self.head, headline(found))
-        show(self.count, counts_markup(found))
         for widget in (self.picture, self.lines, self.by_metric):
             display(widget, len(found) > 0)
         self._draw_metrics()
         if len(found):
-            self.picture.draw(lambda: flow_figure(found, "screen"), _t("compare.panel.flow_caption"))
             show(self.lines, lines_markup(found))
 
     def _draw_metrics(self) -> None:
@@ -620,6 +633,7 @@ class Compare(ListPanel):
             assert self.rows is not None
             found = changed_samples(self.session, self._comparison, shown=self.shown.value, cause=self.cause.value or None)
             self._rows = self.rows.ordered(found)
+            self._ids = self._rows.index.tolist()
             self.rows.set(self._rows, empty=self._empty_words(), note=self._note())
             self.keep_selection()
 
@@ -638,7 +652,7 @@ class Compare(ListPanel):
 
     def ids(self) -> list[str]:
         """Ids of the list, in its order."""
-        return [] if self._rows is None else [str(name) for name in self._rows.index]
+        return self._ids
 
     def _empty_words(self) -> str:
         filtered = self.session.filter.words()

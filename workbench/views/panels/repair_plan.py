@@ -59,7 +59,7 @@ class RepairPlanPanel(ListPanel):
 
     Parameters
     ----------
-    corpus, encoder, documents, price
+    corpus, encoder, options
         As for ``wb.repair_plan``; synonyms accepted in notebook 04 are taken from the session.
     write
         Writes the plan's page of Markdown.
@@ -69,10 +69,9 @@ class RepairPlanPanel(ListPanel):
 
     stem = "repair_plan"
 
-    def __init__(self, session: Session, write: Write, corpus: Any = None, encoder: Any = None, documents: Any = None,
-                 price: Any = None) -> None:  # fmt: skip
+    def __init__(self, session: Session, write: Write, corpus: Any = None, encoder: Any = None, **options: Any) -> None:
         super().__init__(session)
-        self._write, self._given = write, {"corpus": corpus, "encoder": encoder, "documents": documents, "price": price}
+        self._write, self._given = write, {"corpus": corpus, "encoder": encoder, **options}
         self.plan: RepairPlan | None = None
         self._matrix, self._first = pd.DataFrame(), 0
         self.headline, self.reading, self.before_after = markup(None, "wb-reading"), markup(), markup(None, "wb-contexts")
@@ -170,7 +169,7 @@ class RepairPlanPanel(ListPanel):
                 cell = W.Button(description=sign, button_style=style, layout=layout, tooltip=words_of)
                 cell.on_click(self.guarded(lambda _, key=repair.fix.key, one=sample_id: self.look_at(key, one), "cell"))
                 cells.append(cell)
-        self.grid.layout.grid_template_columns = f"minmax(180px, 330px) repeat({len(shown)}, minmax(32px, 52px))"
+        self.grid.layout.grid_template_columns = f"minmax(140px, 330px) repeat({len(shown)}, minmax(32px, 52px))"
         self.grid.children = tuple(cells)
         show(self.columns, quiet(_t("repair.panel.columns", first=count(min(self._first + 1, len(affected))),
                                     last=count(self._first + len(shown)), n=count(len(affected)))))  # fmt: skip
