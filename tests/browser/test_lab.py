@@ -27,14 +27,20 @@ def test_it_runs_without_an_error_and_stays_on_this_machine(lab, name):
     assert lab.errors == [] and lab.outside == []
 
 
+PLACES = """() => ['wb-previous', 'wb-next', 'wb-save', 'wb-pin'].map(name => {
+    const panel = document.querySelector('.wb-panel').getBoundingClientRect();
+    const own = document.querySelector('.' + name).getBoundingClientRect();
+    return [Math.round(own.left - panel.left), Math.round(own.top - panel.top)]; })"""
+
+
 def places(page):
-    """Where the buttons of the panel are, from its top."""
-    return page.evaluate(
-        """() => ['wb-previous', 'wb-next', 'wb-save', 'wb-pin'].map(name => {
-            const panel = document.querySelector('.wb-panel').getBoundingClientRect();
-            const own = document.querySelector('.' + name).getBoundingClientRect();
-            return [Math.round(own.left - panel.left), Math.round(own.top - panel.top)]; })"""
+    """Where the buttons of the panel are, from its top, once its picture is there and two looks agree."""
+    page.wait_for_function(
+        f"""() => {{ const now = JSON.stringify(({PLACES})()), same = window.lastPlaces === now; window.lastPlaces = now;
+            return same && document.querySelector('.wb-panel img.wb-figure').naturalWidth > 0; }}""",
+        polling=300,
     )
+    return page.evaluate(PLACES)
 
 
 def test_panel_02_answers(lab, workspace):
