@@ -924,7 +924,7 @@ def _read(reader: Any, value: Any, field: str, at: int) -> Any:
     try:
         return reader(value)
     except Unreadable as error:
-        raise Unreadable("item", at=at, name=field, error=error) from error
+        raise Unreadable("item", at=at, name=field, error=error.reason) from error
 
 
 def with_parallel(
@@ -950,7 +950,7 @@ def with_parallel(
                 continue
             items = [_beside(item, field, one, at) for at, (item, one) in enumerate(zip(items, listed, strict=True), 1)]
         except Unreadable as error:
-            remarks.append(why("beside_unread", name=field, error=error))
+            remarks.append(why("beside_unread", name=field, error=error.reason))
     return items, remarks
 
 
