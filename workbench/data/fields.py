@@ -698,7 +698,7 @@ def _read(reader: Any, value: Any, field: str, at: int) -> Any:
     try:
         return reader(value)
     except Unreadable as error:
-        raise Unreadable("item", at=at, name=field, error=error) from error
+        raise Unreadable("item", at=at, name=field, error=error.reason) from error
 
 
 def with_parallel(
@@ -726,5 +726,5 @@ def with_parallel(
             items = [item if one is None or item.get(field) is not None else {**item, field: one}
                      for item, one in zip(items, values, strict=True)]  # fmt: skip
         except Unreadable as error:
-            remarks.append(why("beside_unread", name=field, error=error))
+            remarks.append(why("beside_unread", name=field, error=error.reason))
     return items, remarks

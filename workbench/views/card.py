@@ -680,7 +680,7 @@ class ListPanel(Panel):
     def still_card(self) -> Markup | None:
         """The card of the selected sample for static HTML; None when it is not listed."""
         selected = self.session.selection
-        return self.body(selected) if selected is not None and selected in self.ids() else None
+        return self.card_of(selected) if selected is not None and selected in self.ids() else None
 
     def row_ids(self) -> Sequence[str]:
         """The sample of each row of the list; a sample may have several."""

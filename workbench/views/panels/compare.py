@@ -65,8 +65,8 @@ SHOWN = ("flipped", "broken", "fixed", "still_failing", "still_passing", "moved"
 COLUMNS = ("question", "change", "cause_before", "cause_after", "answer_changed", "contexts_changed", "contrast")
 #: Other evaluations that are looked for beside the session's.
 MOST_RUNS = 50
-#: Up to this many samples slices are looked for while a notebook waits.
-SLICED_AT_ONCE = 2_000
+#: Up to this many samples slices are looked for, and every metric is tested, while a notebook waits.
+TESTED_AT_ONCE = 2_000
 
 
 def changed_samples(
@@ -288,12 +288,13 @@ def comparison_html(comparison: Comparison) -> Fragment:
     )  # fmt: skip
 
 
-def top_html(comparison: Comparison) -> list[Markup]:
+def top_html(comparison: Comparison, differences: bool = True) -> list[Markup]:
     """Verdict, counts, both pictures with their captions (none without a matched sample), and the lines below."""
     pictures = []
     if len(comparison):
-        pictures = [still(flow_figure(comparison), _t("compare.panel.flow_caption")),
-                    still(differences_figure(comparison), _t("compare.panel.differences_caption"))]  # fmt: skip
+        pictures = [still(flow_figure(comparison), _t("compare.panel.flow_caption"))]
+        if differences:
+            pictures.append(still(differences_figure(comparison), _t("compare.panel.differences_caption")))
     return [headline(comparison), counts_markup(comparison), *pictures, lines_markup(comparison)]
 
 
@@ -721,10 +722,10 @@ class Compare(ListPanel):
         return None if self._comparison is None or not len(self._comparison) else flow_figure(self._comparison)
 
     def page(self) -> Fragment:
-        """:meth:`html`, of many samples without the search for slices, which takes longer than everything else."""
-        return self.html(slices=len(self._comparison or ()) <= SLICED_AT_ONCE)
+        """:meth:`html`, of many samples without slices and tests by metric, which take longer than everything else."""
+        return self.html(tests=len(self._comparison or ()) <= TESTED_AT_ONCE)
 
-    def html(self, rows: int = 15, slices: bool = True) -> Fragment:
+    def html(self, rows: int = 15, tests: bool = True) -> Fragment:
         """Verdict, counts, both pictures, the tests, the first ``rows`` samples and the selected one side by side."""
         comparison = self._comparison
         if comparison is None:
@@ -732,7 +733,7 @@ class Compare(ListPanel):
         listed = self.table()
         found = self.series.history
         return fragment(
-            *(history_parts(found) if found is not None and len(found) > 2 else ()), *top_html(comparison),
+            *(history_parts(found) if found is not None and len(found) > 2 else ()), *top_html(comparison, tests),
             listed_table(listed.head(rows), len(listed), self.session.selection), self.still_card(),
-            slices_markup(comparison) if slices and len(comparison) else None, tests_table(comparison),
+            slices_markup(comparison) if tests and len(comparison) else None, tests_table(comparison) if tests else None,
         )  # fmt: skip

@@ -15,7 +15,7 @@ from workbench.data.schema import SampleSet, none_if_missing
 from workbench.errors import InputError
 from workbench.language import labelled, listed
 from workbench.language import text as _t
-from workbench.views.data_paths import baseline_path, remember, remember_before
+from workbench.views.data_paths import baseline_path, corpus_path, remember, remember_before
 from workbench.views.error_box import error_html
 from workbench.views.filtering import facets
 from workbench.views.html import Fragment, cell, excerpt, fragment, h, join, notebook_link, quiet, safe, table
@@ -91,7 +91,10 @@ class Dataset(Panel):
 
     def __init__(self, source: Any, corpus: Any = None, mapping: Mapping[str, str] | None = None) -> None:
         super().__init__(source if isinstance(source, Session) else None)
-        self._corpus, self._path = corpus, source if isinstance(source, (str, Path)) else None
+        self._path = source if isinstance(source, (str, Path)) else None
+        #: The corpus that lies beside the sample data is that of no other file.
+        self._beside = self._path is not None and corpus is not None and corpus == corpus_path(None, self._path)
+        self._corpus = corpus
         self.samples: SampleSet | None = None
         self._checks: pd.DataFrame | None = None
         path = str(source) if isinstance(source, (str, Path)) else ""
@@ -151,11 +154,17 @@ class Dataset(Panel):
     def _open(self, source: Any) -> bool:
         """Show ``source``; a file that cannot be read is said in words and is no fault of the panel."""
         self._path = source if isinstance(source, (str, Path)) else None
+        if self._beside and self._path is not None:
+            self._corpus = corpus_path(None, self._path)
         self.mapper.hide()
         try:
             self.samples, self._checks = samples_of(source), None
         except InputError as error:
             show(self.message, error_html(error, details=False))
+            # What was read before is no part of this file.
+            for part in (self.body, self.next):
+                show(part, Markup())
+            display(self.doctor, False)
             if error.key in ("near_question", "no_question"):
                 self._offer()
             return False
