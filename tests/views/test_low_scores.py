@@ -231,6 +231,23 @@ def test_the_card_of_a_real_evaluation_tells_points_made_and_documents_that_leak
     assert re.findall("⚠ ([^<]+)<", card) == ["mirabel-shanghai-zh#2"] and card.count("used in the answer") == 1
 
 
+def test_the_samples_whose_verdict_teaches_most_are_listed_in_that_order(tmp_path):
+    """A verdict leaves the list as it is; chosen again, it holds only samples without one. A filter holds for it too."""
+    session = Session(wb.load_evaluation(BASELINE), tmp_path)
+    panel = LowScores(session)
+    panel.shown.value = "teaching"
+    first = panel.ids()
+    assert first == [str(name) for name in wb.suggest(session.evaluation, n=20).index]
+    session.annotate(first[0], verdict="wrong")
+    assert panel.ids() == first
+    panel.shown.value = "all"
+    panel.shown.value = "teaching"
+    again = panel.ids()
+    assert first[0] not in again and len(again) == 20
+    session.set_filter(language="zh")
+    assert 0 < len(panel.ids()) < 20 and set(panel.ids()) <= set(session.matching())
+
+
 def test_missing_columns_are_named(fake):
     evaluation = fake(n=2)
     evaluation.frame[["reference", "expected_docs", "contexts"]] = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as W
 import numpy as np
 
+from workbench.diagnosis.calibration import own_verdicts
 from workbench.diagnosis.statistics import wilson
 from workbench.language import numbers
 from workbench.language import text as _t
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.views.session import Session
 
 #: Which samples of the filter are listed.
-SHOWN = ("failing", "beyond", "without", "all")
+SHOWN = ("failing", "beyond", "without", "teaching", "all")
 #: Columns of the static table.
 COLUMNS = ("sample_id", "question", "score", "cause", "type", "language", "verdict")
 
@@ -35,7 +36,8 @@ def low_samples(session: Session, metric: str, cut: float, *, shown: str = "fail
     Parameters
     ----------
     shown
-        The ``failing`` ones, by cause; those ``beyond`` the threshold, worst first; those ``without`` a score; or ``all``.
+        The ``failing`` ones, by cause; those ``beyond`` the threshold, worst first; those ``without`` a score; the
+        ``teaching`` ones, whose verdict would help most to fit the judge, in the order to be labelled; or ``all``.
 
     Returns
     -------
@@ -47,6 +49,10 @@ def low_samples(session: Session, metric: str, cut: float, *, shown: str = "fail
     scores = session.scores[metric].reindex(ids)
     if shown == "failing":
         scores = scores[session.causes.failing[session.samples.index.get_indexer(ids)]]
+    elif shown == "teaching":
+        from workbench.views.panels.fitting import suggested
+
+        scores = scores.reindex([name for name in suggested(session, own_verdicts(session.annotations)) if name in ids])
     elif shown != "all":
         keep = scores.isna() if shown == "without" else beyond(scores, cut, low_is_bad=low_is_bad(metric))
         scores = scores[keep]
