@@ -235,7 +235,19 @@ def test_under_a_negation_the_narrower_follows_and_the_broader_does_not(narrow, 
 def test_a_widened_or_is_harmless_and_a_narrowed_one_is_not():
     assert relation("Pay by cash or card.", "Pay by cash.").harmless
     assert relation("Pay by cash.", "Pay by cash or card.").lost
+    assert not relation("A soccer pitch is level.", "A soccer pitch (or football ground) is level.").lost
     assert relation("支付方式为现金或支票。", "支付方式为现金。").harmless
+
+
+@pytest.mark.parametrize(("claim", "sentence", "replaced"), [
+    ("The fermentation lasts ten days.", "The maturation lasts ten days.", True),
+    ("Fermentation follows the crushing of grapes.", "Fermentation follows the pressing of grapes.", True),
+    ("Ada Lovelace wrote the first programme.", "Lovelace wrote the first programme.", False),
+    ("The fermentation lasts ten days.", "The fermentation lasts ten days.", False),
+    ("发酵持续十天。", "陈酿持续十天。", True),
+])  # fmt: skip
+def test_a_word_is_replaced_where_another_stands_in_its_place(claim, sentence, replaced):
+    assert bool(relation(claim, sentence).features[RELATION.index("replaced")]) is replaced
 
 
 RIVALS = [
@@ -303,6 +315,7 @@ SAME = [
     ("xr-250", "the xr250 model"),
     ("client_id", "first set client_id, then go on"),
     ("--force", "run it with --force now"),
+    ("-scientific", "a pseudo-scientific programme"),
 ]
 DIFFERENT = [
     ("/var/log/app/error.log", "see /var/log/web/error.log"),
@@ -310,6 +323,7 @@ DIFFERENT = [
     ("https://example.org/v2", "call https://example.org/v2/refunds"),
     ("client_id", "first set client_id_old"),
     ("--force", "run it with --force-all"),
+    ("-force", "run it with --force"),
     ("info@example.org", "write to sales@example.org"),
 ]
 

@@ -732,7 +732,8 @@ _LIST_MARKS = ".)、"
 #: "Must not take more than": a bound that is denied.
 _OPPOSITE = {"<": ">=", ">": "<="}
 _CURRENCY_SIGNS = frozenset("$¥€£₹")
-_NO_ORDINAL = re.compile(r" of all\b|\s*[,-]")
+#: "first of all", "second-hand"; but "the second-most populous" counts.
+_NO_ORDINAL = re.compile(r" of all\b|\s*,|\s*-(?!most\b|[a-z]+est\b)")
 _MORE_DIGITS = re.compile(r"-\d")
 #: Kinds of dates that may not stand behind a point, a slash or a currency.
 _NUMBERED = frozenset(["ymd", "numeric", "cmd", "dmy", "ampm", "time", "version", "ordinal", "decade"])

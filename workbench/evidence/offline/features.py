@@ -280,7 +280,9 @@ def holds_code(text: str, code: str) -> bool:
 @lru_cache(maxsize=4096)
 def _whole_code(code: str) -> re.Pattern[str]:
     bare = re.sub(r"^(?:https?://)?(?:www\.)?|[/.]+$", "", code)
-    return re.compile(rf"(?<![a-z0-9_])(?<![a-z0-9_]-){re.escape(bare)}(?![a-z0-9_]|[-/.:@][a-z0-9_])")
+    # What looks like a flag may be the end of a word: "pseudo -scientific".
+    free = "(?<!-)" if re.fullmatch(r"-[a-z]{4,}", bare) else "(?<![a-z0-9_])(?<![a-z0-9_]-)"
+    return re.compile(rf"{free}{re.escape(bare)}(?![a-z0-9_]|[-/.:@][a-z0-9_])")
 
 
 @lru_cache(maxsize=4096)

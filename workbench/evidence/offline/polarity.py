@@ -240,7 +240,9 @@ class _Reader:
         elif category == "only":
             found.only.append(low)
         elif category == "or":
-            found.disjunctions.append(low)
+            # "A bowling alley (or bowling centre)" is one thing with two names.
+            if self.text.folded[: int(self.text.starts[low])].rstrip()[-1:] not in ("(", "（"):
+                found.disjunctions.append(low)
         elif category == "passive":
             found.passive = True
         elif category in ("quantity", "frequency", "modality"):
