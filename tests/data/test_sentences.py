@@ -108,8 +108,8 @@ def test_an_assent_before_the_source_is_no_part_of_a_chinese_claim(yes: str) -> 
 
 
 REMARKS = [
-    "Yeah", "Well,", "Well ,", "Oh!", "Actually,", "yea and", "Haha,", "Hmm,", "Oh, wow!", "It does!", "Yes it does.", "It is.",
-    "Exactly.",
+    "Yeah", "Well,", "Well ,", "Oh!", "Actually,", "yea and", "Haha,", "Hmm,", "Oh, wow!", "It does!", "Yes it does.",
+    "It is.", "Exactly.",
 ]  # fmt: skip
 
 
