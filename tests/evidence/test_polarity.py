@@ -14,7 +14,7 @@ import pytest
 
 from workbench.data.schema import Context, Sample
 from workbench.evidence.offline.comparisons import ordered, sequence_reversed
-from workbench.evidence.offline.examination import Examination, is_code
+from workbench.evidence.offline.examination import EDITED, Examination, is_code
 from workbench.evidence.offline.features import contradictions, holds_code
 from workbench.evidence.offline.models import load_coefficients
 from workbench.evidence.offline.polarity import read
@@ -239,15 +239,16 @@ def test_a_widened_or_is_harmless_and_a_narrowed_one_is_not():
     assert relation("支付方式为现金或支票。", "支付方式为现金。").harmless
 
 
-@pytest.mark.parametrize(("claim", "sentence", "replaced"), [
+@pytest.mark.parametrize(("claim", "sentence", "edited"), [
     ("The fermentation lasts ten days.", "The maturation lasts ten days.", True),
-    ("Fermentation follows the crushing of grapes.", "Fermentation follows the pressing of grapes.", True),
-    ("Ada Lovelace wrote the first programme.", "Lovelace wrote the first programme.", False),
-    ("The fermentation lasts ten days.", "The fermentation lasts ten days.", False),
+    ("A giant rat chewed a hole in the wall.", "A rat chewed a hole in the wall.", True),
     ("发酵持续十天。", "陈酿持续十天。", True),
+    ("The fermentation lasts ten days.", "The fermentation lasts ten days.", False),
+    ("Ada Lovelace wrote the programme.", "Lovelace, whose mother taught her mathematics early, wrote the programme while "
+     "translating an Italian article about the engine.", False),
 ])  # fmt: skip
-def test_a_word_is_replaced_where_another_stands_in_its_place(claim, sentence, replaced):
-    assert bool(relation(claim, sentence).features[RELATION.index("replaced")]) is replaced
+def test_a_sentence_repeated_but_for_a_word_is_edited(claim, sentence, edited):
+    assert (figures(claim, sentence)["edited"] >= EDITED) is edited
 
 
 RIVALS = [

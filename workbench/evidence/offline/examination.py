@@ -445,8 +445,8 @@ def context_features(lexical: Floats, owner: NDArray[np.int64], entail: Floats, 
     return out
 
 
-_GRAMS, _COVER, _SENTENCE, _NAMES, _PAIRS, _WORST, _REPLACED = map(
-    LEXICAL.index, ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover", "worst_word", "replaced")
+_GRAMS, _COVER, _SENTENCE, _NAMES, _PAIRS, _WORST, _EDITED = map(
+    LEXICAL.index, ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover", "worst_word", "edited")
 )
 
 
@@ -543,12 +543,10 @@ EDGE_WORDS = 120
 UNKNOWN = 0.3
 #: Across languages a probability is drawn to the middle of the unsure band, by this share of its distance.
 UNSURE, WIDENED = 0.35, 0.7
-#: The most that code or a formula is supported that does not stand in the text as it is, and a claim with a telling word in
-#: whose place the text has another: unsure. (People call few of the latter in BEGIN supported, and none of those made by
-#: exchanging a word; of claims whose telling word is merely missing, three in five of WiCE and BEGIN.)
-CODE = 0.45
-#: How rare such a word is, times the share of the claim that its sentence has.
-REPLACED = 0.8
+#: The most that code or a formula is supported that does not stand in the text as it is, and a claim that repeats a sentence
+#: but for a telling word: unsure. From which rarity of that word times the share of the sentence on: nobody calls a claim
+#: supported that was made by exchanging a word; where less is repeated, people do in three of five (WiCE, BEGIN).
+CODE, EDITED = 0.45, 0.5
 #: From this alignment on the missing words are there in another spelling (licence, license).
 SPELT_ALIKE = 0.95
 #: A cell of a table that the claim names by row and column: how sure it is that it holds, or that it says otherwise.
@@ -840,10 +838,9 @@ class Examination:
         telling = np.array([bool((c.source.weight[c.words] > 0).any()) for c in self.claims], dtype=bool)
         untouched = telling[:, None] & (features[..., _COVER] <= 0.2)
         result = np.where(untouched, np.minimum(result, UNTOUCHED), result)
-        # Where the rest agrees and another thing stands in the place of a telling word: not sure. A reference or an answer
-        # may simply say less.
-        other = (features[..., _REPLACED] >= REPLACED) & (features[..., _WORST] <= 1.0 - REPLACED)
-        other &= (result >= 0.5) & (result < 0.75)
+        # Where a telling word is missing in a context and the claim repeats the rest, another thing was meant, perhaps: not
+        # sure. A reference or an answer may simply say less.
+        other = (features[..., _EDITED] >= EDITED) & (features[..., _WORST] <= 0.2) & (result >= 0.5) & (result < 0.75)
         other &= self.windows.owner < self.n_contexts + len(self.joints)
         if "missing_alignment" in self.names:
             other &= features[..., self.names.index("missing_alignment")] < SPELT_ALIKE

@@ -262,13 +262,18 @@ def untold(grid: Grid, number: int, question: Analysis | None) -> NDArray[np.boo
                 theirs = text.quantities
                 found[at] = not (
                     (len(grid.read[at]) < len(text.bounds) and _numbers_of(text.text, None).holding(stated.quantity))
-                    or any(rounds(stated.quantity, other) for other in theirs)
+                    or any(rounds(stated.quantity, other) or _as_long(stated.quantity, other) for other in theirs)
                     or follows(stated.quantity, theirs)
                 )
     for code in islice(codes_of(grid.claims[number]), _MANY):
         if question is None or not holds_code(question.folded, code):
             found |= [not holds_code(text.folded, code) for text in grid.texts]
     return found
+
+
+def _as_long(one: Quantity, other: Quantity) -> bool:
+    """Whether two durations may be meant for the same though their units do not convert: 60 days, two months."""
+    return one.kind == other.kind == "duration" and one.unit != other.unit and quantity_relation(one, other) == "unrelated"
 
 
 def holds_code(text: str, code: str) -> bool:

@@ -41,7 +41,7 @@ RELATION = (
     "asked",  # the sentence is an open question
     "unmet",  # the claim negates something of which the sentence says nothing
     "follows",  # the comparatives (or "respectively") of the text tell what the claim says (1) or the reverse (-1)
-    "replaced",  # rarity of the rarest word in whose place, between its neighbours, the sentence has another
+    "edited",  # rarity of the rarest word that the sentence lacks, x the share of the sentence that the claim repeats
 )
 #: Sentences with a lower share of the claim are not compared.
 ALIKE = 0.4
@@ -51,8 +51,6 @@ _LONG = 160
 _WHOLE = 0.6
 #: Words of a part that has changed places as a whole.
 _RUN = 3
-#: Words between two neighbours of a claim among which another word stands in the place of one.
-_REACH = 6
 #: The distance that a clause's end adds between two words.
 _CLAUSE = 6
 
@@ -177,7 +175,7 @@ class _Relating:
                 self._strength()
                 self._compare()
                 self._order()
-                self._places()
+                self._edit()
         self.relation.features = np.array([self.found[name] for name in RELATION], dtype=np.float32)
         return self.relation
 
@@ -492,25 +490,13 @@ class _Relating:
             self.found["exchanged"] = 1.0
             self.relation.exchanged = pair
 
-    def _places(self) -> None:
-        """Whether the sentence has another word in the place of those of the claim that it lacks; "Ada" before "Lovelace"
-        where it says "Lovelace" alone is in nobody's place."""
+    def _edit(self) -> None:
+        """A sentence that is repeated but for a word was meant to say another thing; who tells a part of it in other words,
+        with a word of the subject or of the question, may well mean the same."""
         laid = {m.mine: m.other for m in self.relation.matches if m.how in ("same", "alike", "kind")}
-        taken, content, theirs = set(laid.values()), self.mine.content, self.other.content
-        lacking = [at for at in range(len(content)) if content[at] not in laid]
-        for first, last in _runs(lacking):
-            low = laid.get(content[first - 1], -1) if first > 0 else -1
-            high = laid.get(content[last + 1], -1) if last + 1 < len(content) else -1
-            if low < 0 and high < 0:
-                continue
-            if low < 0:
-                low = max((at for at in theirs if at < high and at in taken), default=high - _REACH)
-            elif high < 0:
-                high = min((at for at in theirs if at > low and at in taken), default=low + _REACH)
-            between = [at for at in theirs if low < at < high and at not in taken]
-            if between or high < low or high - low > _REACH:
-                rarest = max(float(self.my_weight[at]) for at in content[first : last + 1])
-                self.found["replaced"] = max(self.found["replaced"], rarest)
+        spared = {*laid, *self.relation.harmless}
+        rarest = max((float(self.my_weight[at]) for at in self.mine.content if at not in spared), default=0.0)
+        self.found["edited"] = rarest * len({*laid.values()} & {*self.other.content}) / len(self.other.content)
 
     def _once(self, left: tuple[int, int], right: tuple[int, int]) -> bool:
         """Whether both parts are said once in the claim and in the sentence: of two girls none can be told."""
@@ -602,17 +588,6 @@ def _word_at(text: Analysis, offset: int) -> int:
 def _count(words: list[int], part: list[int]) -> int:
     """How often ``part`` stands in ``words``."""
     return sum(words[at : at + len(part)] == part for at in range(len(words) - len(part) + 1))
-
-
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """(first, last) of the runs of whole numbers that follow one another."""
-    start = before = -2
-    for number in [*numbers, -2]:
-        if number != before + 1:
-            if before >= 0:
-                yield start, before
-            start = number
-        before = number
 
 
 def _rising(places: Sequence[int]) -> int:
