@@ -264,7 +264,7 @@ def _fit_titles(figure: Figure) -> None:
                 continue
             # Letters are set on whole pixels: smaller ones are measured again.
             while 0 < (fits := _room(title, figure)) < 1:
-                size = title.get_fontsize()
+                size = float(title.get_fontsize())
                 title.set_fontsize(max(size * fits, _SMALLEST))
                 if size <= _SMALLEST:
                     title.set_text(title.get_text()[: int(len(title.get_text()) * fits) - 1].rstrip("…") + "…")
