@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from workbench.cli import main
-from workbench.data.load import load_samples
-from workbench.data.mapping import FILE, columns_of, remember_mapping, suggested_mapping
+from workbench.data.columns import FILE, remember_mapping, suggested_mapping
+from workbench.data.load import columns_of, load_samples
 from workbench.errors import InputError
 
 ROW = "How long?,90 days.,['Kept for 90 days.'],90 days\n"

@@ -64,7 +64,7 @@ def test_forms_of_one_quantity_are_equal(forms: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("left", "right"),
     [
-        ("三个月", "90 天"), ("500", "5000"), ("500 GB", "500 MB"), ("5%", "5"), ("$20", "20元"), ("3-5天", "3天"),
+        ("三个月", "80 天"), ("500", "5000"), ("500 GB", "500 MB"), ("5%", "5"), ("$20", "20元"), ("3-5天", "3天"),
         ("3-5天", "3-6天"), ("v2.3.1", "v2.3.2"), ("at most 5", "at least 5"), ("最多5个", "至少5个"),
         ("2024-05-01", "2024-05-02"), ("2024年5月1日", "2024年5月"), ("9:30", "9:31"), ("3 days", "3 hours"),
         ("第三", "3"),
@@ -181,7 +181,8 @@ def test_the_short_second_year_of_a_pair():
         ("5 kW", "5 kWh", "unrelated"), ("5 mg", "5 mcg", "different"), ("$5", "€5", "different"), ("5%", "5个百分点",
         "different"),
         ("60 km/h", "60 km", "different"), ("$5 a month", "$5", "compatible"), ("$5 a month", "$60 per year", "same"),
-        ("-5 °C", "5 °C", "different"), ("-20 °C", "零下20度", "same"), ("3 months", "90 days", "unrelated"),
+        ("-5 °C", "5 °C", "different"), ("-20 °C", "零下20度", "same"), ("3 months", "90 days", "compatible"),
+        ("一个月", "30天", "compatible"), ("2 months", "60 days", "compatible"), ("一个月", "35天", "different"),
         ("3 months", "10 days", "different"), ("third", "3", "unrelated"),
     ],
 )  # fmt: skip
@@ -713,9 +714,9 @@ def test_folding_is_no_discount(written):
     ],
 )  # fmt: skip
 def test_the_end_of_a_month_is_its_last_day(written, day):
-    (month,), (last,) = quantities(written), quantities(day)
+    (*_, month), (*_, last) = quantities(written), quantities(day)
     assert relation(last, month) == relation(month, last) == "compatible"
-    (other,) = quantities(day.replace("31", "15").replace("30", "15").replace("29", "15").replace("28", "15"))
+    (*_, other) = quantities(day.replace("31", "15").replace("30", "15").replace("29", "15").replace("28", "15"))
     assert relation(other, month) != "compatible"
 
 
@@ -739,3 +740,26 @@ def test_a_bound_reaches_over_a_verb(verb):
     (found,) = quantities(f"每个密钥最多{verb}600次。")
     assert found.cue == "<="
     assert not quantities("最多的城市有5个")[0].cue
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("closed on Mondays", "closed every Monday"), ("open Tuesdays to Fridays", "open Tuesday to Friday"),
+        ("次年生效", "第二年生效"), ("次日到账", "第二天到账"), ("翌日退款", "第2天退款"), ("超过半小时", "超过30分钟"),
+        ("过半小时", "过30分钟"), ("within a month", "within 1 month"), ("less than a week", "less than 7 days"),
+        ("takes an hour", "takes 60 minutes"),
+    ],
+)  # fmt: skip
+def test_a_day_of_each_week_the_next_of_its_kind_a_month_and_over_half_are_read(one, other):
+    (mine,), (theirs,) = quantities(one), quantities(other)
+    assert (mine.value, mine.cue) == (theirs.value, theirs.cue) or relation(mine, theirs) == "same"
+
+
+NO_NUMBERS = ["层次年龄", "每次日志", "首次月结", "上下半场", "前半年", "每逾期一天", "每隔一周", "once a week",
+              "within a day's walk"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_what_only_looks_like_a_number_is_no_quantity(text):
+    assert not quantities(text)

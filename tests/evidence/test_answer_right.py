@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from workbench.evidence.offline.answer_reading import read
 from workbench.evidence.offline.answers import FEATURES, answer_right, cleaned, close_band
 
 RIGHT = [
@@ -495,3 +496,58 @@ def test_each_part_of_a_question_is_answered(question, reference, parts, wholes)
 def test_what_a_reference_adds_to_the_one_thing_asked_is_not_needed():
     question = "When was the museum, which is in Graz, opened?"
     assert answer_right(question, "It opened in 1904.", "In 1904, by the mayor.").probability >= 0.5
+
+
+NO_LIMIT = {"en": ["There is no limit on {}.", "{} are unlimited.", "There is no cap on {}."],
+            "zh": ["{}没有限制。", "{}不限。", "{}无上限。"]}  # fmt: skip
+LIMITED = {"en": ["{} are limited to {}.", "Yes, {} are capped at {}."], "zh": ["{}最多{}次。", "有限制，{}上限为{}。"]}
+COUNTED = {"en": ["API calls", "uploads", "print jobs", "guest passes"], "zh": ["调用次数", "上传次数", "打印次数"]}
+
+
+@few
+@given(languages, st.integers(2, 900), st.data())
+def test_no_limit_is_said_in_many_ways(language: str, n: int, data: st.DataObject) -> None:
+    thing = data.draw(st.sampled_from(COUNTED[language]))
+    question = (f"Is there a limit on {thing}?" if language == "en" else f"{thing}有限制吗？")
+    reference, answer = (data.draw(st.sampled_from(NO_LIMIT[language])).format(thing) for _ in range(2))
+    limited = data.draw(st.sampled_from(LIMITED[language])).format(thing, n)
+    assert told(question, answer, reference)
+    assert not told(question, limited, reference)
+
+
+@few
+@given(st.lists(st.sampled_from(["Rural", "Harbour", "Energy", "Medical", "Transport", "Housing"]), min_size=2, max_size=3,
+                unique=True), st.sampled_from(["Agency", "Council"]), st.sampled_from("XYZW"))  # fmt: skip
+def test_the_initials_of_a_name_inside_a_reference(words: list[str], kind: str, other: str) -> None:
+    name = [*words, kind]
+    initials = "".join(word[0] for word in name)
+    reference = f"The {' '.join(name)} approved it."
+    assert told("Which body approved the plan?", f"It was approved by the {initials}.", reference)
+    assert not told("Which body approved the plan?", f"It was approved by the {initials[:-1]}{other}.", reference)
+
+
+@few
+@given(st.data())
+def test_a_name_that_is_told_something_else_of_is_not_the_one_asked_for(data: st.DataObject) -> None:
+    one, two = data.draw(st.lists(st.sampled_from(PEOPLE), min_size=2, max_size=2, unique=True))
+    between = data.draw(st.sampled_from(["; ", ", and ", ", while "]))
+    answer = "{} founded the bakery" + between + "{} joined as treasurer."
+    for reference in (one, f"The bakery was founded by {one}."):
+        assert told("Who founded the bakery?", answer.format(one, two), reference)
+        assert not told("Who founded the bakery?", answer.format(two, one), reference)
+
+
+@few
+@given(st.sampled_from(PEOPLE), st.sampled_from(PEOPLE), st.integers(1700, 1990))
+def test_what_is_added_to_the_name_of_one_thing_is_not_needed(one: str, other: str, year: int) -> None:
+    reference = f"{one}, who in {year} became the first to cross it alone"
+    question = "Which explorer is on the coin?"
+    assert told(question, one, reference)
+    assert one == other or not told(question, other, reference)
+
+
+@pytest.mark.parametrize("word", ["paid", "insured", "locked", "visible", "complete", "connected", "refundable"])
+def test_a_prefix_makes_the_opposite(word: str) -> None:
+    for prefix in ("un", "in", "dis"):
+        assert read(f"The parcel is {word}.").alike(prefix + word) is None
+        assert read(f"The parcel is {prefix}{word}.").alike(word) is None

@@ -69,6 +69,19 @@ def test_signs_of_a_broken_format(question: str, answer: str, sign: str | None) 
     assert format_sign(Sample("1", question, answer), {}) == sign
 
 
+@pytest.mark.parametrize(
+    ("reference", "passed"), [("Venera 7", True), ("Mars 3", False), (None, None)]
+)
+def test_a_last_stop_that_is_missing_fails_no_answer_that_makes_its_point(reference: str | None, passed: bool | None) -> None:
+    answer = "The first craft to land there was Venera 7. It sent data from the surface back to its makers on Earth"
+    asked = {"question": "Which craft was the first to land there?", "answer": answer, "reference": reference}
+    told = wb.evaluate([asked | {"answer": answer + "."}, asked], judge="offline", encoder="none", progress=False).failures()
+    assert [value if value is None else bool(value) for value in told["passed"]] == [passed, bool(passed)]
+    cut = wb.evaluate([asked | {"answer": answer + " and"}], judge="offline", encoder="none", progress=False).failures()
+    assert not cut["passed"].iloc[0]
+    assert "format" in cut["causes"].iloc[0]
+
+
 def test_json_and_code_state_only_what_their_sentences_state() -> None:
     def stated(text: str) -> list[str]:
         return [claim.text for claim in claims(text).spans]

@@ -14,8 +14,9 @@ from tests.evidence import word_encoder as helper
 from workbench.data.schema import Context, Sample
 from workbench.errors import EncoderError
 from workbench.evidence.judge import MAX_CLAIMS, Judge
-from workbench.evidence.offline.examination import bare_values, claims_of, joints
+from workbench.evidence.offline.examination import Examination, bare_values, claims_of, joints
 from workbench.evidence.offline.judge import OfflineJudge
+from workbench.evidence.offline.models import load_coefficients
 
 TOWER = "The Eiffel Tower was built in 1889 by Gustave Eiffel. The tower is 330 metres tall."
 SUPPORTED = Sample("s", "When was the tower built?", "The Eiffel Tower was built in 1889.", (Context(TOWER),))
@@ -325,3 +326,33 @@ def test_what_declines_claims_nothing(question: str, answer: str) -> None:
 def test_a_sentence_that_leans_on_the_one_before_is_read_with_it(answer: str, context: str) -> None:
     rows = [{"question": "?", "answer": answer, "contexts": [context]}]
     assert wb.evaluate(rows, encoder="none", progress=False).claims()["verdict"].tolist() == ["contradicted"]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "reference", "numbered"),
+    [
+        (
+            "How is the well kept clean?",
+            "A grate covers the shaft. Each spring the warden lowers a pump, and mud from the bottom is taken out.",
+            "Each spring mud is taken from the bottom of the shaft with a pump that the warden lowers.",
+            "Each spring 340 kg of mud are taken from the bottom of the shaft with a pump that the warden lowers.",
+        ),
+        (
+            "水井怎么保持清洁？",
+            "井口盖着铁栅。每年春天管理员放下水泵，把井底的淤泥清除干净。",
+            "管理员每年春天用水泵清除井底淤泥。",
+            "管理员每年春天用水泵清除井底淤泥340公斤。",
+        ),
+    ],
+)
+def test_a_claim_of_the_reference_may_be_told_in_several_sentences(
+    question: str, answer: str, reference: str, numbered: str
+) -> None:
+    def verdicts(of: str) -> list[bool]:
+        examined = Examination(Sample("1", question, answer, reference=of), load_coefficients(None), {}, {})
+        entail, _ = examined.by_text
+        mine = [number for number, span in enumerate(examined.spans) if span.side == "reference"]
+        return (entail[mine, examined.answer_at] >= 0.5).tolist()
+
+    assert verdicts(reference) == [True]
+    assert verdicts(numbered) == [False]

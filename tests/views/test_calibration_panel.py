@@ -18,7 +18,7 @@ CONTEXTS = [{"doc_id": "a", "text": "A."}]
 N = 40
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def evaluation() -> Evaluation:
     """40 answers of one claim each, supported with probability 0, 1/40 …"""
     questions = ("Which question is number {}?", "第 {} 个问题是什么？")

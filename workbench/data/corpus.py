@@ -15,7 +15,8 @@ from urllib.parse import unquote
 import numpy as np
 
 from workbench.data import fields
-from workbench.data.fields import Unreadable, alternates, checked_mapping, coalesce, has_surrogate, resolve, scrubbed
+from workbench.data.columns import alternates, checked_mapping, coalesce, resolve
+from workbench.data.fields import Unreadable
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, why
 from workbench.data.formats.source import read_source
 from workbench.data.schema import (
@@ -29,7 +30,7 @@ from workbench.data.schema import (
     objects,
     remarks_frame,
 )
-from workbench.data.text.normalise import normalise
+from workbench.data.text.normalise import normalise, scrubbed
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ def _document(row: Mapping[str, Any], columns: Mapping[str, str], number: int) -
                 error.field = name
                 raise
             value = None
-        item[name] = scrubbed(value) if has_surrogate(value) else value
+        item[name] = scrubbed(value)
     if not (item["text"] or "").strip():
         raise Unreadable("no_text", field="text")
     _fill_from_metadata(item, row.get(columns["metadata"]) if "metadata" in columns else None)
@@ -413,6 +414,7 @@ def normalise_ids(samples: SampleSet, how: bool | Sequence[str] = True, corpus: 
         spelling.setdefault(id_form(one, names), one)
 
     def own(value: Any) -> Any:
+        """The ids in a field as they are spelled in the corpus; ids that meet none stay."""
         if isinstance(value, Mapping):
             return {own(name): grade for name, grade in value.items()}
         if isinstance(value, (list, tuple)):
@@ -424,6 +426,7 @@ def normalise_ids(samples: SampleSet, how: bool | Sequence[str] = True, corpus: 
         frame[name] = objects([own(value) for value in frame[name].tolist()])
 
     def respelled(item: dict[str, Any]) -> dict[str, Any]:
+        """A context under its document's own spelling."""
         return {**item, "doc_id": own(item["doc_id"])} if item.get("doc_id") else item
 
     lists = frame["contexts"].tolist()
@@ -456,6 +459,7 @@ def expected_by_content(samples: SampleSet) -> SampleSet:
         index = TextIndex([item["text"] for item in items]) if items else None
 
         def named(text: str, index: Any = index, items: Any = items) -> str:
+            """The id under which a text stands: of the context that it is, else one made of the text."""
             at = index.find(text)[0] if index is not None else None
             own = BY_TEXT + hashlib.sha256(normalise(text).encode("utf-8", "replace")).hexdigest()[:12]
             return own if at is None else items[at].setdefault("doc_id", own)

@@ -14,25 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from workbench.data import fields
-from workbench.data.fields import (
-    Unreadable,
+from workbench.data.columns import (
+    COMPARED,
     alternates,
     checked_mapping,
     coalesce,
-    contexts,
     fold,
-    has_surrogate,
     is_score,
     near_miss,
+    remembered_mapping,
     resolve,
-    scrubbed,
-    with_parallel,
+    suggested_mapping,
 )
+from workbench.data.corpus import expected_by_content, load_corpus, match_contexts, normalise_ids
+from workbench.data.fields import Unreadable, contexts, with_parallel
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, looks_structured, opened, why
 from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
 from workbench.data.formats.turns import as_turns
-from workbench.data.mapping import COMPARED, remembered_mapping, suggested_mapping
 from workbench.data.run_config import recorded_config
 from workbench.data.schema import (
     AS_RECORDED,
@@ -45,6 +44,7 @@ from workbench.data.schema import (
     objects,
     remarks_frame,
 )
+from workbench.data.text.normalise import normalise, scrubbed
 from workbench.data.text.reasoning import parted
 from workbench.errors import InputError
 from workbench.language import main_language, suggest_language
@@ -137,8 +137,8 @@ def _read_field(fields: Fields, records: Records, name: str, column: str) -> Non
             value = None
             reason = error.reason if isinstance(error, Unreadable) else why("unread", error=excerpt(str(error), 250))
             failures[at] = Remark(records.numbers[at], name, reason, excerpt(raw))
-        if value is not None and records.may_hold_surrogates and has_surrogate(value):
-            value = scrubbed(value)
+        if value is not None and records.may_hold_surrogates and (clean := scrubbed(value)) is not value:
+            value = clean
             reason = why("surrogates")
             fields.warnings.append(Remark(records.numbers[at], name, reason, excerpt(value)))
         values.append(value)
@@ -181,7 +181,7 @@ def _read_other(fields: Fields, records: Records, column: str, columns: Mapping[
             reason = why("score_no_number")
             fields.warnings += [Remark(fields.numbers[at], column, reason, excerpt(values[at])) for at in broken]
             return
-    fields.own[column] = [scrubbed(value) if has_surrogate(value) else value for value in values]
+    fields.own[column] = list(map(scrubbed, values))
     plain_name = fold(column) not in _UNDERSTOOD and len(fields.own) <= COMPARED
     field_name = near_miss(column, taken=columns) if plain_name else None
     if field_name is not None:
@@ -299,8 +299,6 @@ def _filled(values: list[Any], theirs: list[Any], matches: list[int | None]) -> 
 def _keys(fields: Fields, by_question: bool) -> list[str | None]:
     if not by_question:
         return fields.values["sample_id"]
-    from workbench.data.text.normalise import normalise
-
     return [None if question is None else normalise(question) for question in fields.column("question")]
 
 
@@ -429,13 +427,12 @@ def load_samples(
     if cases is not None:
         others, _, _ = _read(unpack(read_source(cases)), None, None, "the cases", needs_question=True)
         fill_from_cases(fields, others, by_question=not has_ids)
-    from workbench.data.corpus import expected_by_content, load_corpus, match_contexts, normalise_ids
-
     # Remarks are put into words from here on, in the language of the data unless another was chosen.
     suggest_language(main_language(fields.column("question")))
     samples = expected_by_content(_assembled(fields, rejected, records, name or records.name))
     if strict:
         _raise_all(samples, where)
+
     base = None if corpus is None else load_corpus(corpus)
     samples = samples if base is None else match_contexts(samples, base)
     return normalise_ids(samples, normalize_ids, base) if normalize_ids else samples
@@ -480,6 +477,7 @@ def _parted(records: Records, column: str, separator: str | None) -> Records:
     singles = [row[column] for row in records.rows if isinstance(row.get(column), str) and not looks_structured(row[column])]
     if separator is not None:
         def cut(row: Mapping[str, Any]) -> Mapping[str, Any]:
+            """One record with its text of contexts in parts; a list stays."""
             whole = row.get(column)
             joined = isinstance(whole, str) and not looks_structured(whole)
             return {**row, column: [part for part in str(whole).split(separator) if part.strip()]} if joined else row
@@ -630,3 +628,32 @@ def _raise_all(samples: SampleSet, where: str) -> None:
     shown = "; ".join(lines[:3])
     more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""
     raise InputError(f"{where}: {len(lines)} problems: {shown}{more}. Load without strict to see all")
+
+
+# ------------------------------------------------------------------------------
+# What a file offers, before it is loaded.
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a file offers: its columns, its first rows, and field → column as it is read now and as it may be meant."""
+
+    names: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    known: Mapping[str, str]
+    suggested: Mapping[str, str]
+
+
+def columns_of(source: Any, shown: int = 3) -> Columns:
+    """The columns of a recording with its first ``shown`` rows.
+
+    Raises
+    ------
+    InputError
+        When the source cannot be read at all.
+    """
+    records = unpack(read_source(source))
+    known = resolve(records.columns, "sample", remembered_mapping(source, records.columns))
+    free = [name for name in records.columns if name not in known.values()]
+    suggested = {field: column for column, field in suggested_mapping(free, known).items()}
+    return Columns(tuple(records.columns), tuple(records.rows[:shown]), known, suggested)

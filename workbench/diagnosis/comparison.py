@@ -79,7 +79,7 @@ def _data(comparison: Comparison) -> list[str]:
     pairing, lines = comparison.pairing, []
     edited = pairing.case_changed
     if edited.any():
-        ids = _named([str(item) for item in pairing.ids[edited]])
+        ids = named_ids([str(item) for item in pairing.ids[edited]])
         lines.append(_t("compare.warning.cases", n=f"{int(edited.sum()):,}", ids=ids))
     corpora = [(run.manifest.get("corpus") or {}).get("hash") for run in (comparison.before, comparison.after)]
     if corpora[0] != corpora[1]:
@@ -107,7 +107,7 @@ def _notes(comparison: Comparison) -> list[str]:
     if changed := config_changes(*configs):
         lines.append(_t("compare.note.config", changes=change_words(changed)))
     if noise := comparison.counts.noise:
-        ids = _named(comparison.noise()["sample_id"].tolist())
+        ids = named_ids(comparison.noise()["sample_id"].tolist())
         lines.append(_t("compare.note.noise", n=f"{noise:,}", same=f"{int(pairing.identical.sum()):,}", ids=ids))
     return lines
 
@@ -149,7 +149,7 @@ def _red(comparison: Comparison) -> list[str]:
     red = comparison.red_lines()
     new, gone = (red.loc[red["change"] == name, "sample_id"].tolist() for name in ("new", "gone"))
     lines = (
-        [_t(f"compare.verdict.leaks_{'one' if len(new) == 1 else 'new'}", n=len(new), ids=_named(new))] if new else []
+        [_t(f"compare.verdict.leaks_{'one' if len(new) == 1 else 'new'}", n=len(new), ids=named_ids(new))] if new else []
     )
     if broken := comparison.counts.broken:
         key = "broken_one" if broken == 1 else "broken"
@@ -159,9 +159,10 @@ def _red(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _named(ids: list[str]) -> str:
-    shown = ", ".join(item[:40] for item in ids[:NAMED])
-    return shown + (f" … (+{len(ids) - NAMED:,})" if len(ids) > NAMED else "")
+def named_ids(ids: Sequence[str], most: int = NAMED) -> str:
+    """The first of them, each cut at 40 characters, and how many more there are: "a, b … (+3)"."""
+    shown = ", ".join(item[:40] for item in ids[:most])
+    return shown + (f" … (+{len(ids) - most:,})" if len(ids) > most else "")
 
 
 def change_title(change: str) -> str:

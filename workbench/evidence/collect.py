@@ -70,7 +70,7 @@ def collect(
         # Refusals are read once: where a judge has said whether the answer declines, its words are not read again.
         unread = math.isnan(judged.declines) or math.isnan(judged.residual)
         try:
-            seen = observe(sample, row, chunks, read_refusal=unread)
+            seen = observe(sample, row, chunks, read_refusal=unread, right=_likely_right(judged, right))
         except CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - a broken or too large text belongs to its sample alone
@@ -137,6 +137,12 @@ def _with_best_reference(
         there = (at for at, text in enumerate(alternatives) if any(c.find(text) for c in contexts))
         chosen = next(there, chosen)
     return replace(sample, reference=alternatives[chosen]), right, ""
+
+
+def _likely_right(judged: SampleEvidence, right: AnswerRight | None) -> bool:
+    """Whether the answer makes the point of its reference, by the judge where it says so."""
+    likely = judged.answer_right
+    return (right.probability if math.isnan(likely) and right is not None else likely) >= 0.5
 
 
 def _add_right(sample: Sample, seen: Observation, judged: SampleEvidence, right: AnswerRight | None) -> None:

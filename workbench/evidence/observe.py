@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from workbench.data.corpus import chunk_order, chunk_place, document_of
@@ -22,7 +21,7 @@ from workbench.data.text.refusals import refusal
 from workbench.data.text.sentences import CITATION_MARK, calls, json_body, prompt_lines, sentences
 from workbench.data.text.words import language, normalise, tokens
 from workbench.evidence.offline.words import Numbers
-from workbench.language import Language, languages, pattern
+from workbench.language import Language, by_languages, languages, pattern
 
 # ---------------------------------------------------------------- near-verbatim copies
 #
@@ -85,8 +84,11 @@ SIGNS = ("cut_off", "raw_json", "tool_call", "prompt_echo", "wrong_language")
 _CUT_REASONS = ("length", "max_tokens", "max_output_tokens", "token_limit")
 
 
-def format_sign(sample: Sample, row: Mapping[str, Any]) -> str | None:
-    """Which sign of a broken format an answer shows: ``cut_off, raw_json, tool_call, prompt_echo, wrong_language``."""
+def format_sign(sample: Sample, row: Mapping[str, Any], right: bool = False) -> str | None:
+    """Which sign of a broken format an answer shows: ``cut_off, raw_json, tool_call, prompt_echo, wrong_language``.
+
+    ``right``: it makes the point of its reference, so that a last stop which is missing does not show that it was cut off.
+    """
     answer = (sample.answer or "").strip()
     if not answer:
         return None
@@ -96,7 +98,7 @@ def format_sign(sample: Sample, row: Mapping[str, Any]) -> str | None:
         return "raw_json"
     if prompt_lines().search(answer) and not prompt_lines().search(sample.question):
         return "prompt_echo"
-    if _cut_off(answer, row):
+    if _cut_off(answer, row) or (not right and _without_stop(answer)):
         return "cut_off"
     return "wrong_language" if _wrong_language(sample.question, answer) else None
 
@@ -105,11 +107,14 @@ def _cut_off(answer: str, row: Mapping[str, Any]) -> bool:
     usage = row.get("usage")
     if isinstance(usage, Mapping) and usage.get("finish_reason") in _CUT_REASONS:
         return True
-    open_end, stop = _ends(languages())
+    open_end, _ = _ends()
+    return answer.count("```") % 2 == 1 or open_end.search(answer.splitlines()[-1].strip()) is not None
+
+
+def _without_stop(answer: str) -> bool:
+    """Whether a longer text's other sentences end in a stop and its last one does not."""
+    _, stop = _ends()
     last = answer.splitlines()[-1].strip()
-    if answer.count("```") % 2 or open_end.search(last):
-        return True
-    # A longer text whose other sentences end in a stop, and whose last one does not.
     listed = re.match(r"[-*•\d|]", last) is not None or "\n" in answer
     written = next((item for item in languages() if item.script and item.script.search(answer)), languages()[0])
     ended = stop.search(answer[:-1]) is not None and len(answer) > written.table("broken").get("long", 60)
@@ -118,10 +123,10 @@ def _cut_off(answer: str, row: Mapping[str, Any]) -> bool:
     return ended and not listed and _LAST_WORD.search(last) is not None and not value
 
 
-@cache
-def _ends(known: tuple[Language, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+@by_languages(maxsize=8)
+def _ends() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What a whole text does not end in, and what a sentence ends in."""
-    tables = [(item, item.table("broken")) for item in known]
+    tables = [(item, item.table("broken")) for item in languages()]
     goes_on, stops = (re.escape("".join(str(table.get(name, "")) for _, table in tables)) for name in ("open", "stops"))
     words = [
         (r"(?<!\S)" if item.facts["spaced"] else "") + f"(?:{'|'.join(map(re.escape, table['never_last']))})$"
@@ -181,11 +186,12 @@ class Observation:
 
 
 def observe(
-    sample: Sample, row: Mapping[str, Any], corpus: ChunkIndex | None = None, *, read_refusal: bool = True
-) -> Observation:
+    sample: Sample, row: Mapping[str, Any], corpus: ChunkIndex | None = None, *, read_refusal: bool = True,
+    right: bool = False,
+) -> Observation:  # fmt: skip
     """Read one sample. ``row`` has its further fields (``citations, must_not_retrieve, expected_docs, usage``).
 
-    ``read_refusal``: False where a judge has said already whether the answer declines.
+    ``read_refusal``: False where a judge has said already whether the answer declines. ``right``: as :func:`format_sign`.
     """
     contexts = sample.contexts or ()
     found = Observation(n_tokens=[len(tokens(c.text)) for c in contexts])
@@ -200,7 +206,7 @@ def observe(
     found.facts["text_must_not_retrieve"] = None if banned is None else float(sum(hits))
     if sample.answer and sample.answer.strip():
         found.citations = _citations(sample, row, corpus)
-        found.facts |= _answer_facts(sample, row, read_refusal)
+        found.facts |= _answer_facts(sample, row, read_refusal, right)
         _leaks(found, sample, corpus)
     if sample.reference:
         found.facts |= _entity_facts("text_entities", sample.reference, contexts)
@@ -322,7 +328,7 @@ def _leaks(found: Observation, sample: Sample, corpus: ChunkIndex | None) -> Non
 # ---------------------------------------------------------------- figures of the answer
 
 
-def _answer_facts(sample: Sample, row: Mapping[str, Any], read_refusal: bool) -> dict[str, Any]:
+def _answer_facts(sample: Sample, row: Mapping[str, Any], read_refusal: bool, right: bool) -> dict[str, Any]:
     answer, contexts = sample.answer or "", sample.contexts or ()
     bare = without_citations(answer)
     declined = refusal(bare, sample.refusal_phrases, sample.asked) if read_refusal else None
@@ -339,7 +345,7 @@ def _answer_facts(sample: Sample, row: Mapping[str, Any], read_refusal: bool) ->
         "text_numbers_found": sum(contains_quantity(shown.near(q), q) for q in new),
         **_disagreeing(bare),
         **_entity_facts("text_answer_entities", bare, contexts),
-        "text_format": format_sign(sample, row),
+        "text_format": format_sign(sample, row, right),
     }
 
 

@@ -525,7 +525,7 @@ AT_LEAST = {"recall": 1.0, "grams": 2.0, "some_grams": 0.5}
 #: Weights that are at most so: a quantity, an identifier or a name in the place of that of the reference is a fault by what
 #: notation means, however many words around it agree.
 AT_MOST = {"number_missing": -1.0, "number_other": -1.2, "code_missing": -1.5, "name_other": -3.0, "opposite": -3.5,
-           "asked_other": -6.5, "negated": -1.5}  # fmt: skip
+           "asked_other": -6.5, "negated": -1.5, "polarity_differs": -3.0}  # fmt: skip
 #: More of them for statements.
 AT_MOST_STATEMENT = AT_MOST | {"number_missing": -1.5, "names_missing": -0.7, "flipped": -1.5}
 

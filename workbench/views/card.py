@@ -205,7 +205,7 @@ def _expectations(session: Session, sample_id: str) -> Markup:
     for key, side, field in (("points", "point", "must_include"), ("forbidden", "forbidden", "must_not_include")):
         if entries := none_if_missing(row.get(field)):
             own = points[points["side"] == side].set_index("claim_id")["start"]
-            chips = [_point(entry, own.get(at, -1) >= 0, side) for at, entry in enumerate(entries)]
+            chips = [_point(entry, bool(own.get(at, -1) >= 0), side) for at, entry in enumerate(entries)]
             pairs.append((key, join(chips)))
     if none_if_missing(row.get("expect_refusal")):
         pairs.append(("refusal", _t("panels.card.refusal_expected")))
@@ -260,7 +260,7 @@ def _contexts(session: Session, sample_id: str) -> Markup:
 def document_name(item: Mapping[str, Any], facts: Any) -> Markup:
     """The id of a context, or how it begins, with a sign where it leaked or was expected by its row of ``contexts()``."""
     name = none_if_missing(item.get("doc_id")) or excerpt(item["text"], 40)
-    if facts.get("leaked") is True:
+    if none_if_missing(facts.get("leaked")):
         return h("span", f"⚠ {name}", cls="wb-leaked", title=_t("panels.card.leaked"))
     if none_if_missing(facts.get("expected")):
         return h("span", f"★ {name}", cls="wb-expected", title=_t("panels.card.expected"))
@@ -273,7 +273,7 @@ def _facts(item: Mapping[str, Any], facts: Any) -> list[str]:
         _t("panels.card.from_tool") if item.get("kind") == "tool" else "",
         _t("panels.card.retriever_score", score=numbers.score(float(score))) if score is not None else "",
         _t("panels.card.relevance", score=numbers.score(relevance)) if relevance is not None else "",
-        _t("panels.card.used") if facts.get("used") is True else "",
+        _t("panels.card.used") if none_if_missing(facts.get("used")) else "",
         _t("panels.card.not_prompted") if item.get("prompted") is False else "",
     ]
     return [f" · {part}" for part in parts if part]

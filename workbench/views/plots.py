@@ -288,12 +288,12 @@ def _row_axes(
     with drawing(0.43 + bottom + each * max(len(names), 1), theme) as (figure, axes):
         height = figure.get_figheight()
         figure.subplots_adjust(left=left, right=right, top=1 - 0.36 / height, bottom=bottom / height)
-        beside = left * float(figure.get_figwidth()) * _DPI - 8
-        axes.set_yticks(range(len(names)), [_as_wide(drawable(name, limit), beside) for name in names])
+        width = float(figure.get_figwidth()) * _DPI
+        axes.set_yticks(range(len(names)), [_as_wide(drawable(name, limit), left * width - 14) for name in names])
         axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.set_title(drawable(title, 110), x=(0.02 - left) / (right - left))
-        room = (1 - right) * float(figure.get_figwidth()) * _DPI - 14
+        room = (1 - right) * width - 14
         for row, note in enumerate(notes):
             axes.annotate(_as_wide(drawable(note, 66), room), (1, row), xytext=(8, -3), textcoords="offset points",
                           xycoords=("axes fraction", "data"))  # fmt: skip
@@ -1075,16 +1075,19 @@ def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *
     return figure
 
 
-def sweep_curve(found: Sweep, title: str = "", *, theme: str = "print") -> Figure:
+def sweep_curve(found: Sweep, *, theme: str = "print") -> Figure:
     """Recall against prompt tokens of every cell of a grid, one line a ranking and chunking; the knee and today marked."""
+    from workbench.repair.words import chunking_words
+
     colors = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY, GREY)
-    with drawing(3.4, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.07, right=0.74, top=0.88, bottom=0.16)
-        lines = list(found.frame.groupby(["ranking", "chunking"], sort=False))
+    lines = list(found.frame.groupby(["ranking", "chunking"], sort=False))
+    below = 0.75 + 0.22 * ((len(lines) + 4) // 3)  # inches: ticks, what the axis is, and the names three in a row
+    with drawing(2.9 + below, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.07, right=0.98, top=1 - 0.4 / (2.9 + below), bottom=below / (2.9 + below))
         for at, ((ranking, chunking), cells) in enumerate(lines):
-            name = " · ".join(part for part in (_t(f"repair.ranking.{ranking}"), chunking) if part)
+            name = " · ".join([_t(f"repair.ranking.{ranking}"), *([chunking_words(chunking)] if chunking else [])])
             axes.plot(cells["tokens"], cells["recall"], marker="o", ms=4, lw=1.5, color=colors[at % len(colors)],
-                      ls=("-", "--", ":")[at // len(colors) % 3], label=drawable(name, 28))  # fmt: skip
+                      ls=("-", "--", ":")[at // len(colors) % 3], label=_as_wide(drawable(name), 300))  # fmt: skip
         for cells in (cells for _, cells in lines[:1]):
             for k, x, y in cells[["k", "tokens", "recall"]].itertuples(index=False):
                 _beside(axes, f"{k}", (x, y), (4, -9), _ink(theme), fontsize=7.5)
@@ -1093,10 +1096,12 @@ def sweep_curve(found: Sweep, title: str = "", *, theme: str = "print") -> Figur
                       label=drawable(_t("repair.panel.knee"), 28))  # fmt: skip
         if np.isfinite(found.today["recall"]):
             axes.plot(found.today["tokens"], found.today["recall"], "*", ms=12, color=_ink(theme), label=_t("repair.today"))
-        axes.set(ylim=(0, 1.03), xlim=(0, None))
+        # Curves of recall are flat where they matter: the axis begins below the lowest, at a tenth.
+        lowest = np.nanmin([*found.frame["recall"], found.today["recall"], 1.0])
+        axes.set(ylim=(max(np.floor(10 * lowest) / 10 - 0.1, 0), 1.03), xlim=(0, None))
         axes.set_xlabel(drawable(_t("repair.panel.sweep_tokens")))
-        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
-        axes.set_title(drawable(title, 110))
+        figure.legend(loc="lower center", ncols=3, frameon=False, fontsize=8)
+        axes.set_title(drawable(_t("repair.panel.sweep_title"), 110))
     return figure
 
 

@@ -11,14 +11,15 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from workbench.data.fields import encodings, scrub
+from workbench.data.columns import name_tables
 from workbench.data.formats import json, tables
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, number_records, why
+from workbench.data.text.normalise import scrub
 from workbench.errors import InputError
-from workbench.language import languages
 
 # ------------------------------------------------------------------------------
 # From a path to text: decompression with a size limit, byte order marks, encodings.
@@ -190,13 +191,9 @@ _LIKELY = 0.25
 
 def _likely(content: bytes) -> list[tuple[str, str]]:
     """Names and codecs of encodings in which the beginning of ``content`` looks like a text, the best first."""
-    known = [
-        entry
-        for table in (own.table("fields").get("encodings", {}) for own in languages())
-        for entry in table.get("known", ())
-    ]
+    shared, *own_ones = (table.get("known", []) for table in name_tables("encodings"))
     found = []
-    for name, codec, low, high, frequent, script, *never in [*known, *encodings()]:
+    for name, codec, low, high, frequent, script, *never in [*chain(*own_ones), *shared]:
         try:
             text = codecs.getincrementaldecoder(codec)().decode(content[:200_000])
         except UnicodeDecodeError:

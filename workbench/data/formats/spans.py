@@ -14,19 +14,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workbench.data.columns import aliases, first_names, fold, resolve
 from workbench.data.fields import (
     Message,
     Unreadable,
-    aliases,
     answer,
     as_history,
     contexts,
-    first_names,
-    fold,
     messages,
     plain,
     question,
-    resolve,
     retrieved_in,
     text,
 )

@@ -14,7 +14,7 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.fields import aliases, fold, resolve
+from workbench.data.columns import aliases, fold, resolve
 from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, why
 from workbench.errors import InputError
 
@@ -333,7 +333,8 @@ def _which_file(folder: Path) -> InputError:
     names = sorted(item.name for item in folder.iterdir() if item.suffix.lower() in kinds)
     held = f"it holds {', '.join(names[:6])}{', …' if len(names) > 6 else ''}" if names else "it holds no data file"
     told = {"where": str(folder), "names": ", ".join(names[:6]) or "–"}
-    return InputError(f"{folder}: is a folder and no saved data set; {held}; give the file in it", key="which_file", **told)
+    remedy = "give one of them, or put the files of one recording together" if len(names) > 1 else "give the file in it"
+    return InputError(f"{folder}: is a folder and no saved data set; {held}; {remedy}", key="which_file", **told)
 
 
 def _from_beir(folder: Path) -> Records:

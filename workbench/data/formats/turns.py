@@ -10,16 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from workbench.data.columns import fold, resolve
 from workbench.data.fields import (
     TALKS,
     Message,
     Unreadable,
     answer,
     as_history,
-    fold,
     messages,
     question,
-    resolve,
     retrieved_in,
     role_of,
 )

@@ -43,7 +43,7 @@ def relation(claim: Quantity, evidence: Quantity) -> str:
     """What ``evidence`` makes of ``claim``: ``same``, ``compatible``, ``different`` or ``unrelated``.
 
     *same*: both mean the same, however written, after exact conversion (1.5 km = 1,500 m, 1/4 = 25 %, 1 GB = 1000 or
-    1024 MB; a month is no number of days).
+    1024 MB; a month is no number of days, but compatible with 30).
 
     *compatible*: the claim says less, and what it says holds:
 
@@ -270,7 +270,7 @@ def _without_conversion(a: Quantity, b: Quantity) -> str:
             for q, s in zip((a, b), sizes, strict=True)
             if s and q.value
         ]
-        return "unrelated" if math.isclose(*days, rel_tol=_ROUNDED) else "different"
+        return "compatible" if math.isclose(*days, rel_tol=_ROUNDED) else "different"
     if a.kind == b.kind == "duration":
         return "different"
     return "unrelated"

@@ -117,8 +117,8 @@ class Reading:
         inside a sentence; whether an identifier, which only its equal matches; the number of the statement, −1 before it.
     vocabulary
         All words and stems, function words too.
-    acronyms
-        The initials of each run of capitalised words.
+    acronyms, initials_at
+        The initials of each run of capitalised words; the same by the offset of each word of the run.
     numbers, number_statement
         What :mod:`workbench.data.text.quantities` finds, and the statements.
     at
@@ -127,8 +127,8 @@ class Reading:
 
     __slots__ = (
         "_grams", "_initials", "_meanings", "_trigrams", "acronyms", "at", "capital", "code", "edges", "folded",
-        "foreign", "han", "length", "number_statement", "numbers", "offsets", "squashed", "statement", "statements",
-        "stems", "text", "vocabulary", "weights", "words",
+        "foreign", "han", "initials_at", "length", "number_statement", "numbers", "offsets", "squashed", "statement",
+        "statements", "stems", "text", "vocabulary", "weights", "words",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -164,7 +164,8 @@ class Reading:
             self.at.setdefault(word, []).append(i)
             if root != word:
                 self.at.setdefault(root, []).append(i)
-        self.acronyms = _acronyms(read_tokens)
+        self.initials_at = _initials(read_tokens)
+        self.acronyms = set(self.initials_at.values())
         self._trigrams: dict[str, list[str]] | None = None
         self._grams: frozenset[str] | None = None
         self._initials: str | None = None
@@ -195,7 +196,8 @@ class Reading:
     def alike(self, word: str, name: bool = False) -> int | None:
         """The place of the word that shares most letter trigrams with ``word``, from :data:`ALIKE` on.
 
-        Of names, those that differ in the last letter alone, a or o, are two (Mario, Maria).
+        Of names, those that differ in the last letter alone, a or o, are two (Mario, Maria); so are words that a prefix
+        turns into the opposite of each other (limited, unlimited).
         """
         if self._trigrams is None:
             self._trigrams = {}
@@ -212,7 +214,7 @@ class Reading:
             dice = 2 * count / (len(wanted) + len(_trigrams(mine)))
             if name and mine[:-1] == word[:-1] and {mine[-1], word[-1]} == {"a", "o"}:
                 continue
-            if dice >= best:
+            if dice >= best and not _turned(mine, word):
                 best, place = dice, self.at[mine][0]
         return place
 
@@ -266,16 +268,18 @@ def _word(written: str) -> str:
     return glued[1] if glued else word.rstrip(".")
 
 
-def _acronyms(read_tokens: Sequence[tuple[str, int, str]]) -> set[str]:
-    """The initials, in lower case, of the runs of capitalised words; function words inside a run are passed over."""
-    found, run = set(), ""
-    for written, _, word in [*read_tokens, ("", 0, "")]:
-        if written[:1].isupper():
-            run += word[:1]
+def _initials(read_tokens: Sequence[tuple[str, int, str]]) -> dict[int, str]:
+    """By the offset of each capitalised word the initials, in lower case, of its run of two and more; function words
+    inside a run are passed over, and one that a sentence opens with begins none."""
+    found: dict[int, str] = {}
+    run: list[tuple[int, str]] = []
+    for written, at, word in [*read_tokens, ("", 0, "")]:
+        if written[:1].isupper() and (run or word not in _functional()):
+            run.append((at, word[:1]))
         elif word not in _functional():
             if len(run) > 1:
-                found.add(run)
-            run = ""
+                found |= dict.fromkeys((start for start, _ in run), "".join(letter for _, letter in run))
+            run = []
     return found
 
 
@@ -292,6 +296,13 @@ def _is_code(written: str) -> bool:
     digits = any(map(str.isdigit, written))
     marked = re.fullmatch(r"[A-Za-z]{4,}\d{1,2}|\d+(?:st|nd|rd|th|s)", written)
     return digits and any(c.isalpha() for c in written) and not marked
+
+
+def _turned(one: str, other: str) -> bool:
+    """Whether one of two words is the other with a prefix that makes it the opposite."""
+    pairs = ((one, other), (other, one))
+    found = ((a[len(p) :], b) for p in listed("polarity", "prefixes") if p for a, b in pairs if a.startswith(p))
+    return any(stem(a) == stem(b) for a, b in found)
 
 
 @cache
@@ -434,18 +445,21 @@ def _asking() -> re.Pattern[str]:
     return re.compile(rf"(?:^|[,;.:]\s*)(?:{latin})\b|{other}")
 
 
-def polarity(text: Reading, asked: Reading) -> int:
+def polarity(text: Reading, asked: Reading, sure: bool = False) -> int:
     """Whether a text answers with yes (1) or no (−1); 0 where it says nothing about what was asked.
 
     It begins with yes or no, or with a short clause that is negative; or it disputes something; or else the clause that
-    shares most words with the question, and enough of them, is negative or not.
+    shares most words with the question, and enough of them, is negative or not. ``sure``: a clause says yes only where it
+    has every telling word of the question.
     """
     lead, _ = polarity_lead(text.text)
     if lead:
         return lead
     clauses = cut_clauses(text.folded)
-    if any(any_of(("denial", "disputes")).search(clause) and not negations(clause) for clause in clauses[:2]):
-        return -1
+    for clause in clauses[:2]:
+        disputed = any_of(("denial", "disputes")).search(clause)
+        if disputed and disputed[0] not in asked.folded and not negations(clause):
+            return -1
     if len(clauses) > 1 and len(clauses[0]) <= 6 and HAN_CHARACTER.search(clauses[0]) and negations(clauses[0]):
         return -1
     stated = [clause for clause in clauses if not _condition().search(clause.strip())]
@@ -459,11 +473,20 @@ def polarity(text: Reading, asked: Reading) -> int:
         shared = sum(w for w, word, root in words if asked.holds(word, root) or asked.synonym(word) is not None)
         if shared > best:
             best, told = shared, -1 if is_negative(clause) != _asks_negatively(asked.folded) else 1
+            if sure and told > 0 and _lacks_point(part, asked):
+                told = 0
     silent = any_of(("unspecified", "says")).search(text.folded) is not None
     if not told and not silent and len(text.statements) == 1 and len(clauses) <= 2 and not _asks_negatively(asked.folded):
         # Told in other words: a short answer with a negation in it says no.
         told = -1 if any(map(is_negative, clauses)) else 0
     return told
+
+
+def _lacks_point(part: Reading, asked: Reading) -> bool:
+    """Whether a clause leaves out a telling word of a question."""
+    telling = 0.5 * max(asked.weights, default=0.0)
+    words = zip(asked.weights, asked.words, asked.stems, strict=True)
+    return any(w > telling and not part.holds(word, root) and part.synonym(word) is None for w, word, root in words)
 
 
 @cache

@@ -324,7 +324,9 @@ def _variants(question: str, reference: str) -> list[str]:
     That is what stands in brackets, a title, the clause that says more of the value that the question asks for; a name
     that has another form is read in that, too.
     """
-    return list(_plain_variants(reference)) + list(_value_alone(reference) if _asks_for_value(question) else ())
+    found = list(_plain_variants(reference))
+    asks = _asks_for(question)
+    return found + [value for value in (_value_alone(reference) if asks else ()) if asks == "value" or _is_named(value)]
 
 
 @lru_cache(maxsize=16384)
@@ -388,11 +390,21 @@ def _added() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=4096)
-def _asks_for_value(question: str) -> bool:
-    """Whether a question asks for one value: a person, a place, a time, a number."""
+def _asks_for(question: str) -> str:
+    """``value`` where a question asks for one value (a person, a place, a time, a number), ``thing`` where it asks which or
+    what one thing is, which its name tells; else empty."""
     folded = normalise(question)
+    if any_of(("asked", "more")).search(folded):
+        return ""
     values = {match.start() for match in any_of(("asked", "value")).finditer(folded)}
-    return len(values) == 1 and not any_of(("asked", "more")).search(folded)
+    things = {match.start() for match in any_of(("asked", "beside")).finditer(folded)}
+    return "value" if len(values) == 1 else "thing" if not values and len(things) == 1 else ""
+
+
+def _is_named(value: str) -> bool:
+    """Whether a value is a name or a quantity alone."""
+    told = read(value)
+    return all(told.capital) and all(word[0].isalnum() for word in told.words)
 
 
 @lru_cache(maxsize=4096)
@@ -414,6 +426,8 @@ def _compare(asked: Reading, said: Reading, reference: str, refused: float) -> l
         put("declines_alike", alike)
         put("declines_not", not alike)
         return row
+    if refused and any(group.search(said.folded) and group.search(plain(reference)) for group in _phrases()):
+        refused = 0.0
     declined = refused >= 0.5
     if declined and refusal(reference).probability >= 0.5:
         put("both_deny", 1.0)
@@ -422,7 +436,7 @@ def _compare(asked: Reading, said: Reading, reference: str, refused: float) -> l
     told, body = polarity_lead(reference)
     of_yes_or_no = bool(told) or asks_yes_or_no(asked)
     if of_yes_or_no:
-        mine = told or polarity(read(reference), asked)
+        mine = told or polarity(read(reference), asked, sure=True)
         theirs = 0 if declined else polarity(said, asked)
         put("polarity_agrees", mine * theirs > 0)
         put("polarity_differs", mine * theirs < 0)
@@ -489,8 +503,9 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
     new, numbers = _new(asked, wanted)
     shortened = _as_acronym(asked, wanted, said)
     found = _Found(new, [], [], [])
+    phrased = _phrased(wanted, said)
     for i in new:
-        credit, exact, place = (1.0, True, None) if shortened else _find(asked, wanted, i, said)
+        credit, exact, place = (1.0, True, None) if shortened else phrased.get(i) or _find(asked, wanted, i, said)
         found.credit.append(credit)
         found.exact.append(exact)
         found.place.append(place)
@@ -525,8 +540,8 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: _Put) -> None:
         of = [i for i in new if special[i]]
         put(name, sum(i in missing for i in of) / len(of) if of else 0.0)
     _numbers_told(asked, said, numbers, same, put)
-    if any(same) and asked.words and not told_at_length:
-        put("asked_other", _asked_other(asked, said, numbers))
+    if asked.words and not told_at_length:
+        put("asked_other", _asked_other(asked, said, numbers) if any(same) else _told_of_another(asked, said, wanted, new))
     first = _first_statement(asked, said)
     if recall < 0.99:
         rivals = len({said.words[p] for p in first.words if said.capital[p] and not _told(wanted, said, p, found)})
@@ -552,10 +567,10 @@ def _new(asked: Reading, wanted: Reading) -> tuple[list[int], list[Quantity]]:
 
 def _as_acronym(asked: Reading, wanted: Reading, said: Reading) -> bool:
     """Whether the answer gives the initials of the whole reference (United Kingdom → UK), or its short form in Han script."""
-    if wanted.numbers or not 1 < wanted.length <= 8:
-        return wanted.han and not wanted.numbers and _short_form(wanted.squashed, said)
-    if wanted.han:
-        return _short_form(wanted.squashed, said)
+    if wanted.numbers or negations(wanted.folded):
+        return False  # a form that leaves out a negation is no short form
+    if wanted.han or not 1 < wanted.length <= 8:
+        return wanted.han and _short_form(wanted.squashed, said)
     initials = set(wanted.acronyms) if len(wanted.acronyms) == 1 and all(wanted.capital) else set()
     if len(wanted.words) > 2:
         initials.add("".join(word[0] for word in wanted.words))
@@ -589,6 +604,23 @@ def _pairs_told(name: str, form: str) -> bool:
     return all(any(c in form for c in word) for word in read(name).words)
 
 
+@cache
+def _phrases() -> tuple[re.Pattern[str], ...]:
+    """Phrases that say the same, one pattern a group."""
+    return tuple(re.compile("|".join(map(bounded, group.split("=")))) for group in listed("wording", "same"))
+
+
+def _phrased(wanted: Reading, said: Reading) -> dict[int, tuple[float, bool, int | None]]:
+    """What :func:`_find` says of the words of the reference that stand in such a phrase: they are told by one of its group."""
+    found: dict[int, tuple[float, bool, int | None]] = {}
+    for group in _phrases():
+        for match in group.finditer(wanted.folded):
+            told = group.search(said.folded) is not None
+            inside = (i for i, at in enumerate(wanted.offsets) if match.start() <= at < match.end())
+            found |= dict.fromkeys(inside, (float(told), told, None))
+    return found
+
+
 def _find(asked: Reading, wanted: Reading, i: int, said: Reading) -> tuple[float, bool, int | None]:
     """(credit, exact, place) of one word of the reference in the answer; −1 − place where it is said in another word."""
     word, root = wanted.words[i], wanted.stems[i]
@@ -603,15 +635,18 @@ def _find(asked: Reading, wanted: Reading, i: int, said: Reading) -> tuple[float
     if HAN_CHARACTER.match(word):
         credit, exact, place = _find_han(asked, word, said)
     else:
-        credit, exact, place = _find_latin(wanted, i, word, said)
+        credit, exact, place = _find_latin(asked, wanted, i, word, said)
     if credit < 1 and not wanted.capital[i] and (place := said.synonym(word)) is not None:
         return 1.0, False, -1 - place
     return credit, exact, place
 
 
-def _find_latin(wanted: Reading, i: int, word: str, said: Reading) -> tuple[float, bool, int | None]:
+def _find_latin(asked: Reading, wanted: Reading, i: int, word: str, said: Reading) -> tuple[float, bool, int | None]:
     if wanted.capital[i] and len(word) > 1 and word in said.acronyms:
         return 1.0, True, None
+    initials = wanted.initials_at.get(wanted.offsets[i], "")
+    if len(initials) > 2 and initials not in asked.at and any(map(said.written_large, said.at.get(initials, ()))):
+        return 1.0, True, -1 - said.at[initials][0]
     if wanted.written_large(i) and len(word) > 2 and (place := said.initials_of(word)) >= 0:
         return 1.0, True, -1 - place
     if len(word) == 1 or (len(word) < 4 and wanted.written_large(i) and wanted.words[-1] != word):
@@ -807,6 +842,34 @@ def _asked_other(asked: Reading, said: Reading, numbers: Sequence[Quantity]) -> 
     if together and values[other][0] < values[mine][0] and told[mine] - told[other]:
         return 0.0  # what is said first of both (its subject) is not said again of the second
     return min(1.0, max(0.0, 4 * (scores[other] - scores[mine]) / sum(counts.values())))
+
+
+def _told_of_another(asked: Reading, said: Reading, wanted: Reading, new: Sequence[int]) -> bool:
+    """Whether one sentence says of another name what was asked, and of the name of the reference something else alone.
+
+    The clauses that repeat most of the question name others; those that hold the name repeat nothing of it.
+    """
+    if said.han or wanted.numbers or not new or not all(wanted.capital[i] for i in new):
+        return False
+    if len(re.findall(r"[.!?\n](?=\s+\S)", said.text)) > 0:
+        return False
+    cuts = _clause_starts(said.text)
+    clauses: dict[int, list[int]] = {}
+    for p, at in enumerate(said.offsets):
+        clauses.setdefault(bisect_right(cuts, at), []).append(p)
+    named = {p for i in new for p in said.at.get(wanted.words[i], ())}
+    repeated = {p for p, (word, root) in enumerate(zip(said.words, said.stems, strict=True)) if asked.holds(word, root)}
+    told = {
+        at: sum(said.weights[p] for p in places if p in repeated and not said.capital[p]) for at, places in clauses.items()
+    }
+    mine = [at for at, places in clauses.items() if named.intersection(places)]
+    # Its own clause begins with the name and goes on to say something.
+    own = all(clauses[at][0] in named and any(not said.capital[p] for p in clauses[at]) and not told[at] for at in mine)
+    most = max(told.values(), default=0.0)
+    # What opens a clause has a capital anyway.
+    others = {p for p in range(len(said.words)) if said.capital[p] and said.offsets[p] not in cuts} - repeated - named
+    best = (places for at, places in clauses.items() if told[at] == most)
+    return most >= STRANGE and bool(mine) and own and all(others.intersection(places) for places in best)
 
 
 @lru_cache(maxsize=4096)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.sentences import denied
-from workbench.evidence.offline.comparisons import ordered, sequence_reversed
+from workbench.evidence.offline.comparisons import ordered, paired, sequence_reversed, superseded
 from workbench.evidence.offline.lexicon import Lexicon, lexicon, opposite_lists, tables
 from workbench.evidence.offline.polarity import Operator, Reading, read
 from workbench.evidence.offline.words import NAME, TERM, Analysis, ClaimWords, names_of, quantities_of
@@ -40,7 +40,8 @@ RELATION = (
     "disorder",  # share of the claim's words that stand in another order
     "asked",  # the sentence is an open question
     "unmet",  # the claim negates something of which the sentence says nothing
-    "follows",  # the comparatives of the text tell that of the claim (1) or the reverse (-1)
+    "follows",  # the comparatives (or "respectively") of the text tell what the claim says (1) or the reverse (-1)
+    "replaced",  # rarity of the rarest word in whose place, between its neighbours, the sentence has another
 )
 #: Sentences with a lower share of the claim are not compared.
 ALIKE = 0.4
@@ -50,6 +51,8 @@ _LONG = 160
 _WHOLE = 0.6
 #: Words of a part that has changed places as a whole.
 _RUN = 3
+#: Words between two neighbours of a claim among which another word stands in the place of one.
+_REACH = 6
 #: The distance that a clause's end adds between two words.
 _CLAUSE = 6
 
@@ -80,6 +83,7 @@ class Relation:
     stronger: tuple[int, int] | None = None
     exchanged: tuple[tuple[int, int], tuple[int, int]] | None = None
     reversed_order: bool = False
+    superseded: tuple[str, str] | None = None
     universal: bool = False
     #: Words of the claim that need no evidence (they only widen an "or", or narrow what holds for the broader), words
     #: that have none though they look alike (a poodle where any dog is told), and words of the sentence without which
@@ -158,6 +162,9 @@ class _Relating:
         self.my_ids, self.my_weight = self.claim.source.ids, self.claim.source.weight
         self.ids, self.weight = self.text.ids, self.text.weight
         self.my_down = self.mine.down()
+        #: Words inside numbers: "two weeks" is no rival of "each month".
+        spans = (self.claim.source.words_between(*quantity.wide) for quantity in quantities_of(self.claim))
+        self.counted = {at for span in spans for at in range(span.start, span.stop)}
         self.found = dict.fromkeys(RELATION, 0.0)
 
     def related(self) -> Relation:
@@ -170,6 +177,7 @@ class _Relating:
                 self._strength()
                 self._compare()
                 self._order()
+                self._places()
         self.relation.features = np.array([self.found[name] for name in RELATION], dtype=np.float32)
         return self.relation
 
@@ -225,6 +233,7 @@ class _Relating:
     def _listed(self, at: int, number: int, places: dict[int, list[int]]) -> tuple[list[int], str]:
         known = self.lexicon
         down = at in self.my_down
+        counted = at in self.counted
         ways = (
             (known.same, "alike"),
             (known.kinds if down else known.members, "kind"),
@@ -233,7 +242,7 @@ class _Relating:
             (known.rivals, "rival"),
         )
         for table, how in ways:
-            for other in table.get(number, ()):
+            for other in () if counted and how == "rival" else table.get(number, ()):
                 if other in places and (how in ("alike", "kind") or not self._claimed(other)):
                     return places[other], how
         return [], ""
@@ -283,7 +292,10 @@ class _Relating:
         if not self.found["antonym"] and not self.found["negation_gap"]:
             self._written()
         reached = {m.mine for m in pairs}
-        self.found["unmet"] = float(any(not reached & set(one.scope) for one in mine))
+        # What both deny in words of their own is taken for the same.
+        own = {m.other for m in pairs}
+        unmet, theirs_unmet = (sum(not laid & set(one.scope) for one in ops) for laid, ops in ((reached, mine), (own, theirs)))
+        self.found["unmet"] = float(unmet > theirs_unmet)
         for one in self.other.excepted:
             if not any(one == operator.unless for operator in theirs):
                 self.found["exception_dropped"] = 1.0
@@ -453,10 +465,13 @@ class _Relating:
     def _compare(self) -> None:
         claim = self.claim
         said = claim.source.text[claim.start : claim.end]
-        told = ordered(said, self.text.text)
-        self.found["follows"] = float(told)
         start, end = self.text.bounds[int(self.text.sentence[self.other.first])].tolist()
-        self.relation.reversed_order = told < 0 or sequence_reversed(said, self.text.text[start:end])
+        sentence = self.text.text[start:end]
+        negated = self.mine.operators or self.other.operators
+        told = ordered(said, self.text.text) or (0 if negated else paired(said, sentence))
+        self.found["follows"] = float(told)
+        self.relation.reversed_order = told < 0 or sequence_reversed(said, sentence)
+        self.relation.superseded = superseded(said, sentence)
 
     # -- order -----------------------------------------------------------------------------------------------
 
@@ -476,6 +491,26 @@ class _Relating:
         if pair is not None and self._once(*pair):
             self.found["exchanged"] = 1.0
             self.relation.exchanged = pair
+
+    def _places(self) -> None:
+        """Whether the sentence has another word in the place of those of the claim that it lacks; "Ada" before "Lovelace"
+        where it says "Lovelace" alone is in nobody's place."""
+        laid = {m.mine: m.other for m in self.relation.matches if m.how in ("same", "alike", "kind")}
+        taken, content, theirs = set(laid.values()), self.mine.content, self.other.content
+        lacking = [at for at in range(len(content)) if content[at] not in laid]
+        for first, last in _runs(lacking):
+            low = laid.get(content[first - 1], -1) if first > 0 else -1
+            high = laid.get(content[last + 1], -1) if last + 1 < len(content) else -1
+            if low < 0 and high < 0:
+                continue
+            if low < 0:
+                low = max((at for at in theirs if at < high and at in taken), default=high - _REACH)
+            elif high < 0:
+                high = min((at for at in theirs if at > low and at in taken), default=low + _REACH)
+            between = [at for at in theirs if low < at < high and at not in taken]
+            if between or high < low or high - low > _REACH:
+                rarest = max(float(self.my_weight[at]) for at in content[first : last + 1])
+                self.found["replaced"] = max(self.found["replaced"], rarest)
 
     def _once(self, left: tuple[int, int], right: tuple[int, int]) -> bool:
         """Whether both parts are said once in the claim and in the sentence: of two girls none can be told."""
@@ -569,6 +604,17 @@ def _count(words: list[int], part: list[int]) -> int:
     return sum(words[at : at + len(part)] == part for at in range(len(words) - len(part) + 1))
 
 
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(first, last) of the runs of whole numbers that follow one another."""
+    start = before = -2
+    for number in [*numbers, -2]:
+        if number != before + 1:
+            if before >= 0:
+                yield start, before
+            start = number
+        before = number
+
+
 def _rising(places: Sequence[int]) -> int:
     """Length of the longest rising run of places, gaps allowed."""
     ends: list[int] = []
@@ -616,6 +662,8 @@ def _exchanged_runs(
             for left in range(first + 1, min(first + _RUN, second - 1) + 1):
                 for right in range(second + 1, min(second + _RUN, n) + 1):
                     if left - first + right - second == 2:
+                        continue
+                    if len({any(unit[3] == "number" for unit in run) for run in (units[first:left], units[second:right])}) > 1:
                         continue
                     between = range(units[left - 1][1], units[second][0])
                     changed = [*places[:first], *places[second:right], *places[left:second], *places[first:left],

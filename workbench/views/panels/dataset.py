@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as W
 from markupsafe import Markup
 
-from workbench.data.mapping import Columns, columns_of, remember_mapping
+from workbench.data.columns import remember_mapping
+from workbench.data.load import Columns, columns_of
 from workbench.data.schema import SampleSet, none_if_missing
 from workbench.errors import InputError
 from workbench.language import labelled, listed

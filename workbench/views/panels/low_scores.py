@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as W
 import numpy as np
 
+from workbench.diagnosis.calibration import own_verdicts
 from workbench.diagnosis.statistics import wilson
 from workbench.language import numbers
 from workbench.language import text as _t
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from workbench.views.session import Session
 
 #: Which samples of the filter are listed.
-SHOWN = ("failing", "beyond", "without", "all")
+SHOWN = ("failing", "beyond", "without", "teaching", "all")
 #: Columns of the static table.
 COLUMNS = ("sample_id", "question", "score", "cause", "type", "language", "verdict")
 
@@ -36,7 +37,8 @@ def low_samples(session: Session, metric: str, cut: float, *, shown: str = "fail
     Parameters
     ----------
     shown
-        The ``failing`` ones, by cause; those ``beyond`` the threshold, worst first; those ``without`` a score; or ``all``.
+        The ``failing`` ones, by cause; those ``beyond`` the threshold, worst first; those ``without`` a score; the
+        ``teaching`` ones, whose verdict would help most to fit the judge, in the order to be labelled; or ``all``.
 
     Returns
     -------
@@ -47,6 +49,11 @@ def low_samples(session: Session, metric: str, cut: float, *, shown: str = "fail
     places, scores = filtered_scores(session, metric)
     if shown == "failing":
         places = places[session.causes.failing[places]]
+    elif shown == "teaching":
+        from workbench.views.panels.fitting import suggested
+
+        proposed = session.samples.index.get_indexer(suggested(session, own_verdicts(session.annotations)))
+        places = proposed[np.isin(proposed, places)]
     elif shown != "all":
         places = places[np.isnan(scores) if shown == "without" else beyond(scores, cut, low_is_bad=low_is_bad(metric))]
     scores = session.scores[metric].to_numpy(dtype=float)[places]
