@@ -66,8 +66,13 @@ def timed(page, action, part: str, event: str) -> float:
     """Seconds from the first ``event`` of ``action`` until the first ``part`` says something else, or shows another picture.
 
     The event is the user's: what a driver does before it (looking for the button, waiting until it stands still) is no time
-    that anybody waits.
+    that anybody waits. Each begins with an idle kernel: keys pressed while it is at work are sent as one, and two that take
+    back each other change nothing.
     """
+    page.wait_for_function(
+        "() => window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.status === 'idle'"
+    )
+    page.wait_for_timeout(400)
     page.evaluate(
         """([part, event]) => { const own = document.querySelector(part);
             const said = () => own.tagName === "IMG" ? own.src : own.textContent + own.hidden, before = said();

@@ -263,11 +263,11 @@ def _fit_titles(figure: Figure) -> None:
             if not isinstance(title, Text) or title.get_text() != words:
                 continue
             # Letters are set on whole pixels: smaller ones are measured again.
-            while 0 < (fits := _room(title, figure)) < 1:
+            while 0 < (fits := _room(title, figure)) < 1 < len(title.get_text()):
                 size = float(title.get_fontsize())
                 title.set_fontsize(max(size * fits, _SMALLEST))
                 if size <= _SMALLEST:
-                    title.set_text(title.get_text()[: int(len(title.get_text()) * fits) - 1].rstrip("…") + "…")
+                    title.set_text(title.get_text()[: max(int(len(title.get_text()) * fits) - 1, 0)].rstrip("…") + "…")
 
 
 def _room(text: Any, figure: Figure) -> float:
