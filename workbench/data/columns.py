@@ -159,7 +159,8 @@ def _refuse_pair(left: str, right: str, columns: Sequence[str], fields: Iterable
 def near_miss(column: str, taken: Iterable[str] = ()) -> str | None:
     """The field whose name ``column`` nearly has, or None. Fields in ``taken`` are not proposed."""
     name = fold(column[:200])
-    if not 4 <= len(name) <= 80:  # a longer one is a text, and comparing it would take long
+    # A longer one is a text, and comparing it would take long; three Chinese characters say more than three letters.
+    if not (4 if name.isascii() else 2) <= len(name) <= 80:
         return None
     names = {alias: field for field, known in aliases("sample").items() if field not in set(taken) for alias in known}
     match = difflib.get_close_matches(name, names, n=1, cutoff=0.82)
