@@ -122,6 +122,26 @@ def test_what_is_read_says_what_reading_everything_says(language: str) -> None:
     assert np.allclose(every.by_text[0], some.by_text[0], atol=1e-5)
 
 
+class Windowed(helper.WordEncoder):
+    """Sees so many pieces of a text, as a model with a window does."""
+
+    window = 512
+
+    def _tokens(self, text):
+        return tuple(found[: self.window] for found in super()._tokens(text))
+
+
+@pytest.mark.parametrize("text", [page("en", 60, 3), page("zh", 40, 3), "a b. " * 330, "a " * 900])
+def test_what_a_window_holds_is_encoded_once_and_the_rest_beside_it(text: str) -> None:
+    """One pass gives the vector of a text as a retriever has it and those of its words; no word is without one."""
+    seen, every = Windowed(), helper.WordEncoder()
+    found, whole = (VectorStore(encoder, tokens=True).get([text], "passage")[text] for encoder in (seen, every))
+    assert every.texts == [text] and seen.texts[0] == text
+    assert sum(map(len, seen.texts[1:])) < len(text)
+    np.testing.assert_allclose(found.text, seen.encode([text])[0], atol=1e-6)
+    np.testing.assert_allclose(found.words, whole.words, atol=1e-6)
+
+
 def test_word_vectors_are_kept_for_the_next_run(tmp_path) -> None:
     first, second = helper.WordEncoder(), helper.WordEncoder()
     first.fingerprint = second.fingerprint = "a"

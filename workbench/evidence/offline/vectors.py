@@ -25,8 +25,10 @@ Kind = Literal["query", "passage"]
 KEPT_BYTES = 256 * 1024 * 1024
 #: Bytes of the file that word vectors are kept in, some 8,000 chunks.
 KEPT_ON_DISK = 2 * 1024**3
+#: Characters of a sentence that are encoded once more where the encoder's window ends inside it.
+BEFORE = 200
 #: Raised when word vectors of the same text and encoder become others.
-_LAYOUT = 1
+_LAYOUT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +131,26 @@ class VectorStore:
         if not self.tokens:
             rows = _encode(self.encoder, texts, kind)
             return {text: TextVectors(row, None) for text, row in zip(texts, rows, strict=True)}
-        cut = [(text, start, end) for text in texts for start, end in blocks(analyse(text))]
-        rows, pieces = _encode_with_tokens(self.encoder, [text[start:end] for text, start, end in cut], kind)
-        words = {text: np.zeros((len(analyse(text).ids), self.encoder.dimension), dtype=np.float32) for text in texts}
-        for (text, start, end), (vectors, spans) in zip(cut, pieces, strict=True):
+        # What the encoder's window holds of a text gives the vector that a retriever has and those of the words at once.
+        rows, begun = _encode_with_tokens(self.encoder, texts, kind)
+        words: dict[str, Floats] = {}
+        cut: list[tuple[str, int, int, int]] = []
+        for text, (vectors, spans) in zip(texts, begun, strict=True):
+            mine = analyse(text)
+            words[text] = word_vectors(mine, vectors, spans)
+            reach = int(spans[-1, 1]) if len(spans) else 0
+            beyond = int(np.searchsorted(mine.ends, reach, side="right"))
+            if beyond < len(mine.ids):
+                begins = max(int(mine.bounds[mine.sentence[beyond], 0]), int(mine.starts[beyond]) - BEFORE)
+                cut += [(text, beyond, max(start, begins), end) for start, end in blocks(mine) if end > mine.starts[beyond]]
+                words[text][beyond:] = 0.0
+        pieces = _encode_with_tokens(self.encoder, [text[start:end] for text, _, start, end in cut], kind)[1] if cut else []
+        for (text, beyond, start, end), (vectors, spans) in zip(cut, pieces, strict=True):
             starts, ends = analyse(text).starts, analyse(text).ends
-            inside = slice(int(np.searchsorted(ends, start, side="right")), int(np.searchsorted(starts, end)))
+            first = max(beyond, int(np.searchsorted(ends, start, side="right")))
+            inside = slice(first, max(first, int(np.searchsorted(starts, end))))
             words[text][inside] += word_vectors(analyse(text), vectors, spans, start, inside)
-        whole = {text: row for (text, start, end), row in zip(cut, rows, strict=True) if end - start == len(text)}
-        long = [text for text in texts if text not in whole]
-        if long:
-            whole |= zip(long, _encode(self.encoder, long, kind), strict=True)
-        return {text: TextVectors(whole[text], words[text]) for text in texts}
+        return {text: TextVectors(row, words[text]) for text, row in zip(texts, rows, strict=True)}
 
 
 def _size(cache: Cache) -> int:
