@@ -849,9 +849,8 @@ def _told_of_another(asked: Reading, said: Reading, wanted: Reading, new: Sequen
 
     The clauses that repeat most of the question name others; those that hold the name repeat nothing of it.
     """
-    if said.han or wanted.numbers or not new or not all(wanted.capital[i] for i in new):
-        return False
-    if len(re.findall(r"[.!?\n](?=\s+\S)", said.text)) > 0:
+    named_alone = bool(new) and not wanted.numbers and all(wanted.capital[i] for i in new)
+    if said.han or not named_alone or re.search(r"[.!?\n]\s+\S", said.text):
         return False
     cuts = _clause_starts(said.text)
     clauses: dict[int, list[int]] = {}
