@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import settings
 
 from workbench.language import set_language
+
+# Before anything reads it: no test asks a model hub for anything.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 # Speed is measured in tests/benchmarks; a test that waits for a busy machine is no failure.
 settings.register_profile("steady", deadline=None)
@@ -14,7 +19,7 @@ settings.load_profile("steady")
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory):
-    """Each worker keeps its judgements to itself: what the user's cache holds may come from other rules of the same version."""
+    """Each worker keeps its judgements to itself: those of the user's cache may come from other rules."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield

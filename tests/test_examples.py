@@ -14,7 +14,7 @@ from workbench.diagnosis import causes
 from workbench.language import get_language, speaking
 from workbench.scoring import metrics
 
-FUNCTIONS = [name for name in dir(wb) if inspect.isfunction(getattr(wb, name))]
+FUNCTIONS = [name for name in wb.__all__ if inspect.isfunction(getattr(wb, name))]
 CLASSES = ["Collector", "Evaluation", "Session", "Thresholds"]
 
 

@@ -4,25 +4,33 @@
 module.
 
 Load
-    load_samples, load_corpus, check, load_evaluation, load_verdicts, load_log, load_trec
+    load_samples, load_corpus, check, load_evaluation
 Score
     open, evaluate, score_on_cluster, evaluate_rankings, Thresholds, metrics_table, metric, cause
-Judges and other tools
-    prompts, rate, prefer, recorded_judgements, with_ragas, with_silver_labels
 Diagnose
-    missed_documents, vocabulary_gaps, failing_terms, query_types, breakdown, worst_slices, hallucinated_claims,
-    under_definitions
+    missed_documents, vocabulary_gaps, failing_terms, query_types, breakdown, worst_slices, hallucinated_claims
 Repair
     repair_plan, sweep, replay
 Compare and watch
-    compare, history, monitor, compare_arms, Collector, alerts, golden
+    compare, history, monitor, Collector, golden
 Trust
-    agreement, annotator_agreement, calibrate, calibration_table, repeat_noise, fit, load_judge,
-    suggest, right_rate, judge_panel, order_bias, verbosity_bias
+    agreement, fit, suggest, judge_panel, prompts, rate, prefer
 Look
-    Session, panels, set_language, data_path, baseline_path, corpus_path, labels_path, log_path
+    Session, panels, set_language, data_path
 Types and errors
-    Evaluation, SampleSet, WorkbenchError, InputError, RankingWarning
+    Evaluation, SampleSet, WorkbenchError, InputError
+
+These are what ``dir(wb)`` and completion show. Tools for one purpose each are reached in the same way:
+
+Other formats and tools
+    load_log, load_trec, recorded_judgements, with_ragas, with_silver_labels, under_definitions, RankingWarning
+Watching
+    alerts, compare_arms
+Judges and people
+    load_verdicts, load_judge, calibrate, calibration_table, annotator_agreement, repeat_noise, right_rate, order_bias,
+    verbosity_bias
+Lines of the notebooks
+    baseline_path, corpus_path, labels_path, log_path
 """
 
 from __future__ import annotations
@@ -35,53 +43,39 @@ from workbench.errors import WorkbenchError as _Error
 
 __version__ = "0.1.0"
 
-#: Module → what is public of it, in groups; ``name=other`` is the name there, a name that ends in ``.`` the module itself.
-_GROUPS = (
-    {
-        "data.load": "load_samples", "data.corpus": "load_corpus", "data.doctor": "check", "evaluation": "load_evaluation",
-        "diagnosis.calibration": "load_verdicts", "diagnosis.query_log": "load_log", "data.formats.trec": "load_trec",
-    },
-    {
-        "api": "open=open_evaluation evaluate", "scale": "score_on_cluster", "scoring.ranking": "evaluate_rankings",
-        "scoring.thresholds": "Thresholds", "scoring.metrics": "metrics_table metric", "diagnosis.causes": "cause",
-    },
-    {
-        "evidence.llm.prompts": "prompts", "evidence.llm.rubric": "rate", "diagnosis.judges": "prefer",
-        "evidence.adapters": "recorded_judgements with_ragas", "api": "with_silver_labels",
-    },
-    {
-        "diagnosis.missed": "missed_documents", "diagnosis.vocabulary": "vocabulary_gaps failing_terms",
-        "diagnosis.queries": "query_types breakdown", "diagnosis.slices": "worst_slices",
-        "diagnosis.hallucinations": "hallucinated_claims", "scoring.definitions": "under_definitions",
-    },
-    {"repair.plan": "repair_plan", "repair.sweep": "sweep", "repair.replay": "replay"},
-    {
-        "api": "compare monitor", "runs": "history", "diagnosis.experiment": "compare_arms",
-        "diagnosis.monitoring": "Collector", "diagnosis.alerts": "alerts.", "diagnosis.golden": "golden.",
-    },
-    {
-        "diagnosis.statistics": "agreement",
-        "diagnosis.calibration": "annotator_agreement calibrate calibration_table repeat_noise",
-        "diagnosis.judges": "judge_panel order_bias verbosity_bias",
-        "diagnosis.fitting": "fit load_judge right_rate suggest",
-    },
-    {
-        "views.session": "Session", "panels": "panels.", "language": "set_language",
-        "views.data_paths": "data_path baseline_path corpus_path labels_path log_path",
-    },
-    {
-        "evaluation": "Evaluation", "data.schema": "SampleSet", "errors": "WorkbenchError InputError",
-        "scoring.ranking": "RankingWarning",
-    },
-)  # fmt: skip
+#: Module → what is public of it; ``name=other`` is the name there, a name that ends in ``.`` the module itself.
+_EVERYDAY = {
+    "data.load": "load_samples", "data.corpus": "load_corpus", "data.doctor": "check",
+    "evaluation": "load_evaluation Evaluation", "api": "open=open_evaluation evaluate compare monitor",
+    "scale": "score_on_cluster", "scoring.ranking": "evaluate_rankings", "scoring.thresholds": "Thresholds",
+    "scoring.metrics": "metrics_table metric", "diagnosis.causes": "cause", "diagnosis.missed": "missed_documents",
+    "diagnosis.vocabulary": "vocabulary_gaps failing_terms", "diagnosis.queries": "query_types breakdown",
+    "diagnosis.slices": "worst_slices", "diagnosis.hallucinations": "hallucinated_claims", "repair.plan": "repair_plan",
+    "repair.sweep": "sweep", "repair.replay": "replay", "runs": "history", "diagnosis.monitoring": "Collector",
+    "diagnosis.golden": "golden.", "diagnosis.statistics": "agreement", "diagnosis.fitting": "fit suggest",
+    "diagnosis.judges": "judge_panel prefer", "evidence.llm.prompts": "prompts", "evidence.llm.rubric": "rate",
+    "views.session": "Session", "panels": "panels.", "language": "set_language", "views.data_paths": "data_path",
+    "data.schema": "SampleSet", "errors": "WorkbenchError InputError",
+}  # fmt: skip
+_SPECIAL = {
+    "diagnosis.query_log": "load_log", "data.formats.trec": "load_trec", "api": "with_silver_labels",
+    "evidence.adapters": "recorded_judgements with_ragas", "scoring.definitions": "under_definitions",
+    "scoring.ranking": "RankingWarning", "diagnosis.alerts": "alerts.", "diagnosis.experiment": "compare_arms",
+    "diagnosis.calibration": "load_verdicts calibrate calibration_table annotator_agreement repeat_noise",
+    "diagnosis.fitting": "load_judge right_rate", "diagnosis.judges": "order_bias verbosity_bias",
+    "views.data_paths": "baseline_path corpus_path labels_path log_path",
+}  # fmt: skip
 
-#: Public name → (module, name there; empty = the module itself).
-_NAMES = {
-    entry.partition("=")[0].rstrip("."): (module, "" if entry.endswith(".") else entry.rpartition("=")[2])
-    for group in _GROUPS
-    for module, entries in group.items()
-    for entry in entries.split()
-}
+
+def _places(modules: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """Public name → (module, name there; empty = the module itself)."""
+    listed = [(entry, module) for module, entries in modules.items() for entry in entries.split()]
+    return {entry.partition("=")[0].rstrip("."): (module, "" if entry.endswith(".") else entry.rpartition("=")[2])
+            for entry, module in listed}  # fmt: skip
+
+
+_SHOWN = _places(_EVERYDAY)
+_NAMES = _SHOWN | _places(_SPECIAL)
 
 __all__ = sorted((*_NAMES, "__version__"))
 
@@ -112,7 +106,7 @@ _show_errors_in_words()
 
 
 def __dir__() -> list[str]:
-    return [*_NAMES, "__version__"]
+    return [*_SHOWN, "__version__"]
 
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import workbench
+from workbench.data.columns import remember_mapping
 from workbench.data.files import safe_name
-from workbench.data.mapping import remember_mapping
 from workbench.data.run_config import read_config
 from workbench.data.schema import Corpus, SampleSet
 from workbench.diagnosis.alerts import Rule
@@ -55,178 +55,7 @@ if TYPE_CHECKING:
 
 
 # ------------------------------------------------------------------------------
-# Comparing evaluations by what they are or where they lie.
-
-
-#: An evaluation, the folder that it was saved to, or a recording.
-Run = Evaluation | str | Path
-
-
-def compare(before: Run, after: Run, *, thresholds: Thresholds | None = None, correction: str = "holm") -> Comparison:
-    """What changed between two evaluations of the same cases, and whether it is real.
-
-    Parameters
-    ----------
-    before, after
-        Evaluations, folders that ``save`` or ``score`` wrote, or recordings. Samples are matched by id.
-    thresholds
-        Put both under these; by default each is taken as it is, and a difference is said before any number.
-    correction
-        For how many metrics were looked at: ``"holm"`` or ``"bh"`` (Benjamini–Hochberg).
-
-    Raises
-    ------
-    InputError
-        For a folder that holds no evaluation, or an unknown correction.
-
-    Examples
-    --------
-    >>> comparison = wb.compare("evaluations/baseline", "evaluations/improved")
-    >>> comparison.counts.fixed, comparison.counts.broken
-    (17, 3)
-    """
-    if correction not in ("holm", "bh"):
-        raise InputError(f"correction {correction!r} is not known; use 'holm' or 'bh'")
-    first, second = (_opened(run, thresholds) for run in (before, after))
-    return compared(first, second, correction=correction)
-
-
-def compare_many(
-    runs: Mapping[str, Run] | Sequence[Run], *, metrics: Sequence[str] | None = None,
-    thresholds: Thresholds | None = None,
-) -> pd.DataFrame:  # fmt: skip
-    """A table over runs in the order given, on the samples that all of them have.
-
-    See :func:`workbench.diagnosis.comparison.runs_table` for the columns.
-    """
-    from workbench.diagnosis.comparison import runs_table
-
-    names = list(runs) if isinstance(runs, Mapping) else None
-    given = runs.values() if isinstance(runs, Mapping) else runs
-    return runs_table([_opened(run, thresholds) for run in given], names, metrics=metrics)
-
-
-def _opened(run: Any, thresholds: Thresholds | None) -> Any:
-    if isinstance(run, (str, Path)):
-        return open_evaluation(run, thresholds=thresholds)
-    if not hasattr(run, "evidence"):
-        raise InputError(f"a {type(run).__name__} cannot be compared; give an evaluation or the folder of one")
-    return run if thresholds is None else run.with_thresholds(thresholds)
-
-
-# ------------------------------------------------------------------------------
-# Silver labels: where nobody judged relevance, the retrieved contexts that support the reference stand in for it.
-#
-# They say which of what was retrieved is useful and how early it came. They cannot say what was not retrieved at all: a
-# recall from them is 1 by construction, which is why ``recall@k`` and what divides by all relevant documents are left out.
-
-
-#: Samples whose relevance judgements are silver carry True in this column of ``samples``.
-COLUMN = "silver"
-
-
-def silver_labels(evaluation: Evaluation) -> pd.DataFrame:
-    """``sample_id, rank, doc_id, support``: contexts that support a claim of the reference, in samples without
-    ``expected_docs``; ``support`` in [0, 1] is the highest over the claims."""
-    import pandas as pd
-
-    view, facts = evaluation.view, evaluation.view.facts
-    support, contexts = facts.support("reference"), facts.contexts
-    supported = view.reference_verdicts[support.claim] == SUPPORTED
-    free = ~(facts.judged | facts.expects_nothing)[contexts.code[support.context]]
-    hit = supported & free & (np.nan_to_num(support.entail) >= view.t.support)
-    best = pd.Series(support.entail[hit]).groupby(support.context[hit]).max()
-    rows = best.index.to_numpy(dtype=np.int64)
-    frame = facts.evidence.contexts.iloc[rows]
-    return pd.DataFrame({
-        "sample_id": facts.evidence.ids.to_numpy()[contexts.code[rows]], "rank": contexts.rank[rows],
-        "doc_id": frame["doc_id"].to_numpy(), "support": best.to_numpy(),
-    })  # fmt: skip
-
-
-def with_silver_labels(evaluation: Evaluation) -> Evaluation:
-    """The same evaluation with silver labels as relevance judgements where there are none.
-
-    They are marked: ``method`` in the summary says for how many samples, and the samples carry ``silver``. Contexts
-    without an id cannot be labelled.
-
-    Examples
-    --------
-    >>> labelled = wb.with_silver_labels(wb.load_evaluation("evaluations/baseline"))
-    >>> "silver" in labelled.evidence.samples
-    True
-    """
-    labels = silver_labels(evaluation).dropna(subset=["doc_id"])
-    by_sample = labels.groupby("sample_id", sort=False)["doc_id"].agg(list)
-    samples = evaluation.evidence.samples.copy()
-    expected = samples["expected_docs"].astype(object).where(samples["expected_docs"].notna(), None)
-    expected.loc[by_sample.index] = [encode(list(dict.fromkeys(docs))) for docs in by_sample]
-    samples["expected_docs"] = expected
-    samples[COLUMN] = samples.index.isin(by_sample.index)
-    evidence = dataclasses.replace(evaluation.evidence, samples=samples, _read={})
-    return Evaluation(evidence, evaluation.thresholds, name=evaluation.name, metrics=evaluation.metrics)
-
-
-# ------------------------------------------------------------------------------
-# Monitoring logs and evaluations by what they are or where they lie.
-
-
-def as_log(source: Any) -> QueryLog:
-    """A log from a log, an evaluation, a folder that holds one, a file, records or a frame.
-
-    Raises
-    ------
-    InputError
-        When nothing of the kind can be read there.
-    """
-    if isinstance(source, QueryLog):
-        return source
-    if isinstance(source, (str, Path)) and Path(source).expanduser().is_dir():
-        source = load_evaluation(source)
-    return log_of(source) if isinstance(source, Evaluation) else load_log(source)
-
-
-def monitor(
-    log: Any, baseline: Any = None, *, window: int | str = 200, step: int | str | None = None,
-    rules: Sequence[Rule] | None = None, until: float | str | None = None,
-) -> Monitoring:  # fmt: skip
-    """Is production drifting? Watch a query log against a baseline.
-
-    Parameters
-    ----------
-    log, baseline
-        Each a file (JSONL or CSV, also gzipped), a folder with a saved evaluation, an ``Evaluation``, a ``QueryLog``,
-        records or a frame. Without a baseline the beginning of the log is one: its first 30 %, or up to ``until``. A baseline
-        may also be a number, the level of every score, or a mapping of statistics to levels (``{"precision@k": 0.8}``).
-    window, step
-        A number of requests, or a time such as ``"6h"``; the step is a quarter of the window by default.
-    rules
-        What counts as degraded; by default ``workbench.diagnosis.alerts.default_rules``.
-    until
-        A time ("2025-06-09T00:00:00Z") or a share in (0, 1): where the log's own baseline ends.
-
-    Returns
-    -------
-    Monitoring
-        ``.windows()``, ``.alerts()``, ``.rules_table()``, ``.events``, ``.firing``.
-
-    Raises
-    ------
-    InputError
-        For anything that cannot be read, or a window, step or rule that does not fit the log.
-
-    Examples
-    --------
-    >>> wb.monitor("query_log.jsonl").firing[0].statistic
-    'latency_p50'
-    """
-    plain = baseline is None or isinstance(baseline, (int, float))
-    numbers = isinstance(baseline, Mapping) and not any(isinstance(value, (str, list)) for value in baseline.values())
-    reference = baseline if plain or numbers else as_log(baseline)
-    return watch_log(as_log(log), reference, window=window, step=step, rules=rules, until=until)
-
-
-# ------------------------------------------------------------------------------
+# Scoring a recording, and opening what was scored before.
 
 
 _log = logging.getLogger(__name__)
@@ -291,20 +120,18 @@ def evaluate(
     >>> wb.evaluate(rows, judge=None, progress=False).scores()["key_point_coverage"].item()
     1.0
     """
-    meant = _fitted(judge)
-    if isinstance(meant, FittedJudge):
-        if encoder == "auto" and meant.encoder == "none":
-            encoder = "none"
-        plain = evaluate(samples, corpus=corpus, judge=meant.spec, encoder=encoder, metrics=metrics, thresholds=thresholds,
-                         name=name, cache_dir=cache_dir, progress=progress, workers=workers, cancelled=cancelled,
-                         judge_options=judge_options, timeout=timeout, generator=generator, config=config,
-                         prompts=prompts)  # fmt: skip
-        return plain.with_judge(meant)
+    # What can be refused without reading the data is: a name that does not exist costs no judgement.
     started = time.time()
-    chosen_metrics(metrics, (thresholds or Thresholds()).k)  # a name that does not exist costs no judgement
+    chosen_metrics(metrics, (thresholds or Thresholds()).k)
     given = {} if config is None else read_config(config)
+    meant = _fitted(judge)
+    fitted = meant if isinstance(meant, FittedJudge) else None
+    if fitted is not None:  # the judge that it was fitted to examines, its map follows
+        meant, encoder = fitted.spec, "none" if encoder == "auto" and fitted.encoder == "none" else encoder
+
     loaded, base = _loaded(samples, corpus)
     suggest_language(main_language(loaded.frame["question"]))
+
     cache = Cache(cache_dir)
     chosen = resolve_judge(meant, encoder=encoder, cache=cache, options=judge_options, workers=workers, timeout=timeout,
                            generator=generator, prompts=prompts)  # fmt: skip
@@ -312,13 +139,15 @@ def evaluate(
     own_encoder = None if chosen is None or language_model(chosen) is not None else getattr(chosen, "encoder", None)
     for warning in tell_generator(chosen, generator_of(loaded)):
         _log.warning("%s", warning)
+
     actuals, by_name = Actuals(chosen), not isinstance(metrics, str) and METRIC in (metrics or ())
     with _progress(progress, len(loaded), chosen) as report, watched(cancelled):
         evidence = collect(loaded, chosen, corpus=base, cache=cache, progress=report, cancelled=cancelled,
                            sampled_by_llm=by_name, rank_encoder=encoder if own_encoder is None else own_encoder)  # fmt: skip
     evidence.manifest.update(_manifest(loaded, base, chosen, started) | actuals.record())
     evidence.manifest["config"] = {**loaded.attributes.get("config", {}), **given}
-    return Evaluation(evidence, thresholds, name=name or loaded.name, metrics=metrics)
+    result = Evaluation(evidence, thresholds, name=name or loaded.name, metrics=metrics)
+    return result if fitted is None else result.with_judge(fitted)
 
 
 def open_evaluation(
@@ -434,6 +263,7 @@ def _progress(wanted: bool | Progress, total: int, judge: Judge | None) -> Itera
         with tqdm(total=total, unit="sample", leave=False, bar_format=shape) as bar:
 
             def count(done: int, total: int, cached: int) -> None:
+                """Move the bar; the time left goes by texts, and is drawn anew although no sample has ended."""
                 left = told.left(bar.format_dict["elapsed"])
                 bar.total = total
                 ahead = "?" if left is None else tqdm.format_interval(left)
@@ -473,3 +303,175 @@ def _version(name: str) -> str | None:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return None
+
+
+# ------------------------------------------------------------------------------
+# Comparing evaluations by what they are or where they lie.
+
+
+#: An evaluation, the folder that it was saved to, or a recording.
+Run = Evaluation | str | Path
+
+
+def compare(before: Run, after: Run, *, thresholds: Thresholds | None = None, correction: str = "holm") -> Comparison:
+    """What changed between two evaluations of the same cases, and whether it is real.
+
+    Parameters
+    ----------
+    before, after
+        Evaluations, folders that ``save`` or ``score`` wrote, or recordings. Samples are matched by id.
+    thresholds
+        Put both under these; by default each is taken as it is, and a difference is said before any number.
+    correction
+        For how many metrics were looked at: ``"holm"`` or ``"bh"`` (Benjamini–Hochberg).
+
+    Raises
+    ------
+    InputError
+        For a folder that holds no evaluation, or an unknown correction.
+
+    Examples
+    --------
+    >>> comparison = wb.compare("evaluations/baseline", "evaluations/improved")
+    >>> comparison.counts.fixed, comparison.counts.broken
+    (17, 3)
+    """
+    if correction not in ("holm", "bh"):
+        raise InputError(f"correction {correction!r} is not known; use 'holm' or 'bh'")
+    first, second = (_opened(run, thresholds) for run in (before, after))
+    return compared(first, second, correction=correction)
+
+
+def compare_many(
+    runs: Mapping[str, Run] | Sequence[Run], *, metrics: Sequence[str] | None = None,
+    thresholds: Thresholds | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """A table over runs in the order given, on the samples that all of them have.
+
+    See :func:`workbench.diagnosis.comparison.runs_table` for the columns.
+    """
+    from workbench.diagnosis.comparison import runs_table
+
+    names = list(runs) if isinstance(runs, Mapping) else None
+    given = runs.values() if isinstance(runs, Mapping) else runs
+    return runs_table([_opened(run, thresholds) for run in given], names, metrics=metrics)
+
+
+def _opened(run: Any, thresholds: Thresholds | None) -> Any:
+    if isinstance(run, (str, Path)):
+        return open_evaluation(run, thresholds=thresholds)
+    if not hasattr(run, "evidence"):
+        raise InputError(f"a {type(run).__name__} cannot be compared; give an evaluation or the folder of one")
+    return run if thresholds is None else run.with_thresholds(thresholds)
+
+
+# ------------------------------------------------------------------------------
+# Monitoring logs and evaluations by what they are or where they lie.
+
+
+def as_log(source: Any) -> QueryLog:
+    """A log from a log, an evaluation, a folder that holds one, a file, records or a frame.
+
+    Raises
+    ------
+    InputError
+        When nothing of the kind can be read there.
+    """
+    if isinstance(source, QueryLog):
+        return source
+    if isinstance(source, (str, Path)) and Path(source).expanduser().is_dir():
+        source = load_evaluation(source)
+    return log_of(source) if isinstance(source, Evaluation) else load_log(source)
+
+
+def monitor(
+    log: Any, baseline: Any = None, *, window: int | str = 200, step: int | str | None = None,
+    rules: Sequence[Rule] | None = None, until: float | str | None = None,
+) -> Monitoring:  # fmt: skip
+    """Is production drifting? Watch a query log against a baseline.
+
+    Parameters
+    ----------
+    log, baseline
+        Each a file (JSONL or CSV, also gzipped), a folder with a saved evaluation, an ``Evaluation``, a ``QueryLog``,
+        records or a frame. Without a baseline the beginning of the log is one: its first 30 %, or up to ``until``. A baseline
+        may also be a number, the level of every score, or a mapping of statistics to levels (``{"precision@k": 0.8}``).
+    window, step
+        A number of requests, or a time such as ``"6h"``; the step is a quarter of the window by default.
+    rules
+        What counts as degraded; by default ``workbench.diagnosis.alerts.default_rules``.
+    until
+        A time ("2025-06-09T00:00:00Z") or a share in (0, 1): where the log's own baseline ends.
+
+    Returns
+    -------
+    Monitoring
+        ``.windows()``, ``.alerts()``, ``.rules_table()``, ``.events``, ``.firing``.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be read, or a window, step or rule that does not fit the log.
+
+    Examples
+    --------
+    >>> wb.monitor("query_log.jsonl").firing[0].statistic
+    'latency_p50'
+    """
+    plain = baseline is None or isinstance(baseline, (int, float))
+    numbers = isinstance(baseline, Mapping) and not any(isinstance(value, (str, list)) for value in baseline.values())
+    reference = baseline if plain or numbers else as_log(baseline)
+    return watch_log(as_log(log), reference, window=window, step=step, rules=rules, until=until)
+
+
+# ------------------------------------------------------------------------------
+# Silver labels: where nobody judged relevance, the retrieved contexts that support the reference stand in for it.
+#
+# They say which of what was retrieved is useful and how early it came. They cannot say what was not retrieved at all: a
+# recall from them is 1 by construction, which is why ``recall@k`` and what divides by all relevant documents are left out.
+
+
+#: Samples whose relevance judgements are silver carry True in this column of ``samples``.
+COLUMN = "silver"
+
+
+def silver_labels(evaluation: Evaluation) -> pd.DataFrame:
+    """``sample_id, rank, doc_id, support``: contexts that support a claim of the reference, in samples without
+    ``expected_docs``; ``support`` in [0, 1] is the highest over the claims."""
+    import pandas as pd
+
+    view, facts = evaluation.view, evaluation.view.facts
+    support, contexts = facts.support("reference"), facts.contexts
+    supported = view.reference_verdicts[support.claim] == SUPPORTED
+    free = ~(facts.judged | facts.expects_nothing)[contexts.code[support.context]]
+    hit = supported & free & (np.nan_to_num(support.entail) >= view.t.support)
+    best = pd.Series(support.entail[hit]).groupby(support.context[hit]).max()
+    rows = best.index.to_numpy(dtype=np.int64)
+    frame = facts.evidence.contexts.iloc[rows]
+    return pd.DataFrame({
+        "sample_id": facts.evidence.ids.to_numpy()[contexts.code[rows]], "rank": contexts.rank[rows],
+        "doc_id": frame["doc_id"].to_numpy(), "support": best.to_numpy(),
+    })  # fmt: skip
+
+
+def with_silver_labels(evaluation: Evaluation) -> Evaluation:
+    """The same evaluation with silver labels as relevance judgements where there are none.
+
+    They are marked: ``method`` in the summary says for how many samples, and the samples carry ``silver``. Contexts
+    without an id cannot be labelled.
+
+    Examples
+    --------
+    >>> labelled = wb.with_silver_labels(wb.load_evaluation("evaluations/baseline"))
+    >>> "silver" in labelled.evidence.samples
+    True
+    """
+    labels = silver_labels(evaluation).dropna(subset=["doc_id"])
+    by_sample = labels.groupby("sample_id", sort=False)["doc_id"].agg(list)
+    samples = evaluation.evidence.samples.copy()
+    expected = samples["expected_docs"].astype(object).where(samples["expected_docs"].notna(), None)
+    expected.loc[by_sample.index] = [encode(list(dict.fromkeys(docs))) for docs in by_sample]
+    samples["expected_docs"] = expected
+    samples[COLUMN] = samples.index.isin(by_sample.index)
+    evidence = dataclasses.replace(evaluation.evidence, samples=samples, _read={})
+    return Evaluation(evidence, evaluation.thresholds, name=evaluation.name, metrics=evaluation.metrics)

@@ -11,20 +11,20 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from workbench.data.files import REPORT_FORMATS, without_controls, write_csv, write_text
+from workbench.data.files import REPORT_FORMATS, read_text, write_csv, write_text
 from workbench.errors import InputError, WorkbenchError
 from workbench.language import codes, set_language
 from workbench.language import text as _t
 
 if TYPE_CHECKING:
-    from workbench.data.schema import SampleSet
-    from workbench.diagnosis.comparison import Comparison
     from workbench.diagnosis.monitoring import Monitoring
     from workbench.evaluation import Evaluation
+    from workbench.repair.plan import RepairPlan
     from workbench.scoring.thresholds import Thresholds
 
 
@@ -118,9 +118,9 @@ FOLDER = _option("folder", metavar="DIR", help="a folder that score --out wrote"
 
 def load(options: argparse.Namespace) -> tuple[Any, Any]:
     """The samples and the corpus (or None) that the options name."""
+    from workbench.data.columns import remember_mapping
     from workbench.data.corpus import load_corpus
     from workbench.data.load import load_samples
-    from workbench.data.mapping import remember_mapping
 
     corpus = load_corpus(options.corpus) if options.corpus else None
     mapping = _pairs(options.map, "--map")
@@ -149,14 +149,6 @@ def _thresholds(path: str | None) -> Thresholds | None:
     from workbench.scoring.thresholds import Thresholds
 
     return Thresholds.from_toml(path) if path else None
-
-
-def printable(table: Any) -> str:
-    """A frame as plain text, whole."""
-    import pandas as pd
-
-    with pd.option_context("display.width", 200, "display.max_colwidth", 80):
-        return str(table.to_string(na_rep="–"))
 
 
 # ------------------------------------------------------------------------------
@@ -195,10 +187,6 @@ def run_check(options: argparse.Namespace) -> int:
 # ``compare``: what changed between two evaluations, and whether it is real.
 
 
-#: Flips that are printed; ``--out`` has all.
-PRINTED = 20
-
-
 COMPARE = (
     _option("before", metavar="DIR_A", help="the evaluation before"),
     _option("after", metavar="DIR_B", help="the evaluation after"),
@@ -211,93 +199,25 @@ COMPARE = (
 def run_compare(options: argparse.Namespace) -> int:
     """Print what to know first, the verdict, the ledger, the tests and the samples that flipped."""
     from workbench.api import compare
+    from workbench.reports.comparisons import comparison_parts, write_comparison
 
     set_language(options.language or "en")
-    kinds = (".csv", ".json", ".md", ".html")
-    if options.out and Path(options.out).suffix.lower() not in kinds:
-        raise InputError(f"--out {options.out}: unknown kind of file; use {', '.join(kinds)}")
+    _check_kind(options.out, ".csv", ".json", ".md", ".html")
     comparison = compare(
         options.before, options.after, thresholds=_thresholds(options.thresholds), correction=options.correction
     )
-    for title, body in _sections(comparison):
-        say(f"\n{title}" if title else "")
-        say(body)
+    for title, body in comparison_parts(comparison):
+        say(f"\n{title}\n{body}")
     if options.out:
-        _write_comparison(comparison, options.out)
+        write_comparison(comparison, options.out)
         note(f"written to {options.out}")
     return 0
 
 
-def _sections(comparison: Comparison) -> list[tuple[str, str]]:
-    """Title and text of each part, in the order in which they are read."""
-    flips = comparison.flips().sort_values("contrast", kind="stable")
-    flipped = flips[flips["change"].isin(["broken", "fixed"])]
-    columns = ["metric", "n_pairs", "before", "after", "delta", "low", "high", "p_value", "p_adjusted", "smallest_detectable"]
-    tests = comparison.tests()[columns].round(3)
-    numbers = tests.select_dtypes("float").columns
-    tests[numbers] += 0.0  # no minus before a zero
-    ledger = comparison.ledger()
-    moved = ledger.loc[
-        ledger["cause_before"] != ledger["cause_after"], ["cause_before", "cause_after", "n", "sample_ids"]
-    ]
-    moved = moved.assign(
-        sample_ids=moved["sample_ids"].map(lambda ids: ", ".join(ids[:8]) + (" …" if len(ids) > 8 else ""))
-    )
-    shown = flipped[["sample_id", "change", "cause_before", "cause_after", "answer_changed", "contexts_changed"]]
-    return [
-        (f"{comparison.before.name} → {comparison.after.name}", str(comparison)),
-        (_t("compare.section.counts"), counts_words(comparison)),
-        (_t("compare.section.ledger"), printable(moved) if len(moved) else "–"),
-        (_t("compare.section.layers"), printable(comparison.layers())),
-        (_t("compare.section.tests", method=comparison.correction),
-         printable(tests[tests["n_pairs"] > 0].reset_index(drop=True))),
-        (_t("compare.section.flips", shown=min(PRINTED, len(shown)), total=len(shown)),
-         printable(shown.head(PRINTED).reset_index(drop=True)) if len(shown) else "–"),
-    ]  # fmt: skip
-
-
-def counts_words(comparison: Comparison) -> str:
-    """ "fixed 16 · broken 3 · still failing 20 …"."""
-    from workbench.diagnosis.comparison import change_title
-
-    counts = comparison.counts
-    return " · ".join(f"{change_title(name)} {getattr(counts, name)}" for name in counts._fields[1:6])
-
-
-# ---------------------------------------------------------------- files
-
-
-def _write_comparison(comparison: Comparison, out: str) -> None:
-    """Write it as the kind of file that ``out`` is named as."""
-    suffix = Path(out).suffix.lower()
-    if suffix == ".csv":
-        write_csv(out, comparison.flips(), index=False)
-    elif suffix == ".json":
-        frames = {"ledger": comparison.ledger(), "layers": comparison.layers().reset_index(), "flips": comparison.flips(),
-                  "tests": comparison.tests(), "noise": comparison.noise(), "split": comparison.split().reset_index(),
-                  "rank_moves": comparison.rank_moves(), "red_lines": comparison.red_lines()}  # fmt: skip
-        content = {
-            "before": comparison.before.name, "after": comparison.after.name, "warnings": comparison.warnings,
-            "notes": comparison.notes, "verdict": comparison.verdict, "counts": comparison.counts._asdict(),
-            "only_before": comparison.only_before, "only_after": comparison.only_after,
-            **{name: json.loads(frame.to_json(orient="records", force_ascii=False)) for name, frame in frames.items()},
-        }  # fmt: skip
-        _write_json(out, content)
-    elif suffix == ".md":
-        (title, body), *parts = _sections(comparison)
-        blocks = [f"## {name}\n\n" + (f"```text\n{text}\n```" if "\n" in text else text) for name, text in parts]
-        write_text(out, without_controls("\n\n".join([f"# {title}\n\n{body}", *blocks])) + "\n")
-    else:
-        from workbench.language import get_language
-        from workbench.views.html import page
-        from workbench.views.panels.compare import comparison_html
-
-        title = f"{comparison.before.name} → {comparison.after.name}"
-        write_text(out, str(page(title, comparison_html(comparison), language=get_language())))
-
-
-def _write_json(path: str, content: Any) -> None:
-    write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+def _check_kind(out: str | None, *kinds: str) -> None:
+    """Before any work: whether ``--out`` names a kind of file that can be written."""
+    if out and Path(out).suffix.lower() not in kinds:
+        raise InputError(f"--out {out}: unknown kind of file; use {', '.join(kinds)}")
 
 
 # ------------------------------------------------------------------------------
@@ -319,7 +239,7 @@ HISTORY = (
 
 def run_history(options: argparse.Namespace) -> int:
     """Print or write the history; 1 when the last run is worse, beyond noise."""
-    from workbench.reports import history as reports
+    from workbench.reports import comparisons as reports
     from workbench.runs import history
     from workbench.views.history import bisect_lines
 
@@ -409,8 +329,7 @@ def run_monitor(options: argparse.Namespace) -> int:
     """Print what was watched, the rules and each alert; exit 1 with an alert."""
     from workbench.diagnosis.alerts import Webhook
     set_language(options.language or "en")
-    if options.out and Path(options.out).suffix.lower() not in (".json", ".csv"):
-        raise InputError(f"--out {options.out}: unknown kind of file; use .json or .csv")
+    _check_kind(options.out, ".json", ".csv")
     if options.arm:
         return _compare_arms(options)
     webhook = Webhook(options.webhook) if options.webhook else None
@@ -429,8 +348,8 @@ def _compare_arms(options: argparse.Namespace) -> int:
     from workbench.diagnosis.experiment import arm_lines, compare_arms
     from workbench.diagnosis.query_log import load_log
 
-    mapping = dict(item.partition("=")[::2] for item in options.map)
-    found = compare_arms(load_log(options.log, mapping=mapping, groups=[options.arm]), options.arm, control=options.control)
+    log = load_log(options.log, mapping=_pairs(options.map, "--map"), groups=[options.arm])
+    found = compare_arms(log, options.arm, control=options.control)
     for line in arm_lines(found):
         say(line)
     if options.out:
@@ -483,7 +402,7 @@ def _watched(options: argparse.Namespace) -> list[Monitoring]:
     from workbench.api import as_log, monitor
     from workbench.diagnosis.alerts import default_rules
     from workbench.diagnosis.query_log import load_log, statistics_of
-    mapping = dict(item.partition("=")[::2] for item in options.map)
+    mapping = _pairs(options.map, "--map")
     log = load_log(options.log, mapping=mapping) if mapping else as_log(options.log)
     known = statistics_of(log.columns)
     rules: Any = [_rule(text, [item.name for item in known]) for text in options.rule] or None
@@ -521,29 +440,21 @@ def _rule(text: str, known: list[str]) -> Any:
 
 
 def _report(watched: list[Monitoring]) -> None:
-    from workbench.diagnosis.monitoring import note_lines, watched_words
-    found, *own = watched
-    say(watched_words(found))
-    for line in note_lines(found):
+    from workbench.diagnosis.monitoring import note_lines, rule_words, verdict_words, watched_words
+
+    first = watched[0]
+    for line in note_lines(first):
         note(line)
-    for row, field, reason, _ in found.log.rejections[:20]:
+    for row, field, reason, _ in first.log.rejections[:20]:
         note(f"  row {row}, {field}: {reason}")
-    _say_alerts(found)
-    for other in own:
-        numbers = {"n_baseline": f"{len(other.baseline):,}", "n": f"{len(other.log):,}"}
-        say(f"\n{_t('monitoring.command.own', **numbers)}")
-        _say_alerts(other)
-
-
-def _say_alerts(found: Monitoring) -> None:
-    from workbench.diagnosis.monitoring import rule_words, verdict_words
-    say(f"\n{_t('monitoring.command.rules')}")
-    for item in found.rule_states:
-        say(f"  {rule_words(item)}")
-    say(f"\n{_t('monitoring.command.alerts')}")
-    for event in found.events:
-        say(f"  {'▲' if event.state == 'fired' else '▼'} {event.message}")
-    say(verdict_words(found))
+    for found in watched:
+        numbers = {"n_baseline": f"{len(found.baseline):,}", "n": f"{len(found.log):,}"}
+        say(watched_words(found) if found is first else f"\n{_t('monitoring.command.own', **numbers)}")
+        say("\n".join([f"\n{_t('monitoring.command.rules')}", *(f"  {rule_words(item)}" for item in found.rule_states)]))
+        say(f"\n{_t('monitoring.command.alerts')}")
+        for event in found.events:
+            say(f"  {'▲' if event.state == 'fired' else '▼'} {event.message}")
+        say(verdict_words(found))
 
 
 def _write(watched: list[Monitoring], path: Path) -> None:
@@ -554,20 +465,16 @@ def _write(watched: list[Monitoring], path: Path) -> None:
         write_csv(path, pd.concat([frame for frame in frames if len(frame)] or frames[:1]), index=False)
     else:
         content = watched[0].to_dict() | {"against_own_beginning": [found.to_dict() for found in watched[1:]]}
-        _write_json(str(path), content)
+        write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
 def _send(watched: list[Monitoring], webhook: Any) -> None:
     """Post every event; what cannot be delivered is said and changes no exit code."""
-    problems = []
-    for event in (event for found in watched for event in found.events):
-        try:
+    try:
+        for event in (event for found in watched for event in found.events):
             webhook(event)
-        except OSError as error:
-            problems.append(str(error))
-            break
-    if problems:
-        note(_t("monitoring.command.not_delivered", reason=problems[0]))
+    except OSError as error:
+        note(_t("monitoring.command.not_delivered", reason=str(error)))
 
 
 # ------------------------------------------------------------------------------
@@ -714,34 +621,43 @@ def run_plan(options: argparse.Namespace) -> int:
 # ``record``: ask a live service all cases and keep everything it says.
 
 
-RECORD = (
-    _option("cases", metavar="CASES", help="a file of cases, any format that loads"),
+#: How a live service is asked.
+SERVICE = (
     _option("--endpoint", required=True, metavar="URL", help="the service; it takes JSON by POST"),
-    _option("--out", required=True, metavar="RUN.jsonl", help="file to append to; recorded cases are skipped"),
     _option("--request", metavar="JSON", help='template of the body, e.g. \'{"query": "{question}"}\', or @FILE'),
     _option("--response", metavar="FIELD=PATH", action="append", default=[], help="where a field stands"),
     _option("--header", metavar="NAME=VALUE", action="append", default=[], help="${NAME} reads the environment"),
-    _option("--config", metavar="KEY=VALUE", action="append", default=[], help="kept with the run"),
     _option("--concurrency", type=positive, default=8, help="requests at once (default 8)"),
     _option("--timeout", type=seconds, default=60.0, help="seconds for one request (default 60)"),
     _option("--retries", type=int, default=3, help="further tries of a request that failed (default 3)"),
+)  # fmt: skip
+RECORD = (
+    _option("cases", metavar="CASES", help="a file of cases, any format that loads"),
+    *SERVICE,
+    _option("--out", required=True, metavar="RUN.jsonl", help="file to append to; recorded cases are skipped"),
+    _option("--config", metavar="KEY=VALUE", action="append", default=[], help="kept with the run"),
     _option("--retry-errors", action="store_true", help="ask again the cases whose row has an error"),
 )  # fmt: skip
+
+
+def _service(options: argparse.Namespace) -> dict[str, Any]:
+    """How the options say that a service is asked, for ``record``; what was not named is absent."""
+    template = options.request
+    if template and template.startswith("@"):
+        template = read_text(template[1:])
+    found = {
+        "request": template, "response": _pairs(options.response, "--response"), "headers": _pairs(options.header, "--header"),
+        "concurrency": options.concurrency, "timeout": options.timeout, "retries": options.retries,
+    }  # fmt: skip
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def run_record(options: argparse.Namespace) -> int:
     """Record and print how it went."""
     from workbench.data.record import record
 
-    template: Any = options.request
-    if template and template.startswith("@"):
-        template = _read(template[1:])
-    result = record(
-        options.cases, endpoint=options.endpoint, out=options.out, request=template,
-        response=_pairs(options.response, "--response"), headers=_pairs(options.header, "--header"),
-        config=_typed(_pairs(options.config, "--config")), concurrency=options.concurrency, timeout=options.timeout,
-        retries=options.retries, retry_errors=options.retry_errors,
-    )  # fmt: skip
+    result = record(options.cases, endpoint=options.endpoint, out=options.out, retry_errors=options.retry_errors,
+                    config=_typed(_pairs(options.config, "--config")), **_service(options))  # fmt: skip
     counts = {"cases": result.n_cases, "now": result.n_recorded, "before": result.n_kept}
     say(_w("recorded", **{name: f"{n:,}" for name, n in counts.items()}))
     say(_w("recorded_errors", n=f"{result.n_errors:,}"))
@@ -760,23 +676,100 @@ def _typed(config: dict[str, str] | None) -> dict[str, Any] | None:
     """Numbers and true / false of the configuration with their type: ``top_k=5`` is sent as 5."""
     if config is None:
         return None
-    known = {name: _parsed_json(value) for name, value in config.items()}
-    return {name: config[name] if value is None else value for name, value in known.items()}
+
+    def typed(value: str) -> str | int | float:
+        """The number or truth value that a text is, else the text."""
+        try:
+            read = json.loads(value)
+        except ValueError:
+            return value
+        return read if isinstance(read, int | float) else value
+
+    return {name: typed(value) for name, value in config.items()}
 
 
-def _parsed_json(value: str) -> int | float | bool | None:
-    try:
-        read = json.loads(value)
-    except ValueError:
-        return None
-    return read if isinstance(read, int | float) else None
+# ------------------------------------------------------------------------------
+# ``repair``: what each fix would bring; ``replay``: the generator asked again with other contexts.
 
 
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+#: How a repair plan is made, beside the knowledge base.
+PLANNED = (
+    _option("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)"),
+    _option("--documents", metavar="PATH", help="whole documents to cut anew, and missing ones: a folder or a file"),
+    _option("--rerank", action="append", default=["relevance"], metavar="FOLDER", help="rerank with this cross-encoder too"),
+    _option("--price", metavar="DOLLARS|MODEL", help="of a million prompt tokens, or a model with a known price"),
+)
+REPAIR = (
+    FOLDER,
+    _option("--corpus", help="the knowledge base; without one only the recorded lists are changed"),
+    *PLANNED,
+    _option("--out", metavar="FILE", help="write it as well: .md (a page), or .csv (one row a fix)"),
+)
+REPLAY = (
+    FOLDER,
+    _option("--corpus", help="the knowledge base that contexts are taken from"),
+    *PLANNED,
+    *SERVICE,
+    _option("--contexts", default="oracle,none", metavar="ARMS",
+            help="oracle, none, recorded, plan, or keys of fixes, parted by commas (default oracle,none)"),
+    _option("--samples", choices=("all", "failing"), default="all", help="which are asked (default all)"),
+    _option("--prompt", metavar="CAUSE|@FILE", help="instructions to try: the prompt for a cause, or a file"),
+    _option("--budget", type=float, metavar="DOLLARS", help="send nothing if the prompts cost more (needs --price)"),
+    _option("--judge", default="same", help="who judges the new answers, as for score (default: the judge of DIR)"),
+    _option("--send", action="store_true", help="ask; without it only the plan of calls is printed"),
+    _option("--out", required=True, metavar="FOLDER", help="recordings and scored runs; answered questions are skipped"),
+)  # fmt: skip
+
+
+def _repair_plan(options: argparse.Namespace, evaluation: Evaluation, corpus: str | None) -> RepairPlan:
+    from workbench.repair.plan import accepted_synonyms, repair_plan
+
+    price = options.price
+    with suppress(TypeError, ValueError):
+        price = float(price)
+    return repair_plan(evaluation, corpus, encoder=None if options.encoder == "auto" else options.encoder,
+                       documents=options.documents, synonyms=accepted_synonyms(Path(options.folder) / "session"), price=price,
+                       rerank=options.rerank, progress=sys.stderr.isatty())  # fmt: skip
+
+
+def run_repair(options: argparse.Namespace) -> int:
+    """Print the plan, and write it."""
+    from workbench.evaluation import load_evaluation
+
+    out = Path(options.out) if options.out else None
+    if out is not None and out.suffix not in (".md", ".csv"):
+        raise InputError(f"{out}: write .md or .csv")
+    plan = _repair_plan(options, load_evaluation(options.folder), options.corpus)
+    say(str(plan))
+    if out is not None:
+        from workbench.reports.render import write_repair
+
+        say(_w("saved", path=write_csv(out, plan.table()) if out.suffix == ".csv" else write_repair(plan, out)))
+    return 0
+
+
+def run_replay(options: argparse.Namespace) -> int:
+    """Print the plan of calls; with ``--send`` ask, print what was measured, and save each run."""
+    from workbench.evaluation import load_evaluation
+    from workbench.repair.plan import prompt
+    from workbench.repair.replay import Replay, replay
+
+    plan = _repair_plan(options, load_evaluation(options.folder), options.corpus)
+    wanted = options.prompt and (read_text(options.prompt[1:]) if options.prompt.startswith("@") else prompt(options.prompt))
+    out = Path(options.out)
+    given = {"contexts": options.contexts.split(","), "samples": options.samples, "prompt": wanted, "out": out,
+             "budget": options.budget, "judge": options.judge, "encoder": options.encoder}  # fmt: skip
+    planned = replay(options.endpoint, plan, ask=False, **given, **_service(options))
+    say(str(planned))
+    if not options.send:
+        say(_t("repair.replay.sent"))
+        return 0
+    found = replay(options.endpoint, plan, progress=sys.stderr.isatty(), **given, **_service(options))
+    assert isinstance(found, Replay)
+    say(str(found))
+    for arm, run in found.runs.items():
+        say(_w("saved", path=run.save(found.recordings[arm].path.with_suffix(""))))
+    return 0
 
 
 # ------------------------------------------------------------------------------
@@ -792,7 +785,7 @@ REPORT = (
     _option("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
             help="date printed on the report (default today)"),
     _option("--repair", metavar="CORPUS", help="add the repair plan, worked out over this knowledge base"),
-    _option("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)"),
+    *PLANNED,
 )  # fmt: skip
 
 
@@ -806,11 +799,7 @@ def run_report(options: argparse.Namespace) -> int:
     session = Session(load_evaluation(options.folder))
     baseline = load_evaluation(options.baseline) if options.baseline else None
     rules = load_rules(options.rules) if options.rules else None
-    plan = None
-    if options.repair:
-        from workbench.repair.plan import repair_plan
-
-        plan = repair_plan(session.evaluation, options.repair, encoder=options.encoder)
+    plan = _repair_plan(options, session.evaluation, options.repair) if options.repair else None
     path = export_findings(
         session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date,
         gate=rules and (lambda: check(session.evaluation, rules, baseline)), repair=plan,
@@ -861,20 +850,6 @@ def run_score(options: argparse.Namespace) -> int:
         config=_config(options.config), prompts=options.prompts,
     )  # fmt: skip
     folder = result.save(options.out)
-    _say_scored(result, str(folder), samples)
-    return 0
-
-
-def _config(given: list[str]) -> dict[str, Any]:
-    """The configuration that ``--config`` names: files first, single values over them."""
-    from workbench.data.run_config import read_config
-
-    files = [item for item in given if "=" not in item]
-    found = {key: value for path in files for key, value in read_config(path).items()}
-    return found | (_typed(_pairs([item for item in given if "=" in item], "--config")) or {})
-
-
-def _say_scored(result: Evaluation, folder: str, samples: SampleSet) -> None:
     summary = result.summary(intervals=False)
     for name, row in summary[summary["n_ok"] > 0].iterrows():
         say(_w("metric", name=name, mean=row["mean"], n=row["n_ok"], total=row["n_total"]))
@@ -888,6 +863,16 @@ def _say_scored(result: Evaluation, folder: str, samples: SampleSet) -> None:
     if rejected:
         note(_w("rejected", n=f"{rejected:,}"))
     say(_w("saved", path=folder))
+    return 0
+
+
+def _config(given: list[str]) -> dict[str, Any]:
+    """The configuration that ``--config`` names: files first, single values over them."""
+    from workbench.data.run_config import read_config
+
+    files = [item for item in given if "=" not in item]
+    found = {key: value for path in files for key, value in read_config(path).items()}
+    return found | (_typed(_pairs([item for item in given if "=" in item], "--config")) or {})
 
 
 def _judge_errors(result: Evaluation) -> None:
@@ -923,6 +908,8 @@ VERBS = {
     "history": ("which change broke it; exit 1 on a regression beyond noise", HISTORY, run_history),
     "gate": ("check an evaluation against rules; exit 1 when one fails", GATE, run_gate),
     "record": ("ask a live service all cases and keep what it says", RECORD, run_record),
+    "repair": ("what each fix would bring: samples mended and broken, points, tokens", REPAIR, run_repair),
+    "replay": ("ask the generator again with other contexts: is it retrieval or generation?", REPLAY, run_replay),
     "report": ("write an evaluation as a report, a table, or what a tracing tool imports", REPORT, run_report),
     "notebooks": ("run the notebooks headless over an evaluation", NOTEBOOKS, run_notebooks),
     "app": ("serve the notebooks as pages on this machine, for people who write no code", APP, run_app),

@@ -96,13 +96,11 @@ def calibration(session: Session, labels: Any = None) -> CalibrationPanel:
     return _module("calibration").CalibrationPanel(session, labels, freeze)
 
 
-def repair_plan(
-    session: Session, corpus: Any = None, encoder: Any = None, documents: Any = None, price: float | str | None = None
-) -> RepairPlanPanel:
-    """Panel 11: what would each fix bring? ``documents``: whole or missing documents; ``price``: of a million tokens."""
+def repair_plan(session: Session, corpus: Any = None, encoder: Any = None, **options: Any) -> RepairPlanPanel:
+    """Panel 11: what would each fix bring? ``options`` as for ``wb.repair_plan``."""
     from workbench.reports.render import write_repair
 
-    return _module("repair_plan").RepairPlanPanel(session, write_repair, corpus, encoder, documents, price)
+    return _module("repair_plan").RepairPlanPanel(session, write_repair, corpus, encoder, **options)
 
 
 def sweep(session: Session, corpus: Any, **options: Any) -> SweepPanel:

@@ -4,14 +4,22 @@
 reads ``claims()`` and ``failures()`` as a user does: a claim is as well supported as its weakest part. Models that have not
 seen that fifth are made by ``workbench.training.fit --without-apart``; the shipped ones may have. Parts:
 ``support`` (WiCE, BEGIN, XQuAD changed), ``nli``, ``answers`` (CLAPnq), ``refusals`` and ``addressed`` (XQuAD, EVOUNA).
+
+``long`` has to be asked for: passages of WiCE, XQuAD changed and CLAPnq are joined to texts of at least 5,000 characters,
+which are judged in parts, as words choose them, and again as a whole. Nothing was chosen by such texts, so that it takes
+cases of the whole sets. ``long:CLAPnq`` is one set alone.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
-from collections.abc import Sequence
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +31,7 @@ import pandas as pd
 import workbench as wb
 from workbench.data.text.sentences import sentences
 from workbench.diagnosis.statistics import auroc
+from workbench.evidence.offline import excerpts
 from workbench.language import codes
 from workbench.training import rows
 
@@ -159,6 +168,77 @@ def _causes(name: str, failures: pd.DataFrame) -> None:
           f"  ({told})", flush=True)  # fmt: skip
 
 
+#: Characters of a long text, at least, and the samples of a set that are judged over long texts.
+LEAST, LONG_CASES = 5_000, 60
+
+
+def long(folder: Path, name: str) -> None:
+    """One of :data:`LONG`, its long texts judged in parts and as a whole."""
+    chance = random.Random(1)
+    if name == "CLAPnq":
+        asked = chance.sample(rows.clapnq(folder), LONG_CASES // 2)
+        texts = _joined([a.passage for a in asked])
+        every = list(dict.fromkeys(texts.values()))
+        other = dict(zip(every, every[1:] + every[:1], strict=True))
+        samples = [{"question": a.question, "answer": a.answer, "contexts": [context]}
+                   for of in (lambda text: text, other.get) for a in asked for context in [of(texts[a.passage])]]  # fmt: skip
+        label = np.arange(len(samples)) < len(asked)
+    else:
+        examples = LONG[name](folder)
+        examples = chance.sample(examples, min(LONG_CASES, len(examples)))
+        texts = _joined([e.evidence for e in examples])
+        samples = [{"question": ANY, "answer": e.claim, "contexts": [texts[e.evidence]]} for e in examples]
+        label = np.array([e.supported for e in examples], dtype=bool)
+    evaluated(samples[:1])  # what is loaded once counts for neither
+    found = [_read_from(samples, least) for least in (excerpts.LONG, sys.maxsize)]
+    length = np.mean([len(text) for text in dict.fromkeys(texts.values())])
+    print(f"{name}: n {len(samples)}, texts of {length:,.0f} characters; processor time in parts "
+          f"{found[0][2] / found[1][2]:.2f} of that as a whole; {int((found[0][1] != found[1][1]).sum())} of them pass or "
+          f"fail differently", flush=True)  # fmt: skip
+    for how, (support, failed, _) in zip(("in parts", "as a whole"), found, strict=True):
+        there = np.isfinite(support)
+        print(f"  {how:10}  AUROC {auroc(label[there], support[there]):.4f}  failed: {failed[label].mean():.3f} of those "
+              f"supported, {failed[~label].mean():.3f} of the others", flush=True)  # fmt: skip
+
+
+def _joined(passages: Sequence[str]) -> dict[str, str]:
+    """For each distinct passage a long text that it stands in among others."""
+    order = list(dict.fromkeys(passages))
+    random.Random(2).shuffle(order)
+    groups: list[list[str]] = [[]]
+    for passage in order:
+        if sum(map(len, groups[-1])) >= LEAST:
+            groups.append([])
+        groups[-1].append(passage)
+    if len(groups) > 1 and sum(map(len, groups[-1])) < LEAST:
+        last = groups.pop()
+        groups[-1] += last
+    return {passage: "\n".join(group) for group in groups for passage in group}
+
+
+def _read_from(samples: Sequence[dict[str, Any]], least: int) -> tuple[Any, Any, float]:
+    """The least support of the claims of each answer, whether it fails, and the processor time; texts from ``least``
+    characters on are read in parts. Nothing comes from a cache."""
+    usual, excerpts.LONG = excerpts.LONG, least
+    kept = os.environ.get("WORKBENCH_CACHE")
+    try:
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["WORKBENCH_CACHE"] = cache
+            began = time.process_time()
+            claims, failures = evaluated(samples)
+            took = time.process_time() - began
+    finally:
+        excerpts.LONG = usual
+        os.environ.pop("WORKBENCH_CACHE") if kept is None else os.environ.update(WORKBENCH_CACHE=kept)
+    support = claims.groupby("sample_id")["support"].min().reindex([str(at) for at in range(len(samples))])
+    return support.to_numpy(dtype=float), (failures["passed"] != True).to_numpy(dtype=bool), took  # noqa: E712
+
+
+#: The sets of :func:`long`; answers of CLAPnq, over their own text and another, have questions.
+LONG: dict[str, Callable[[Path], list[rows.Example]]] = {
+    "WiCE": rows.wice, **{f"XQuAD-{code}": partial(rows.perturbed, language=code) for code in codes()}, "CLAPnq": lambda _: [],
+}  # fmt: skip
+
 PARTS = {"support": support, "nli": nli, "answers": answers, "refusals": refusals, "addressed": addressed}
 
 
@@ -167,7 +247,12 @@ def main(folder: str, parts: str = ",".join(PARTS), encoder: str = "auto") -> No
     global ENCODER
     ENCODER = None if encoder == "none" else encoder
     for part in parts.split(","):
-        PARTS[part](Path(folder))
+        kind, _, name = part.partition(":")
+        if kind == "long":
+            for one in [name] if name else LONG:
+                long(Path(folder), one)
+        else:
+            PARTS[kind](Path(folder))
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ def look(folder: Path, n: int) -> None:
 
     def moved() -> Any:
         t = result.thresholds.replace(support=next(cuts))
-        return _compared(result.with_thresholds(t), other.with_thresholds(t), comparison.pairing)
+        return _compared(result.with_thresholds(t), other.with_thresholds(t), comparison)
 
     told("the slider of a comparison", moved, 0.3 if n <= 10_000 else 3.0, 3)
 
@@ -103,11 +103,11 @@ def _opened(folder: Path) -> Any:
     return result
 
 
-def _compared(before: Any, after: Any, pairing: Any = None) -> Any:
+def _compared(before: Any, after: Any, like: Any = None) -> Any:
     """As notebook 06 has it: the pairs are found once; counts, causes and the flow follow the thresholds."""
     from workbench.diagnosis.comparison import compared
 
-    comparison = compared(before, after, pairing=pairing)
+    comparison = compared(before, after, like=like)
     _ = comparison.counts, comparison.causes(), comparison.ledger()
     return comparison
 

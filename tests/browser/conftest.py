@@ -1,4 +1,7 @@
-"""One JupyterLab server and one browser a session, on copies of the notebooks and the sample data."""
+"""One JupyterLab server, one browser and one cache of its pages a session, on copies of the notebooks and the sample data.
+
+To open a notebook and run it is what costs: what can be looked at on one page is looked at on one page.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = "/usr/bin/chromium"
@@ -26,6 +30,13 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+#: Controls that are seen and have no name that a screen reader could say.
+NAMELESS = """panel => [...panel.querySelectorAll('button, select, textarea, input:not([type=hidden]), [role=slider], img')]
+    .filter(e => e.offsetParent && !(e.textContent.trim() || e.title || e.alt || e.getAttribute('aria-label')
+        || [...(e.labels || [])].some(l => l.textContent.trim()) || e.closest('label')?.textContent.trim()))
+    .map(e => e.outerHTML.slice(0, 200))"""
+EMPTY_TIPS = """panel => [...panel.querySelectorAll('[title]')].filter(e => /^(null|None|undefined|)$/.test(e.title)).length"""
 
 
 @pytest.fixture(scope="session")
@@ -89,6 +100,14 @@ def browser():
         chromium.close()
 
 
+@pytest.fixture(scope="session")
+def window(browser):
+    """All pages share it, so that the code of JupyterLab is fetched and compiled once."""
+    context = browser.new_context(viewport={"width": 1500, "height": 1300})
+    yield context
+    context.close()
+
+
 class Lab:
     """A page of JupyterLab that notes console errors and requests that leave the machine."""
 
@@ -105,18 +124,19 @@ class Lab:
         if not url.startswith((self.server, self.server.replace("http", "ws"), "data:", "blob:")):
             self.outside.append(url)
 
-    def run(self, name):
-        """Open a notebook and run all its cells; the command resolves when the run has ended."""
+    def run(self, name, command="notebook:run-all-cells"):
+        """Open a notebook and run all its cells (or do another command); it resolves when the run has ended."""
         self.page.goto(f"{self.server}/lab/tree/{name}.ipynb?reset")
         self.page.wait_for_function("() => window.jupyterapp && window.jupyterapp.restored")
         self.page.evaluate("async () => { await window.jupyterapp.restored }")
         self.page.wait_for_function("() => window.jupyterapp.shell.currentWidget?.context?.sessionContext")
         self.page.evaluate(
-            """async () => {
+            """async command => {
                 const context = window.jupyterapp.shell.currentWidget.context;
                 await context.ready; await context.sessionContext.ready;
-                await window.jupyterapp.commands.execute('notebook:run-all-cells');
-            }"""
+                await window.jupyterapp.commands.execute(command);
+            }""",
+            command,
         )
         return self
 
@@ -132,10 +152,25 @@ class Lab:
         errors = self.page.locator('.jp-RenderedText[data-mime-type="application/vnd.jupyter.error"]')
         return red + traces.all_inner_texts() + errors.all_inner_texts()
 
+    def accessible(self):
+        """The first panel for people who do not see it or use no mouse: axe-core finds nothing serious, all have names."""
+        panel = self.page.locator(".wb-panel").first
+        panel.wait_for()
+        self.page.wait_for_timeout(1000)
+        found = Axe().run(self.page, context=".jp-NotebookPanel .wb-panel", options={"resultTypes": ["violations"]})
+        serious = [v for v in found.response["violations"] if v["impact"] in ("serious", "critical")]
+        assert not serious, [(v["id"], [node["html"][:200] for node in v["nodes"][:3]]) for v in serious]
+        assert panel.evaluate(NAMELESS) == [] and panel.evaluate(EMPTY_TIPS) == 0
+
+    def close(self):
+        """Leave the page, and end the kernel that it began."""
+        self.page.evaluate("() => window.jupyterapp?.shell.currentWidget?.context?.sessionContext?.shutdown()")
+        self.page.close()
+
 
 @pytest.fixture
-def lab(browser, server):
+def lab(window, server):
     """A fresh page."""
-    context = browser.new_context(viewport={"width": 1500, "height": 1300})
-    yield Lab(context.new_page(), server)
-    context.close()
+    page = Lab(window.new_page(), server)
+    yield page
+    page.close()

@@ -1,4 +1,7 @@
-"""Every panel for people who do not see it or do not use a mouse: axe-core finds nothing serious, every control has a name."""
+"""Panels for people who do not see them or do not use a mouse, where no other test opens the notebook in that language.
+
+Notebooks 00, 02, 04, 08 and 10 in English and 11 in both languages are looked at where they are worked with.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +9,28 @@ import json
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
 
 from tests.browser.conftest import ROOT
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
-NAMES = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
-
-#: Controls that are seen and have no name that a screen reader could say.
-NAMELESS = """panel => [...panel.querySelectorAll('button, select, textarea, input:not([type=hidden]), [role=slider], img')]
-    .filter(e => e.offsetParent && !(e.textContent.trim() || e.title || e.alt || e.getAttribute('aria-label')
-        || [...(e.labels || [])].some(l => l.textContent.trim()) || e.closest('label')?.textContent.trim()))
-    .map(e => e.outerHTML.slice(0, 200))"""
-EMPTY_TIPS = """panel => [...panel.querySelectorAll('[title]')].filter(e => /^(null|None|undefined|)$/.test(e.title)).length"""
+NAMES = {
+    "01_score_dataset": "zh", "03_missed_documents": "zh", "05_query_types": "zh", "06_compare_runs": "en",
+    "07_hallucinations": "zh", "09_monitoring": "zh",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "language"), [(name, ("en", "zh")[at % 2]) for at, name in enumerate(NAMES)])
+@pytest.mark.parametrize(("name", "language"), NAMES.items())
 def test_nothing_serious_and_every_control_has_a_name(lab, workspace, name, language):
     book = json.loads((workspace / "notebooks" / f"{name}.ipynb").read_text("utf-8"))
     lines = next(cell for cell in book["cells"] if cell["cell_type"] == "code")
     source = re.sub(r"(?m)^LANGUAGE = .*$", f"LANGUAGE = {language!r}", "".join(lines["source"]))
     lines["source"] = re.sub(r"(?m)^ENCODER = .*$", 'ENCODER = "none"', source)
     (workspace / "notebooks" / f"named_{name}.ipynb").write_text(json.dumps(book), "utf-8")
-    panel = lab.run(f"named_{name}").page.locator(".wb-panel").first
-    expect(panel).to_be_visible()
-    lab.page.wait_for_timeout(1000)
-    found = Axe().run(lab.page, context=".jp-NotebookPanel .wb-panel", options={"resultTypes": ["violations"]})
-    serious = [v for v in found.response["violations"] if v["impact"] in ("serious", "critical")]
-    assert not serious, [(v["id"], [node["html"][:200] for node in v["nodes"][:3]]) for v in serious]
-    assert panel.evaluate(NAMELESS) == [] and panel.evaluate(EMPTY_TIPS) == 0
+    lab.run(f"named_{name}").accessible()
+
+
+def test_no_notebook_is_left_out():
+    elsewhere = {"00_start_here", "02_low_scores", "04_vocabulary_mismatch", "08_judge_calibration", "10_export_findings",
+                 "11_repair_plan"}  # fmt: skip
+    assert {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} == {*NAMES, *elsewhere}

@@ -110,6 +110,7 @@ def test_panel_03_walks_through_missed_documents(opened):
 def test_panel_04_accepts_and_exports_a_synonym(opened, workspace):
     o = opened("04", ENCODER="none")
     expect(o.part("pair")).to_contain_text("question")
+    o.lab.accessible()
     expect(o.panel.get_by_role("button", name="Remove")).to_be_hidden()
     edit = o.panel.get_by_label("edit")
     edit.fill("")
@@ -209,6 +210,7 @@ def test_panel_07_lists_claims_beside_their_evidence(opened):
 def test_panel_08_moves_the_cut_and_counts_a_verdict(opened, workspace):
     o = opened("08")
     expect(o.count).to_contain_text("judge and people agree on")
+    o.lab.accessible()
     handle = o.panel.locator(".wb-threshold .noUi-handle")
     handle.focus()
     o.changes(o.count, lambda: handle.press("End"))

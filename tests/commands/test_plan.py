@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,8 +10,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from tests.evidence.llm.scripted import KEY, Model
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.shell import workbench
 
 
 @pytest.fixture
@@ -39,15 +35,6 @@ def recording(tmp_path: Path) -> Path:
     path = tmp_path / "run.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in rows(4)), encoding="utf-8")
     return path
-
-
-def workbench(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
-    return subprocess.run(
-        [sys.executable, "-m", "workbench", *map(str, arguments)],
-        env={**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment},
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
 
 
 def test_plan_then_score_then_nothing_left(model: Model, httpserver: HTTPServer, recording: Path, tmp_path: Path) -> None:

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
-ROOT = Path(__file__).parents[2]
-
-
-def workbench(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "workbench", *map(str, arguments)],
-        cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+from tests.shell import workbench
 
 
 def test_record_asks_maps_resumes_and_writes_no_key(httpserver: HTTPServer, tmp_path: Path) -> None:

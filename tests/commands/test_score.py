@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests import shell
 from tests.scripted import random_rows
 from workbench.evaluation import load_evaluation
 from workbench.evidence.cache import Cache
@@ -52,7 +53,7 @@ def test_score_writes_a_whole_evaluation(recording: Path, tmp_path: Path) -> Non
     scores = pd.read_csv(out / "scores.csv", index_col="sample_id")
     assert len(scores) == 40
     assert "recall@3" in scores
-    again = workbench("score", recording, "--judge", "none", "--out", out, cache=tmp_path / "cache")
+    again = shell.workbench("score", recording, "--judge", "none", "--out", out, WORKBENCH_CACHE=str(tmp_path / "cache"))
     assert again.returncode == 0, "scoring into a complete folder is fine"
 
 
@@ -69,7 +70,7 @@ def test_score_writes_a_whole_evaluation(recording: Path, tmp_path: Path) -> Non
 )
 def test_bad_usage_is_exit_2_and_one_clear_line(recording: Path, tmp_path: Path, arguments: list[str], says: str) -> None:
     full = [a.format(run=recording, folder=tmp_path) for a in arguments]
-    done = workbench(*full, cache=tmp_path / "cache")
+    done = shell.workbench(*full, WORKBENCH_CACHE=str(tmp_path / "cache"))
     assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr
@@ -97,5 +98,5 @@ def test_killed_and_started_again_repeats_nothing(tmp_path: Path) -> None:
     asked, known = map(int, re.search(r"(\d+) samples judged now, (\d+) known", done.stdout).groups())
     assert (asked, known) == (600 - committed, committed)
     assert len(load_evaluation(out)) == 600
-    third = workbench(*arguments, cache=cache)
+    third = shell.workbench(*arguments, WORKBENCH_CACHE=str(cache))
     assert "0 samples judged now, 600 known" in third.stdout

@@ -170,7 +170,7 @@ def test_the_chinese_encoding_is_the_one_that_gives_common_characters(tmp_path, 
     samples = load_samples(save(tmp_path / "x.csv", text, encoding))
     question, answer = text.splitlines()[1].split(",")
     assert samples.frame[["question", "answer"]].values.tolist() == [[question, answer]]
-    assert f"read as {name}" in samples.warnings["reason"].iloc[0]
+    assert f" {name} " in samples.warnings["reason"].iloc[0]
 
 
 def test_repeated_and_empty_column_names(tmp_path):
@@ -314,7 +314,7 @@ def test_excel(tmp_path):
     assert samples.frame.index.tolist() == ["7", "8"]
     assert samples.frame["contexts"].tolist() == [[{"text": "x"}], None]
     reasons = samples.warnings["reason"].tolist()
-    assert reasons[0] == "1 blank rows between the records were left out" and "说明" in reasons[1]
+    assert reasons[0] == "忽略了记录之间的 1 个空行" and "说明" in reasons[1]
 
 
 def test_broken_workbooks(tmp_path, monkeypatch):

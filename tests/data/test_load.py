@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from workbench.data.load import load_samples
 from workbench.data.schema import SAMPLE_FIELDS, SampleSet
 from workbench.errors import InputError
+from workbench.language import get_language, speaking
 
 RESULT_FILES = Path(__file__).resolve().parents[3] / "shared" / "data" / "result_files"
 
@@ -209,6 +210,25 @@ def test_near_misses_get_a_suggestion():
     samples = load_samples([{"question": "a", "ground_thruth": "b"}])
     assert "did you mean reference" in samples.warnings["reason"].iloc[0]
     assert samples.frame["ground_thruth"].tolist() == ["b"]
+
+
+def test_remarks_are_in_the_language_of_the_data_unless_one_was_chosen(tmp_path):
+    path = tmp_path / "三月.csv"
+    path.write_bytes("问题,回答,应拒答\n如何退款？,七天内。,也许\n,没有问题,\n".encode("gb18030"))
+    samples = load_samples(path)
+    assert samples.warnings["reason"].str.contains("编码|真").all()
+    assert samples.rejected["reason"].tolist() == ["缺失；每一行都需要问题"]
+    assert "既不是真也不是假" in samples.attributes["input_errors"]["expect_refusal"]["1"]
+    with speaking("en"):
+        assert "is missing; every row needs a question" in load_samples(path).rejected["reason"].tolist()
+
+
+def test_headings_that_only_hint_are_suggested_in_chinese_too(tmp_path):
+    path = tmp_path / "四月.csv"
+    path.write_text("工单,客户说,理想回复,找到的片段\n1,如何退款？,七天内。,七天内可以退款。\n", "utf-8")
+    with pytest.raises(InputError, match="is it '客户说'") as caught:
+        load_samples(path)
+    assert "'理想回复': 'reference', '找到的片段': 'contexts'" in str(caught.value) and get_language() == "zh"
 
 
 def test_records_with_different_names_meet_in_one_field():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from workbench.cli import main
-from workbench.data.load import load_samples
-from workbench.data.mapping import FILE, columns_of, remember_mapping, suggested_mapping
+from workbench.data.columns import FILE, remember_mapping, suggested_mapping
+from workbench.data.load import columns_of, load_samples
 from workbench.errors import InputError
 
 ROW = "How long?,90 days.,['Kept for 90 days.'],90 days\n"
@@ -53,7 +53,7 @@ def test_others_are_suggested_by_a_word_in_their_name(file, headings, pairs):
     assert f"mapping={pairs}" in str(caught.value) and f"--map 'question={first}'" in str(caught.value)
 
 
-def test_a_mapping_is_remembered_for_the_file_and_for_no_other(file, tmp_path, capsys):
+def test_a_mapping_is_remembered_for_the_file_and_others_of_its_columns(file, tmp_path, capsys):
     path = file("a,b,c,d")
     options = ["question=a", "answer=b", "contexts=c", "reference=d"]
     assert main(["check", str(path), *(part for option in options for part in ("--map", option))]) == 0
@@ -62,10 +62,12 @@ def test_a_mapping_is_remembered_for_the_file_and_for_no_other(file, tmp_path, c
     assert again.frame["answer"].tolist() == ["90 days."]
     assert "chose before" in again.warnings["reason"].iloc[0]
     assert columns_of(path).known == {"question": "a", "answer": "b", "contexts": "c", "reference": "d"}
-    other = tmp_path / "other.csv"
+    other, next_export = tmp_path / "other.csv", tmp_path / "next.csv"
     other.write_text("a,b\nHow?,So.\n")
     with pytest.raises(InputError, match="no column of questions"):
         load_samples(other)
+    next_export.write_text(path.read_text())
+    assert load_samples(next_export).frame["answer"].tolist() == ["90 days."]
     remember_mapping(path, None)
     with pytest.raises(InputError, match="no column of questions"):
         load_samples(path)

@@ -713,9 +713,9 @@ def test_folding_is_no_discount(written):
     ],
 )  # fmt: skip
 def test_the_end_of_a_month_is_its_last_day(written, day):
-    (month,), (last,) = quantities(written), quantities(day)
+    (*_, month), (*_, last) = quantities(written), quantities(day)
     assert relation(last, month) == relation(month, last) == "compatible"
-    (other,) = quantities(day.replace("31", "15").replace("30", "15").replace("29", "15").replace("28", "15"))
+    (*_, other) = quantities(day.replace("31", "15").replace("30", "15").replace("29", "15").replace("28", "15"))
     assert relation(other, month) != "compatible"
 
 
@@ -739,3 +739,26 @@ def test_a_bound_reaches_over_a_verb(verb):
     (found,) = quantities(f"每个密钥最多{verb}600次。")
     assert found.cue == "<="
     assert not quantities("最多的城市有5个")[0].cue
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("closed on Mondays", "closed every Monday"), ("open Tuesdays to Fridays", "open Tuesday to Friday"),
+        ("次年生效", "第二年生效"), ("次日到账", "第二天到账"), ("翌日退款", "第2天退款"), ("超过半小时", "超过30分钟"),
+        ("过半小时", "过30分钟"), ("within a month", "within 1 month"), ("less than a week", "less than 7 days"),
+        ("takes an hour", "takes 60 minutes"),
+    ],
+)  # fmt: skip
+def test_a_day_of_each_week_the_next_of_its_kind_a_month_and_over_half_are_read(one, other):
+    (mine,), (theirs,) = quantities(one), quantities(other)
+    assert (mine.value, mine.cue) == (theirs.value, theirs.cue) or relation(mine, theirs) == "same"
+
+
+NO_NUMBERS = ["层次年龄", "每次日志", "首次月结", "上下半场", "前半年", "每逾期一天", "每隔一周", "once a week",
+              "within a day's walk"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_NUMBERS)
+def test_what_only_looks_like_a_number_is_no_quantity(text):
+    assert not quantities(text)

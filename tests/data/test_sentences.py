@@ -105,3 +105,28 @@ def test_an_assent_before_the_source_is_no_part_of_a_claim(yes: str, source: str
 @pytest.mark.parametrize("yes", ["好的", "是的", "可以"])
 def test_an_assent_before_the_source_is_no_part_of_a_chinese_claim(yes: str) -> None:
     assert texts(claims(f"{yes}，根据手册内容，实习生享有10天假期。").spans) == ["实习生享有10天假期。"]
+
+
+REMARKS = [
+    "Yeah", "Well,", "Well ,", "Oh!", "Actually,", "yea and", "Haha,", "Hmm,", "Oh, wow!", "It does!", "Yes it does.",
+    "It is.",
+    "Exactly.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("remark", REMARKS)
+def test_interjections_and_short_answers_are_no_claims(remark: str) -> None:
+    assert texts(claims(f"{remark} the tower is 300 m high.").spans) == ["the tower is 300 m high."]
+
+
+@pytest.mark.parametrize("word", ["没错！", "嗯，", "其实，", "对！"])
+def test_interjections_are_no_chinese_claims(word: str) -> None:
+    assert texts(claims(f"{word}塔高 300 米。").spans) == ["塔高 300 米。"]
+
+
+@pytest.mark.parametrize("text", [
+    "Well water is tested yearly.", "OK buttons are green.", "Yes men are rare.", "No dogs are allowed.", "It is not.",
+    "Correct answers are green.", "It was built in 1890.", "对方须在三天内答复。", "没错别字的稿件优先。",
+])  # fmt: skip
+def test_what_looks_like_an_interjection_is_kept(text: str) -> None:
+    assert texts(claims(text).spans) == [text]

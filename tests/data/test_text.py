@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.data.text import normalise
 from workbench.data.text import words as t
 from workbench.data.text.markers import absolutes, hedges, negations
 from workbench.data.text.points import Matcher, find_across
@@ -66,7 +67,7 @@ def test_a_long_monotonous_text_takes_linear_time(piece: str) -> None:
 def test_odd_texts_raise_nothing(text: str) -> None:
     assert t.content_words(text) is not None
     assert isinstance(t.language(text), str)
-    assert isinstance(t.fold_surrogates(text)[0], str)
+    assert isinstance(normalise.scrub(text), str)
 
 
 def test_full_width_traditional_case_dashes_and_spaces_fold() -> None:
@@ -90,8 +91,8 @@ def test_the_map_leads_back_through_characters_that_change_their_length() -> Non
 
 
 def test_surrogates_are_replaced_and_reported() -> None:
-    assert t.fold_surrogates("a\ud83d b") == ("a\ufffd b", True)
-    assert t.fold_surrogates("a中") == ("a中", False)
+    assert normalise.scrub("a\ud83d b") == "a\ufffd b"
+    assert normalise.scrub("a中") == "a中"
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,7 @@ def test_the_verdict_names_size_noise_and_new_leaks():
     before = [case(f"s{i}", tenant="a") for i in range(20)]
     after = [case("s0", tenant="a") | {"contexts": leak}, *before[1:]]
     words = wb.compare(run(before), run(after)).verdict
-    assert "5 points worse" in words and "not distinguishable from noise with 20 cases" in words
+    assert words.startswith("No difference that 20 cases can show") and "5 points worse" in words
     assert "A permission leak is new: s0." in words
     back = wb.compare(run(after), run(before))
     assert "5 points better" in back.verdict and "A permission leak is gone." in back.verdict
@@ -237,6 +237,14 @@ def test_a_change_that_is_real_is_called_so():
     before, after = ([case(f"s{i}", answer) for i in range(40)] for answer in (WRONG, RIGHT))
     words = wb.compare(run(before), run([*after[:20], *before[20:]])).verdict
     assert words.startswith("50 points better: 0 % → 50 % of 40 pass") and "p < 0.001" in words
+
+
+def test_one_headline_rate_beside_what_passes():
+    before, after = ([case(f"s{i}", answer) for i in range(40)] for answer in (WRONG, RIGHT))
+    found = wb.compare(run(before), run([*after[:20], *before[20:]]))
+    assert found.right.startswith("Right end to end: 0 % → 50 % (+50 points") and "more than chance" in found.right
+    one = wb.compare(run(before), run([after[0], *before[1:]]))
+    assert one.right.startswith("Right end to end: no difference that 40 pairs can show")
 
 
 # ---------------------------------------------------------------- inside the samples

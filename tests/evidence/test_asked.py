@@ -188,3 +188,28 @@ def test_two_documents_support_what_they_say_together_only(language):
 def test_a_sign_of_contradiction_is_in_the_place_of_what_is_claimed(context, claim, contradicted):
     verdicts = evaluated([{"question": "?", "answer": claim, "contexts": [context]}]).claims()["verdict"]
     assert ("contradicted" in set(verdicts)) == contradicted
+
+
+#: Question, passage, answer; ``{at}`` is where the value stands that is asked for, ``{o}`` that of something else.
+VALUES = [
+    ("Until when is the {n} bridge open on Thursdays?",
+     "The {n} bridge is open until {o} p.m. On Thursdays the {n} bridge is open until {at} p.m.", "Until {v} p.m.",
+     range(5, 11)),
+    ("How long may visitors of the {n} bridge park?",
+     "Staff may park for {o} hours. Visitors of the {n} bridge may park for {at} hours.", "{v} hours", range(2, 12)),
+    ("{n}大桥的夜间通行费是多少？", "{n}大桥的养护费为{o}元。{n}大桥的夜间通行费为{at}元。", "{v}元", range(21, 90)),
+    ("周四{n}大桥开放到几点？", "平时开放到下午{o}点。周四{n}大桥开放到下午{at}点。", "下午{v}点", range(3, 9)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "passage", "answer", "values"), VALUES)
+def test_a_bare_value_is_that_of_what_was_asked(question, passage, answer, values):
+    chance = random.Random(7)
+    right, other = [], []
+    for name in NAMES["zh" if "大桥" in question else "en"]:
+        at, o = chance.sample(list(values), 2)
+        told = {"question": question.format(n=name), "contexts": [passage.format(n=name, at=at, o=o)]}
+        right.append({**told, "answer": answer.format(v=at)})
+        other.append({**told, "answer": answer.format(v=o)})
+    assert (evaluated(right).failures()["primary_cause"] == "pass").all()
+    assert not (evaluated(other).failures()["primary_cause"] == "pass").any()

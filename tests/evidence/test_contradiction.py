@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.evidence.offline.features import Sign, conflicts, contradictions, opposite_words
 from workbench.evidence.offline.words import Grid, analyse, claim_words
 
@@ -95,3 +98,33 @@ def test_opposites_are_listed_both_ways():
     assert "increase" in opposite_words("decrease")
     assert "下降" in opposite_words("上升")
     assert opposite_words("table") == ()
+
+
+LISTED = [
+    ("{a} and {b} were built in {x} and {y}, respectively.", "{0} was built in {1}.", "{0} was not built in {1}."),
+    ("They say {a} and {b} cost {x} and {y} dollars respectively.", "{0} costs {1} dollars.", "{0} never cost {1} dollars."),
+    ("{a}和{b}的容量分别为{x}升和{y}升。", "{0}的容量为{1}升。", "{0}的容量不是{1}升。"),
+    ("{a}与{b}分别在{x}年和{y}年建成。", "{0}在{1}年建成。", "{0}不在{1}年建成。"),
+]
+
+
+@pytest.mark.parametrize(("text", "claim", "denial"), LISTED)
+def test_what_respectively_pairs_goes_with_nothing_else(text, claim, denial):
+    chance = random.Random(text)
+    names = ["北京", "上海", "广州", "南京"] if HAN_CHARACTER.match(text[-2]) else ["Oslo", "Bergen", "Turku", "Vaasa"]
+    for _ in range(40):
+        (a, b), (x, y) = chance.sample(names, 2), chance.sample(range(1900, 1999), 2)
+        evidence = text.format(a=a, b=b, x=x, y=y)
+        for name, value, right in ((a, x, True), (b, y, True), (a, y, False), (b, x, False)):
+            orders = [sign for sign in signs(claim.format(name, value), evidence) if sign.kind == "order"]
+            assert bool(orders) is not right, (claim.format(name, value), evidence)
+            assert not [sign for sign in signs(denial.format(name, value), evidence) if sign.kind == "order"]
+
+
+@pytest.mark.parametrize(("claim", "evidence"), [
+    ("Ann and Bob are 20 and 19, respectively.", "Ann and Bob are 20 and 19, respectively."),
+    ("Ann is 20.", "Ann, Bob and Carl are 20 and 19, respectively."),
+    ("The plans cost 5 dollars.", "Ann and Bob are 5 and 7, respectively."),
+])  # fmt: skip
+def test_respectively_tells_nothing_of_lists_that_do_not_match(claim, evidence):
+    assert not [sign for sign in signs(claim, evidence) if sign.kind == "order"]

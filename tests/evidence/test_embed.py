@@ -33,6 +33,9 @@ from workbench.evidence.encoders.resolve import (
 from workbench.evidence.encoders.sentence_transformer import SentenceTransformerEncoder, open_model
 from workbench.evidence.encoders.small import NgramEncoder, OpenAIEncoder, PrecomputedEncoder
 
+#: With the tests of the embedded encoder in one worker, which imports PyTorch once.
+pytestmark = pytest.mark.xdist_group("encoders")
+
 LATIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:?!"
 HAN = "今天气怎么样？请问如何申退款，客服电话是多少。中文"
 

@@ -259,3 +259,18 @@ def test_the_cover_of_a_sentence_is_weighted_by_rarity():
     grid, _ = laid_out("The zymurgist has a new zymograph.", "The zymurgist. Something new.")
     cover = sentence_cover(grid, 0)
     assert cover[0] > cover[1]
+
+
+@pytest.mark.parametrize(
+    ("long", "short", "other"),
+    [("single sign-on", "SSO", "SSH"), ("chief financial officer", "CFO", "CEO"), ("virtual private network", "VPN", "VPC")],
+)
+def test_initials_stand_for_the_words_and_the_words_for_initials(long, short, other):
+    def present(claim: str, text: str) -> float:
+        grid = Grid([claim_words(analyse(claim), 0, len(claim))], [analyse(text)])
+        return float(grid.present[grid.weight > 0].min())
+
+    for told, said in ((long, short), (short, long)):
+        text = f"The board asked for {told} in May."
+        assert present(f"The board asked for {said} in May.", text) > 0.89
+        assert present(f"The board asked for {other} in May.", text) < 0.5

@@ -19,6 +19,9 @@ from workbench.evidence.encoders import e5 as nano_e5
 from workbench.evidence.encoders.e5 import load_embedded_e5, prepare
 from workbench.evidence.encoders.sentence_transformer import SentenceTransformerEncoder, open_model
 
+#: One worker reads the model and imports PyTorch, not each.
+pytestmark = pytest.mark.xdist_group("encoders")
+
 #: Quantities of the header in their order, after magic and layout.
 FIELDS = (
     "hidden", "layers", "heads", "inner", "vocabulary", "positions", "types", "epsilon", "block", "pieces",

@@ -14,7 +14,7 @@ import pytest
 
 from workbench.data.schema import Context, Sample
 from workbench.evidence.offline.comparisons import ordered, sequence_reversed
-from workbench.evidence.offline.examination import Examination, is_code
+from workbench.evidence.offline.examination import EDITED, Examination, is_code
 from workbench.evidence.offline.features import contradictions, holds_code
 from workbench.evidence.offline.models import load_coefficients
 from workbench.evidence.offline.polarity import read
@@ -235,7 +235,20 @@ def test_under_a_negation_the_narrower_follows_and_the_broader_does_not(narrow, 
 def test_a_widened_or_is_harmless_and_a_narrowed_one_is_not():
     assert relation("Pay by cash or card.", "Pay by cash.").harmless
     assert relation("Pay by cash.", "Pay by cash or card.").lost
+    assert not relation("A soccer pitch is level.", "A soccer pitch (or football ground) is level.").lost
     assert relation("支付方式为现金或支票。", "支付方式为现金。").harmless
+
+
+@pytest.mark.parametrize(("claim", "sentence", "edited"), [
+    ("The fermentation lasts ten days.", "The maturation lasts ten days.", True),
+    ("A giant rat chewed a hole in the wall.", "A rat chewed a hole in the wall.", True),
+    ("发酵持续十天。", "陈酿持续十天。", True),
+    ("The fermentation lasts ten days.", "The fermentation lasts ten days.", False),
+    ("Ada Lovelace wrote the programme.", "Lovelace, whose mother taught her mathematics early, wrote the programme while "
+     "translating an Italian article about the engine.", False),
+])  # fmt: skip
+def test_a_sentence_repeated_but_for_a_word_is_edited(claim, sentence, edited):
+    assert (figures(claim, sentence)["edited"] >= EDITED) is edited
 
 
 RIVALS = [
@@ -303,6 +316,7 @@ SAME = [
     ("xr-250", "the xr250 model"),
     ("client_id", "first set client_id, then go on"),
     ("--force", "run it with --force now"),
+    ("-scientific", "a pseudo-scientific programme"),
 ]
 DIFFERENT = [
     ("/var/log/app/error.log", "see /var/log/web/error.log"),
@@ -310,6 +324,7 @@ DIFFERENT = [
     ("https://example.org/v2", "call https://example.org/v2/refunds"),
     ("client_id", "first set client_id_old"),
     ("--force", "run it with --force-all"),
+    ("-force", "run it with --force"),
     ("info@example.org", "write to sales@example.org"),
 ]
 
@@ -527,7 +542,53 @@ def test_another_limit_is_another_limit_however_near(limit):
         ("Only workspace owners can force the write.", "Forcing the write is possible only for workspace owners."),
         ("Team leads approve the travel request.", "The travel request is a matter that team leads approve."),
         ("部门主管审批出差申请。", "出差申请由部门主管审批。"),
+        ("标准版可以保留30天的历史版本。", "标准版的历史版本保留30天。"),
     ],
 )
 def test_the_same_told_the_other_way_round_is_no_exchange(claim, evidence):
     assert "exchange" not in kinds(claim, evidence)
+
+
+@pytest.mark.parametrize("number", ["two", "three", "six"])
+def test_the_unit_of_a_number_is_no_rival_of_another_unit(number):
+    told = "Invoices are issued on the first of each month and are payable within 14 days."
+    assert "kind" not in kinds(f"They must be paid within {number} weeks of issue.", told)
+    assert "kind" in kinds("Invoices are issued each week.", told)
+
+
+@pytest.mark.parametrize("year", [1998, 2012])
+def test_since_is_the_opposite_of_until(year):
+    assert kinds(f"Voss has led the institute since {year}.", f"Voss led the institute until {year}, when Berg took over.")
+    assert not kinds(f"Voss has led the institute since {year}.", f"Since {year} the institute has been led by Voss.")
+
+
+@pytest.mark.parametrize("thing", ["年假", "积分", "优惠券", "流量"])
+@pytest.mark.parametrize("state", ["未休完", "未使用", "没有用完"])
+def test_what_is_denied_of_a_thing_is_not_denied_by_the_predicate_after_it(thing, state):
+    told = f"{state}的{thing}可结转至次年。"
+    assert "negation" not in kinds(f"{thing}可以结转到次年。", told)
+    assert "negation" in kinds(f"{thing}不可以结转到次年。", told)
+    assert "negation" in kinds(f"{thing}可以结转到次年。", f"{state}的{thing}不可结转至次年。")
+    assert "negation" in kinds(f"本店提供免费的{thing}。", f"本店不提供免费的{thing}。")
+    assert not kinds(f"没有用完的{thing}可以结转到次年。", f"未用{thing}可结转至次年。")
+
+
+@pytest.mark.parametrize(
+    ("told", "now", "then"),
+    [
+        ("The {a} office moved from {b} to {c} in 2019.", "The {a} office is in {}.", "The {a} office was in {}."),
+        ("The price of the {a} plan was raised from {b} to {c}.", "The price of the {a} plan is {}.",
+         "The price of the {a} plan used to be {}."),
+        ("The {a} team has switched from {b} to {c} for its mail.", "The {a} team switched to {} for its mail.",
+         "The {a} team formerly used {} for its mail."),
+        ("{a}的总部已从{b}迁至{c}。", "{a}的总部在{}。", "{a}的总部曾在{}。"),
+        ("{a}的票价由{b}调整为{c}。", "{a}的票价是{}。", "{a}的票价原为{}。"),
+    ],
+)  # fmt: skip
+def test_what_has_given_way_holds_no_longer(told, now, then):
+    latin = [("Selm", "Halden", "Brook"), ("Orin", "Tavik", "Leeds")]
+    for a, b, c in latin if "{a} " in told else [("奥林", "利兹", "约克"), ("布鲁克", "哈尔登", "塔维克")]:
+        text = told.format(a=a, b=b, c=c)
+        assert "change" in kinds(now.format(b, a=a), text)
+        assert not kinds(now.format(c, a=a), text)
+        assert "change" not in kinds(then.format(b, a=a), text)

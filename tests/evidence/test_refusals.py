@@ -118,6 +118,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.xdist_group("encoders")
 def test_the_judge_reads_refusals_with_the_embedded_encoder():
     judge = OfflineJudge("e5")
     asked = [*REFUSALS.items(), *ANSWERS.items()]

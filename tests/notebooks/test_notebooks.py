@@ -114,16 +114,25 @@ def test_a_static_result_and_how_to_read_it_stand_in_every_notebook(path):
     assert "panel.html()" not in sources(notebook, "code")
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=ids)
+def fine(notebook, out):
+    """It ran, no panel failed, what it shows stands beside its widgets as a page, and something was exported."""
+    assert complaints(notebook) == []
+    assert widget_states(notebook), "the widgets' state is kept in the file"
+    displayed = [output.data for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+    both = [data for data in displayed if "application/vnd.jupyter.widget-view+json" in data]
+    assert both and all("wb" in data["text/html"] for data in both), "a page stands beside the widget"
+    assert list(out.iterdir())
+
+
+#: Run with the data alone by other tests: 02 below in both languages, 09 in ``test_monitoring_notebook.py``.
+ELSEWHERE = ("02", "09")
+
+
+@pytest.mark.parametrize("path", [path for path in NOTEBOOKS if not path.stem.startswith(ELSEWHERE)], ids=ids)
 def test_it_runs_and_no_panel_failed(path, evaluations, tmp_path, monkeypatch):
     data = evaluations / "baseline"
     notebook = run(path, tmp_path, {"DATA": str(data), "OUT": str(tmp_path / "findings")}, monkeypatch)
-    assert complaints(notebook) == []
-    assert widget_states(notebook), "the widgets' state is kept in the file"
-    shown = [output.data for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
-    both = [data for data in shown if "application/vnd.jupyter.widget-view+json" in data]
-    assert both and all("wb" in data["text/html"] for data in both), "a page stands beside the widget"
-    assert list((tmp_path / "findings").iterdir())
+    fine(notebook, tmp_path / "findings")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -131,13 +140,9 @@ def test_both_languages(language, evaluations, tmp_path, monkeypatch):
     path = ROOT / "notebooks" / "02_low_scores.ipynb"
     parameters = {"DATA": str(evaluations / "baseline"), "OUT": str(tmp_path / "findings"), "LANGUAGE": language}
     notebook = run(path, tmp_path, parameters, monkeypatch)
-    assert complaints(notebook) == []
-    counts = [
-        m["state"]["value"]
-        for m in widget_states(notebook).values()
-        if "wb-count" in m["state"].get("_dom_classes", [])
-    ]
-    assert len(counts) == 1 and ("scored samples" in counts[0]) == (language == "en")
+    fine(notebook, tmp_path / "findings")
+    [count] = shown(notebook, "wb-count")
+    assert ("scored samples" in count) == (language == "en")
 
 
 def test_a_csv_of_ones_own_in_the_one_line(tmp_path, monkeypatch):
@@ -152,10 +157,7 @@ def test_a_csv_of_ones_own_in_the_one_line(tmp_path, monkeypatch):
     path = ROOT / "notebooks" / "02_low_scores.ipynb"
     notebook = run(path, tmp_path, {"DATA": str(csv), "OUT": str(tmp_path / "findings")}, monkeypatch)
     assert complaints(notebook) == []
-    cards = [
-        m["state"]["value"] for m in widget_states(notebook).values() if "wb-card" in m["state"].get("_dom_classes", [])
-    ]
-    assert "expected_docs" in cards[0]
+    assert "expected_docs" in shown(notebook, "wb-card")[0]
 
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\x00\x1b[2J\u202egnp.exe"
@@ -185,6 +187,7 @@ def hostile(tmp_path_factory):
     return folder
 
 
+@pytest.mark.xdist_group("hostile")
 @pytest.mark.parametrize("name", ["00_start_here", "01_score_dataset", "02_low_scores", "10_export_findings"])
 def test_hostile_texts_show_and_export_harmlessly(name, hostile, tmp_path, monkeypatch):
     out = tmp_path / "findings"

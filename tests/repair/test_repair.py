@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
 
 import workbench as wb
 from tests.evidence.test_nli import saved
@@ -17,6 +20,7 @@ from workbench.repair.documents import Chunking, Documents, Passage, load_docume
 from workbench.repair.estimate import AnswerModel, level
 from workbench.repair.needs import COLUMNS, Need, Reader
 from workbench.repair.plan import PROMPTED, Fix, prompt, repair_plan
+from workbench.repair.replay import PROBES
 from workbench.repair.retrieval import outdated_twins
 from workbench.repair.sweep import marked, sweep
 
@@ -305,6 +309,15 @@ def test_it_says_what_it_cannot_tell(run):
     assert {r.fix.name for r in without.repairs} <= {"k", "tenants", "once"}
     with pytest.raises(CancelledError):
         repair_plan(run, DOCUMENTS, encoder="none", cancel=lambda: True)
+    with pytest.raises(InputError, match="none is known of the model 'nobody'"):
+        repair_plan(run, DOCUMENTS, encoder="none", price="nobody")
+    silent = wb.evaluate([{**row, "contexts": None} for row in CASES], judge=None, encoder=None, progress=False)
+    unrecorded = repair_plan(silent, DOCUMENTS, encoder="none")
+    assert "No contexts were recorded" in str(unrecorded) and not unrecorded.together.k
+    assert {r.fix.name for r in unrecorded.repairs} <= {"bm25", "title", "chunking"}
+    assert unrecorded.table().loc["bm25", "recall"] > 0.5
+    with pytest.raises(InputError, match="give the knowledge base"):
+        sweep(run, None)
 
 
 def test_synonyms_and_reranking_are_carried_out(run, tmp_path):
@@ -376,13 +389,141 @@ def test_replay_tells_generation_from_retrieval(plan, tmp_path):
 
 
 def test_replay_refuses_a_service_that_retrieves_by_itself(plan, tmp_path):
+    asked = []
+
     def service(question, contexts):
+        asked.append(question)
         return {"answer": "x", "contexts": ["my own"]}
 
     with pytest.raises(InputError, match="other contexts than it was given"):
         wb.replay(service, plan, contexts="oracle", out=tmp_path, judge=None, encoder=None)
+    assert len(asked) == PROBES  # and not all of them
     with pytest.raises(InputError, match="are not known"):
         wb.replay(service, plan, contexts="magic", out=tmp_path)
+    with pytest.raises(InputError, match="never given the contexts"):
+        wb.replay(lambda question: "x", plan, out=tmp_path, ask=False)
+    with pytest.raises(InputError, match="never given the contexts"):
+        wb.replay("http://127.0.0.1:9/ask", plan, out=tmp_path, ask=False, request={"q": "{question}"})
+    with pytest.raises(InputError, match="never given the instructions"):
+        wb.replay(service, plan, out=tmp_path, ask=False, prompt="Be brief.")
+
+
+def test_answers_are_judged_as_those_before_were(plan, tmp_path):
+    found = wb.replay(lambda contexts: "x", plan, contexts="recorded", samples=["right"], out=tmp_path, progress=False)
+    assert found.runs["recorded"].manifest["judge"] == plan.evaluation.manifest["judge"] == "none"
+    assert found.compare("recorded").warnings == [found.compare("recorded").warnings[0]]  # but for the knowledge base
+    other = repair_plan(plan.evaluation, DOCUMENTS, encoder="none", fixes=[])
+    other.evaluation.evidence.manifest["judge"] = "llm:somebody"
+    try:
+        with pytest.raises(InputError, match="llm:somebody judged the run before"):
+            wb.replay(lambda contexts: "x", other, contexts="recorded", out=tmp_path)
+    finally:
+        other.evaluation.evidence.manifest["judge"] = "none"
+
+
+def test_a_prompt_and_other_contexts_are_no_answer_to_the_question_before(plan, run, tmp_path):
+    def generator(question, contexts, instructions):
+        return f"{instructions} {contexts[0]['text']}"
+
+    options = {"contexts": "recorded", "samples": ["right"], "out": tmp_path, "judge": None, "encoder": None}
+    plain = wb.replay(generator, plan, **options)
+    told = wb.replay(generator, plan, prompt="Briefly.", **options)
+    answers = [found.runs["recorded"].evidence.plain("answer")[0] for found in (plain, told)]
+    assert answers == [" A refund is paid within 14 days.", "Briefly. A refund is paid within 14 days."]
+    assert wb.replay(generator, plan, prompt="Briefly.", ask=False, **options).calls == 0
+    for prompt_given, fault in (("Look again.", "prompt"), (None, "unstable")):
+        again = wb.replay(lambda contexts, instructions: "25 days", plan, prompt=prompt_given,
+                          **options | {"samples": ["split"], "out": tmp_path / fault})  # fmt: skip
+        assert again.faults()["fault"]["split"] == fault
+    changed = [dict(row, contexts=[context("zh#1")]) for row in CASES]
+    other = repair_plan(wb.evaluate(changed, judge=None, encoder=None, progress=False), DOCUMENTS, encoder="none")
+    with pytest.raises(InputError, match="with other contexts before"):
+        wb.replay(generator, other, ask=False, **options)
+
+
+@pytest.fixture
+def generator_service():
+    """A generator behind a socket: answers with its first context; ``mood`` says how it misbehaves."""
+
+    class Service:
+        mood = staticmethod(lambda body, n: None)
+
+        def __init__(self) -> None:
+            self.asked: list[dict] = []
+
+        def __call__(self, request: Request) -> Response:
+            body = json.loads(request.data)
+            self.asked.append(body)
+            found = self.mood(body, len(self.asked))
+            texts = [item["text"] for item in body["contexts"]]
+            return found or Response(json.dumps({"answer": texts[0] if texts else "我不知道。"}, ensure_ascii=False),
+                                     content_type="application/json")  # fmt: skip
+
+    service = Service()
+    with HTTPServer(host="127.0.0.1", port=0, threaded=True) as server:
+        server.expect_request("/ask").respond_with_handler(service)
+        service.url = server.url_for("/ask")
+        yield service
+
+
+def test_replay_over_a_socket_goes_on_where_it_was_stopped(generator_service, plan, tmp_path):
+    options = {"contexts": ("oracle", "plan", "none"), "out": tmp_path, "judge": None, "encoder": None}
+    assert wb.replay(generator_service.url, plan, ask=False, **options).calls == 15 and not generator_service.asked
+    with pytest.raises(CancelledError):
+        wb.replay(generator_service.url, plan, cancelled=lambda: len(generator_service.asked) > 6, concurrency=1, **options)
+    before = len(generator_service.asked)
+    assert 6 < before < 15
+    left = wb.replay(generator_service.url, plan, ask=False, **options)
+    seen = []
+    found = wb.replay(generator_service.url, plan, progress=lambda *at: seen.append(at), **options)
+    assert len(generator_service.asked) - before <= left.calls + 1 and seen[-1] == (15, 15) and found.errors.empty
+    assert all(set(body) >= {"question", "contexts", "instructions"} for body in generator_service.asked)
+    faults = found.faults()["fault"]
+    assert faults["missed"] == "retrieval" and found.table().set_index("arm").loc["none", "passing"] == 0
+    assert len(found.compare("plan")) == 5 and "retrieval (they pass" in str(found) and "<table" in found._repr_html_()
+
+
+def test_a_call_that_failed_blames_nobody_and_is_asked_again(generator_service, plan, tmp_path):
+    options = {"contexts": "oracle", "out": tmp_path, "judge": None, "encoder": None, "retries": 0, "timeout": 0.5}
+
+    def moody(body, n):
+        if "number" in body["question"]:
+            time.sleep(1.2)  # longer than anybody waits
+        return Response("busy", 500) if "leave" in body["question"] else None
+
+    generator_service.mood = moody
+    found = wb.replay(generator_service.url, plan, **options)
+    faults = found.faults()["fault"]
+    assert faults["missed"] == faults["split"] == "untold" and set(found.errors["sample_id"]) == {"missed", "split"}
+    assert found.table().loc[0, ["n", "errors"]].tolist() == [3, 2] and "2 calls failed" in str(found)
+    generator_service.mood = lambda body, n: None
+    assert wb.replay(generator_service.url, plan, ask=False, **options).calls == 2
+    again = wb.replay(generator_service.url, plan, **options)
+    assert again.faults()["fault"]["missed"] == "retrieval" and again.errors.empty
+    generator_service.mood = lambda body, n: Response("gone", 503)
+    before = len(generator_service.asked)
+    with pytest.raises(InputError, match=r"none of the first 3 questions was answered \(HTTP 503"):
+        wb.replay(generator_service.url, plan, **options | {"contexts": "none"})
+    assert len(generator_service.asked) == before + PROBES
+
+
+def test_repair_and_replay_from_the_command_line(generator_service, run, tmp_path, capsys):
+    from workbench.cli import main
+
+    (tmp_path / "corpus.jsonl").write_text("\n".join(json.dumps(d) for d in DOCUMENTS), encoding="utf-8")
+    folder = str(run.save(tmp_path / "run"))
+    given = [folder, "--corpus", str(tmp_path / "corpus.jsonl"), "--encoder", "none", "--price", "2.5"]
+    assert main(["repair", *given, "--out", str(tmp_path / "plan.md")]) == 0
+    assert "# Repair plan" in (tmp_path / "plan.md").read_text(encoding="utf-8") and "mends" in capsys.readouterr().out
+    command = ["replay", *given, "--endpoint", generator_service.url, "--contexts", "oracle,none", "--judge", "none",
+               "--out", str(tmp_path / "replays")]  # fmt: skip
+    assert main(command) == 0 and "10 calls in 2 arms" in capsys.readouterr().out and not generator_service.asked
+    assert main([*command, "--send", "--budget", "0.000001"]) == 2 and "beyond the budget" in capsys.readouterr().err
+    assert main([*command, "--send"]) == 0
+    said = capsys.readouterr().out
+    assert "retrieval (they pass with the expected documents)" in said and len(generator_service.asked) == 10
+    assert main(["compare", folder, str(tmp_path / "replays" / "oracle")]) == 0
+    assert main([*command, "--language", "zh"]) == 0 and "共 0 次调用" in capsys.readouterr().out
 
 
 # ---------------------------------------------------------------- the panel

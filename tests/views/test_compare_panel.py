@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 import workbench as wb
@@ -9,11 +11,20 @@ from tests.two_runs import RIGHT, WRONG, case, run, two_runs
 from workbench.views.panels.compare import changed_samples, text_differences
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Two saved runs in one folder, to be copied: making them is what costs."""
+    folder = tmp_path_factory.mktemp("runs")
+    for one in two_runs():
+        one.save(folder / one.name)
+    return folder
+
+
 @pytest.fixture
-def saved(tmp_path):
-    """Two saved runs in one folder."""
-    before, after = two_runs()
-    return before.save(tmp_path / "before"), after.save(tmp_path / "after")
+def saved(made, tmp_path):
+    """Two saved runs in one folder of the test's own."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "before", tmp_path / "after"
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ def claim(entail: float, contradict: float = 0.0, **more):
     return {"entail": [entail, 0.0], "contradict": [contradict, 0.0], **more}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def evaluation() -> Evaluation:
     rows = [
         {"sample_id": "good", "question": "q1", "answer": "One. [1]", "contexts": CONTEXTS},

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import workbench as wb
 from workbench import language
 from workbench.views.html import restored
 from workbench.views.panels.low_scores import LowScores, cause_counts, low_counts, low_samples
 from workbench.views.session import Session
 
+BASELINE = Path(__file__).parents[2] / "sample_data" / "support" / "evaluations" / "baseline"
 HOSTILE = "<script>alert(1)</script>=cmd|' /C calc'!A0\x00\x1b[2J\u202egnp.exe"
 
 
@@ -45,6 +50,24 @@ def test_a_sensible_first_choice_is_made(panel, session):
     assert panel.metric.value == "faithfulness" and panel.cut.value == 0.7
     assert panel.shown.value == "failing" and "17 of 24 samples fail" in panel.count.value
     assert session.selection == "s-00000" and "企业版" in panel.card.body.value
+
+
+def test_the_next_card_is_made_while_this_one_is_read(panel, session, monkeypatch):
+    made = []
+    body = panel.body
+    monkeypatch.setattr(panel, "body", lambda name: made.append(name) or body(name))
+
+    async def read():
+        panel.stepper.next.click()
+        await asyncio.sleep(0.4)
+        ready = list(made)
+        panel.stepper.next.click()
+        assert made == ready == panel.ids()[1:3] and session.selection == ready[1]
+        assert panel.card.body.value == body(ready[1])
+        panel.cut.value = 0.95  # other causes: what was made says what is over
+        assert len(made) > 2
+
+    asyncio.run(read())
 
 
 def test_the_slider_changes_counts_picture_and_causes(panel, session):
@@ -217,6 +240,31 @@ def test_the_card_says_what_is_known(panel):
     assert "rank 2" in shown and "wb-match" in shown and "wb-clash" in shown and "wb-word" in shown
     assert "500" in shown and "missing" in shown and "present" in shown
     assert "ragas_faithfulness" in shown
+
+
+def test_the_card_of_a_real_evaluation_tells_points_made_and_documents_that_leaked():
+    """Frames hold numpy's True and not Python's: a point that is made is not missing, the document of another tenant has
+    its sign, and the one that was used is called so."""
+    card = str(LowScores(Session(wb.load_evaluation(BASELINE))).body("qa-023"))
+    assert "missing" not in card.partition("45 元")[2].partition("wb-grid")[0]
+    assert re.findall("⚠ ([^<]+)<", card) == ["mirabel-shanghai-zh#2"] and card.count("used in the answer") == 1
+
+
+def test_the_samples_whose_verdict_teaches_most_are_listed_in_that_order(tmp_path):
+    """A verdict leaves the list as it is; chosen again, it holds only samples without one. A filter holds for it too."""
+    session = Session(wb.load_evaluation(BASELINE), tmp_path)
+    panel = LowScores(session)
+    panel.shown.value = "teaching"
+    first = panel.ids()
+    assert first == [str(name) for name in wb.suggest(session.evaluation, n=20).index]
+    session.annotate(first[0], verdict="wrong")
+    assert panel.ids() == first
+    panel.shown.value = "all"
+    panel.shown.value = "teaching"
+    again = panel.ids()
+    assert first[0] not in again and len(again) == 20
+    session.set_filter(language="zh")
+    assert 0 < len(panel.ids()) < 20 and set(panel.ids()) <= set(session.matching())
 
 
 def test_missing_columns_are_named(fake):

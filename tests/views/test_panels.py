@@ -69,6 +69,26 @@ def test_the_path_box_is_inherited_and_a_path_in_the_notebook_wins(tmp_path, own
     assert data_path() != str(mine)
 
 
+def test_the_run_before_is_chosen_beside_the_data(tmp_path, own_cache):
+    mine, before = tmp_path / "mine.jsonl", tmp_path / "before.jsonl"
+    mine.write_text('{"question": "q", "answer": "a"}\n')
+    panel = Dataset(data_path(SAMPLE), corpus_path(None, SAMPLE))
+    assert panel.before.value == "" and baseline_path(None, "improved") is None
+    assert panel.checks()["message"].str.contains("corpus does not have").any()
+    panel.path.value, panel.before.value = str(mine), str(before)
+    panel.load.click()
+    assert "no such file" in panel.message.value and data_path() == str(mine) and baseline_path() is None
+    assert panel.checks()["message"].str.contains("No corpus").any()  # that of the sample is none of these data
+    before.write_text('{"question": "q", "answer": "b"}\n')
+    panel.load.click()
+    assert "06 and 10 compare it with" in panel.message.value
+    assert baseline_path() == baseline_path(None, mine) == str(before) == Dataset(str(mine)).before.value
+    assert baseline_path("", mine) is None and baseline_path("other.csv") == "other.csv"
+    assert baseline_path(None, SAMPLE.replace("baseline", "improved")).endswith("evaluations/baseline")
+    panel.back.click()
+    assert baseline_path() is None and not data_path().startswith(str(tmp_path))
+
+
 def test_the_sample_corpus_belongs_to_the_sample_data(own_cache):
     assert corpus_path(None, SAMPLE).endswith("sample_data/support/corpus.jsonl")
     assert corpus_path(None, "mine.csv") is None and baseline_path(None, "mine.csv") is None

@@ -10,6 +10,7 @@ import warnings
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -157,13 +158,26 @@ def test_sparklines(values, shown):
 ])  # fmt: skip
 @pytest.mark.parametrize("right", [0.5, 0.7])
 def test_notes_beside_bars_end_within_the_picture(words, right):
-    """On a page of 760 pixels as well, where there is least room."""
+    """On a page of 760 pixels as well, where there is least room; so do the names on the other side."""
     from matplotlib.text import Annotation
 
     plots.screen({"width": 760, "ratio": 1, "dark": False})
     try:
-        with plots._row_axes(["a"], "t", "screen", right=right, notes=[words]) as (axes, _):
+        with plots._row_axes([words], "t", "screen", right=right, notes=[words]) as (axes, _):
             note = next(item for item in axes.findobj(Annotation))
             assert note.get_window_extent().x1 <= axes.figure.bbox.width and len(note.get_text()) > 8
+            assert axes.get_yticklabels()[0].get_window_extent().x0 >= 0
     finally:
         plots.screen({"width": 1056, "ratio": 1, "dark": False})
+
+
+@pytest.mark.parametrize("width", [400, 1050])
+def test_names_in_the_flow_of_causes_end_within_the_picture(width, monkeypatch):
+    monkeypatch.setattr(plots, "_screen", plots.Screen(width))
+    causes = ["distracted", "faithful_but_wrong", "pass"]
+    ledger = pd.DataFrame([{"cause_before": one, "cause_after": other, "n": 1_234} for one in causes for other in causes])
+    figure = plots.flow(ledger, theme="screen")
+    said = [words for words in figure.axes[0].texts if "3,702" in words.get_text()]
+    assert len(said) == 6
+    for words in said:
+        assert words.get_window_extent().x0 >= 0 and words.get_window_extent().x1 <= figure.bbox.width

@@ -15,8 +15,9 @@ from urllib.parse import unquote
 import numpy as np
 
 from workbench.data import fields
-from workbench.data.fields import Unreadable, alternates, checked_mapping, coalesce, has_surrogate, resolve, scrubbed
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
+from workbench.data.columns import alternates, checked_mapping, coalesce, resolve
+from workbench.data.fields import Unreadable
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, why
 from workbench.data.formats.source import read_source
 from workbench.data.schema import (
     CORPUS_FIELDS,
@@ -29,7 +30,7 @@ from workbench.data.schema import (
     objects,
     remarks_frame,
 )
-from workbench.data.text.normalise import normalise
+from workbench.data.text.normalise import normalise, scrubbed
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -227,10 +228,10 @@ def _read(records: Records, columns: Mapping[str, str]) -> tuple[list[dict[str, 
         try:
             item = _document(row, columns, number)
         except Unreadable as error:
-            rejected.append(Remark(number, str(error.args[1]), str(error.args[0]), excerpt(row.get(columns["text"]))))
+            rejected.append(Remark(number, error.field, error.reason, excerpt(row.get(columns["text"]))))
             continue
         if item["doc_id"] in first:
-            reason = f"is the id of row {first[item['doc_id']]} already"
+            reason = why("same_id", row=first[item["doc_id"]])
             rejected.append(Remark(number, "doc_id", reason, excerpt(item["doc_id"])))
             continue
         first[item["doc_id"]] = number
@@ -246,11 +247,12 @@ def _document(row: Mapping[str, Any], columns: Mapping[str, str], number: int) -
             value = None if raw is None else reader(raw)
         except Unreadable as error:
             if name in ("doc_id", "text"):
-                raise Unreadable(str(error), name) from error
+                error.field = name
+                raise
             value = None
-        item[name] = scrubbed(value) if has_surrogate(value) else value
+        item[name] = scrubbed(value)
     if not (item["text"] or "").strip():
-        raise Unreadable("is missing; every document needs a text", "text")
+        raise Unreadable("no_text", field="text")
     _fill_from_metadata(item, row.get(columns["metadata"]) if "metadata" in columns else None)
     item["doc_id"] = item["doc_id"] or str(number)
     return item
@@ -324,10 +326,7 @@ def match_contexts(samples: SampleSet, corpus: Corpus) -> SampleSet:
     frame["contexts"] = pd.Series(objects(column), index=frame.index, dtype=object)
     warnings = samples.warnings
     if without := counts["exact"] + counts["near"] + counts["unmatched"]:
-        reason = (
-            f"{without} contexts came without ids: {counts['exact']} are documents of the corpus, {counts['near']} "
-            f"nearly so, {counts['unmatched']} were not found in it"
-        )
+        reason = why("without_ids", n=without, **{how: counts[how] for how in ("exact", "near", "unmatched")})
         warnings = pd.concat([remarks_frame([Remark(WHOLE_FILE, "contexts", reason)]), warnings], ignore_index=True)
     if "reference_contexts" in frame:
         frame["expected_docs"] = _expected(frame, index or TextIndex(corpus.frame["text"].tolist()), corpus)
@@ -415,6 +414,7 @@ def normalise_ids(samples: SampleSet, how: bool | Sequence[str] = True, corpus: 
         spelling.setdefault(id_form(one, names), one)
 
     def own(value: Any) -> Any:
+        """The ids in a field as they are spelled in the corpus; ids that meet none stay."""
         if isinstance(value, Mapping):
             return {own(name): grade for name, grade in value.items()}
         if isinstance(value, (list, tuple)):
@@ -426,11 +426,12 @@ def normalise_ids(samples: SampleSet, how: bool | Sequence[str] = True, corpus: 
         frame[name] = objects([own(value) for value in frame[name].tolist()])
 
     def respelled(item: dict[str, Any]) -> dict[str, Any]:
+        """A context under its document's own spelling."""
         return {**item, "doc_id": own(item["doc_id"])} if item.get("doc_id") else item
 
     lists = frame["contexts"].tolist()
     frame["contexts"] = objects([list(map(respelled, one)) if isinstance(one, list) else None for one in lists])
-    reason = f"ids were matched without regard to {', '.join(names)}"
+    reason = why("normalised_ids", forms=", ".join(names))
     warnings = _joined([remarks_frame([Remark(WHOLE_FILE, "expected_docs", reason)]), samples.warnings])
     return replace(samples, frame=frame, warnings=warnings)
 
@@ -458,6 +459,7 @@ def expected_by_content(samples: SampleSet) -> SampleSet:
         index = TextIndex([item["text"] for item in items]) if items else None
 
         def named(text: str, index: Any = index, items: Any = items) -> str:
+            """The id under which a text stands: of the context that it is, else one made of the text."""
             at = index.find(text)[0] if index is not None else None
             own = BY_TEXT + hashlib.sha256(normalise(text).encode("utf-8", "replace")).hexdigest()[:12]
             return own if at is None else items[at].setdefault("doc_id", own)
@@ -468,7 +470,7 @@ def expected_by_content(samples: SampleSet) -> SampleSet:
     frame["expected_docs"], frame["contexts"] = objects(expected), objects(contexts)
     if "reference_contexts" not in frame:
         frame["reference_contexts"] = objects([list(entries) if entries else None for entries in columns[0]])
-    reason = "names documents by their texts; they were matched to the contexts by content"
+    reason = why("by_content")
     warnings = [remarks_frame([Remark(WHOLE_FILE, "expected_docs", reason)]), samples.warnings]
     return replace(samples, frame=frame, warnings=_joined(warnings))
 

@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from workbench.data.columns import named
 from workbench.data.corpus import matching_form
-from workbench.data.fields import named
 from workbench.data.schema import Corpus, SampleSet, alternatives, judgements, none_if_missing
 from workbench.data.text.normalise import normalise
 from workbench.errors import InputError

@@ -1,22 +1,16 @@
-"""Which column is which of our fields: names of other tools in both languages, the user's mapping, near misses."""
+"""What was recorded, value by value, in the form of the data contract: texts, ids, numbers, conversations, contexts."""
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
-import tomllib
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
-from importlib import resources
 from typing import Any, NamedTuple
 
-from workbench.data.formats.records import looks_structured, opened, parse_literal
+from workbench.data.columns import aliases, first_names, first_of, fold, name_tables, named, names_in
+from workbench.data.formats.records import Reason, looks_structured, opened, parse_literal, why
 from workbench.data.schema import none_if_missing
-from workbench.data.text.normalise import SURROGATE
-from workbench.errors import InputError
-from workbench.language import Language, languages
+from workbench.language import by_languages
 
 # ------------------------------------------------------------------------------
 # One value of one field, from whatever was recorded to the form that the data contract states.
@@ -34,7 +28,14 @@ _MESSAGE = re.compile(r"""['"](?:role|type|content|speaker|from|obj)['"]\s*:""")
 
 
 class Unreadable(ValueError):
-    """A value that is there and cannot be used; the message completes "this field …"."""
+    """A value that is there and cannot be used: a text of ``remarks``, and the ``field`` where the reader knows it."""
+
+    def __init__(self, key: str, /, field: str = "", **values: Any) -> None:
+        self.reason, self.field = why(key, **values), field
+        super().__init__(key)
+
+    def __str__(self) -> str:
+        return str(self.reason)
 
 
 def plain(value: Any) -> Any:
@@ -72,18 +73,13 @@ def jsonable(value: Any) -> Any:
     return _as_text(value)
 
 
-def scrub(text: str) -> str:
-    """``text`` with lone surrogates replaced by U+FFFD: no file and no frame can hold them."""
-    return text if text.isascii() or not SURROGATE.search(text) else SURROGATE.sub("\ufffd", text)
-
-
 def text(value: Any) -> str | None:
     """Any single value as text; a mapping or a list is unreadable."""
     value = plain(value)
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (Mapping, Sequence)):
-        raise Unreadable("is a list or an object where text is needed")
+        raise Unreadable("not_text")
     return _as_text(value)
 
 
@@ -109,7 +105,7 @@ def identifier(value: Any) -> str | None:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, (Mapping, Sequence)):
-        raise Unreadable("is a list or an object where an id is needed")
+        raise Unreadable("not_id")
     return None if value is None else _as_text(value)
 
 
@@ -117,7 +113,7 @@ def _as_text(value: Any) -> str:
     try:
         return str(value)
     except (ValueError, RecursionError) as error:
-        raise Unreadable("is a number of more than 4,300 digits") from error
+        raise Unreadable("long_number") from error
 
 
 def boolean(value: Any) -> bool | None:
@@ -132,14 +128,8 @@ def boolean(value: Any) -> bool | None:
         return False
     if value == "":
         return None
-    either = ", ".join(f"{yes} or {no}" for yes, no in _yes_and_no(languages()))
-    raise Unreadable(f"is neither true nor false; write {either}")
-
-
-@lru_cache(maxsize=8)
-def _yes_and_no(known: tuple[Language, ...]) -> list[tuple[str, str]]:
-    tables = [_SHARED["words"], *(own.table("fields").get("words", {}) for own in known)]
-    return [(table["true"][0], table["false"][0]) for table in tables if table.get("true") and table.get("false")]
+    both = [words for words in name_tables("words") if words.get("true") and words.get("false")]
+    raise Unreadable("not_boolean", either=", ".join(f"{words['true'][0]} / {words['false'][0]}" for words in both))
 
 
 def number(value: Any) -> float | None:
@@ -152,15 +142,15 @@ def number(value: Any) -> float | None:
             return None
         value, share = _decimal(value.strip().removesuffix("ms").strip())
     elif isinstance(value, (Mapping, Sequence)):
-        raise Unreadable("is a list or an object where a number is needed")
+        raise Unreadable("not_number")
     if value is None:
         return None
     try:
         found = float(value) * share
     except (ValueError, TypeError, OverflowError) as error:
-        raise Unreadable("is no number") from error
+        raise Unreadable("no_number") from error
     if math.isinf(found):
-        raise Unreadable("is infinite")
+        raise Unreadable("infinite")
     return None if math.isnan(found) else found
 
 
@@ -170,7 +160,7 @@ def _decimal(written: str) -> tuple[str, float]:
     if _COMMA.fullmatch(bare):
         whole, _, part = bare.partition(",")
         if len(part) == 3 and whole.lstrip("+-") not in ("", "0"):
-            raise Unreadable("may be thousands or a decimal comma; write it with a point")
+            raise Unreadable("comma")
         bare = f"{whole}.{part}"
     return bare.replace("_", "x"), 1.0 if bare == written or not written.endswith(("%", "％")) else 0.01
 
@@ -217,7 +207,7 @@ def _inner(value: Mapping[str, Any], keys: Sequence[str]) -> Any:
     if found is None:
         texts = [part for part in value.values() if isinstance(part, str)]
         if len(texts) != 1:
-            raise Unreadable(f"is an object without a key such as {keys[0]!r}")
+            raise Unreadable("no_key", key=repr(keys[0]))
         found = texts[0]
     return found
 
@@ -246,12 +236,12 @@ def role_of(word: Any) -> str:
         word = word[-1] if word else None
     if isinstance(word, Mapping):
         word = word.get("role")
-    return _roles(languages()).get(word.strip().lower(), "") if isinstance(word, str) and len(word) < 40 else ""
+    return _roles().get(word.strip().lower(), "") if isinstance(word, str) and len(word) < 40 else ""
 
 
-@lru_cache(maxsize=8)
-def _roles(known: tuple[Language, ...]) -> dict[str, str]:
-    words = _named("words", known)
+@by_languages(maxsize=8)
+def _roles() -> dict[str, str]:
+    words = names_in("words")
     return {word: role for role in ("system", "tool", "assistant", "user") for word in words.get(role, ())}
 
 
@@ -318,7 +308,7 @@ def _said(value: Any, role: str, field: str, depth: int = 0) -> str | None:
     if talk is not None:
         said = [one.text for one in talk if one.role == role]
         if not said:
-            raise Unreadable("is a list without a message of the one who speaks")
+            raise Unreadable("no_message")
         return said[-1]
     if isinstance(value, Mapping):
         return _said_by_object(value, role, field, depth)
@@ -328,7 +318,7 @@ def _said(value: Any, role: str, field: str, depth: int = 0) -> str | None:
         return text(value[0])
     whole = [item for item in value if isinstance(item, (Mapping, Sequence)) and not isinstance(item, str)]
     if not whole or len(whole) < len(value):
-        raise Unreadable("is a list without a message of the one who speaks")
+        raise Unreadable("no_message")
     if all(isinstance(item, Mapping) and "type" in item and item.keys() & {"text", "content"} for item in whole):
         return _blocks(value)
     return _said(whole[0], role, field, depth + 1)
@@ -364,7 +354,7 @@ def history(value: Any) -> list[dict[str, str]] | None:
         elif isinstance(value, str):
             talk = [Message("user", value, {})]
         else:
-            raise Unreadable("is no list of messages with a role and a text")
+            raise Unreadable("no_messages")
     return as_history(talk) or None
 
 
@@ -383,7 +373,7 @@ def _list_or_text(value: str) -> Any:
     try:
         return parse_literal(value)
     except ValueError as error:
-        raise Unreadable(f"{error}; write it as a JSON list") from error
+        raise Unreadable("no_literal", error=str(error)) from error
 
 
 def phrases(value: Any) -> list[Any] | None:
@@ -428,7 +418,7 @@ def _identifier_of(item: Any) -> str | None:
     if isinstance(item, Mapping):
         item = next((item[key] for key in _ID_KEYS if item.get(key) is not None), None)
         if item is None:
-            raise Unreadable("holds an object without a doc_id")
+            raise Unreadable("no_doc_id")
     return identifier(item)
 
 
@@ -457,7 +447,7 @@ def _grade(value: Any) -> float:
         return float(value)
     found = number(value)
     if found is None:
-        raise Unreadable("holds a document without a grade; write a number, 0 for not relevant")
+        raise Unreadable("no_grade")
     return found
 
 
@@ -484,7 +474,7 @@ def texts(value: Any) -> list[str] | None:
     if value is None or isinstance(value, str):
         return None if value is None else [value]
     if not isinstance(value, Sequence):
-        raise Unreadable("is no list")
+        raise Unreadable("no_list")
     return [found for item in value if (found := text(item)) is not None]
 
 
@@ -496,212 +486,9 @@ def logprobs(value: Any) -> list[float] | None:
     if value is None:
         return None
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise Unreadable("is no list of numbers")
+        raise Unreadable("no_numbers")
     found = [number(item.get("logprob") if isinstance(item, Mapping) else item) for item in value]
     return [item for item in found if item is not None]
-
-
-# ------------------------------------------------------------------------------
-# Which column is which field.
-
-
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_SEPARATORS = re.compile(r"[\W_]+")
-_SCORE_MARK = re.compile(r"^(?:scores?|metrics?|feedback|eval|annotation|ragas|deepeval)_|_(?:scores?|value)$")
-_BRACKETS = re.compile(r"[(（\[].*?[)）\]]")
-
-
-#: Names in use by tools everywhere, which every language's ``fields.toml`` adds to.
-_SHARED = tomllib.loads(resources.files("workbench.data").joinpath("fields.toml").read_text(encoding="utf-8"))
-
-
-def named(section: str, name: str) -> tuple[str, ...]:
-    """The names under ``[section] name`` of ``fields.toml`` as they are written, in any language."""
-    return _named(section, languages()).get(name, ())
-
-
-@lru_cache(maxsize=32)
-def _named(section: str, known: tuple[Language, ...]) -> dict[str, tuple[str, ...]]:
-    tables = [_SHARED[section], *(own.table("fields").get(section, {}) for own in known)]
-    names = dict.fromkeys(name for table in tables for name in table)
-    return {name: tuple(one for table in tables for one in table.get(name, ())) for name in names}
-
-
-def encodings() -> list[list[str]]:
-    """Encodings of ``fields.toml``, as described there."""
-    return _SHARED["encodings"]["known"]
-
-
-def aliases(section: str) -> dict[str, tuple[str, ...]]:
-    """Field → folded names by which it is known, of one section of ``fields.toml``."""
-    return _aliases(section, languages())
-
-
-@lru_cache(maxsize=32)
-def _aliases(section: str, known: tuple[Language, ...]) -> dict[str, tuple[str, ...]]:
-    return {name: tuple(dict.fromkeys(map(fold, names))) for name, names in _named(section, known).items()}
-
-
-@lru_cache(maxsize=4096)
-def fold(name: str) -> str:
-    """A column name for comparison: ``"Retrieved Contexts"``, ``"retrievedContexts"`` → ``"retrieved_contexts"``."""
-    text = unicodedata.normalize("NFKC", name).strip().strip("\ufeff")
-    return _SEPARATORS.sub("_", _CAMEL.sub("_", text).lower()).strip("_")
-
-
-def resolve(
-    columns: Sequence[str], section: str = "sample", mapping: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """Field → column, for the fields of ``section`` that ``columns`` hold.
-
-    ``mapping`` (their column → our field) wins; then our names for a field in the order of ``fields.toml``. A column
-    is used for one field only.
-    """
-    if not mapping:
-        return dict(_resolved(tuple(columns), section, languages()))
-    return _resolve(columns, aliases(section), {field: column for column, field in mapping.items()})
-
-
-@lru_cache(maxsize=2048)
-def _resolved(columns: tuple[str, ...], section: str, known: tuple[Language, ...]) -> dict[str, str]:
-    """Records of one source have the same few sets of names."""
-    return _resolve(columns, _aliases(section, known), {})
-
-
-def _resolve(columns: Sequence[str], fields: Mapping[str, tuple[str, ...]], found: dict[str, str]) -> dict[str, str]:
-    by_fold = _by_fold(columns, set(found.values()))
-    for field, names in fields.items():
-        match = next((by_fold[name] for name in names if name in by_fold), None)
-        if field not in found and match is not None:
-            found[field] = by_fold.pop(fold(match))
-    return found
-
-
-def alternates(columns: Sequence[str], chosen: Mapping[str, str], section: str = "sample") -> dict[str, list[str]]:
-    """Field → further columns that are known names of it, in order, for records that lack the chosen column."""
-    by_fold = _by_fold(columns, set(chosen.values()))
-    found = {field: [by_fold[n] for n in aliases(section).get(field, ()) if n in by_fold] for field in chosen}
-    return {field: names for field, names in found.items() if names}
-
-
-def _by_fold(columns: Sequence[str], taken: set[str]) -> dict[str, str]:
-    """Folded name → column, the first of each, without those that are taken."""
-    return {fold(column): column for column in reversed(columns) if column not in taken}
-
-
-def coalesce(
-    rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, str], others: Mapping[str, list[str]]
-) -> tuple[list[Mapping[str, Any]], set[str]]:
-    """Rows in which a record without the chosen column has it from another known name; and the names so used.
-
-    A column that is there and null is not replaced: null is a recording.
-    """
-    used: set[str] = set()
-    done: list[Mapping[str, Any]] = []
-    for row in rows:
-        added = {}
-        for field, names in others.items():
-            if chosen[field] not in row:
-                name = next((name for name in names if row.get(name) is not None), None)
-                if name is not None:
-                    added[chosen[field]] = row[name]
-                    used.add(name)
-        done.append({**row, **added} if added else row)
-    return done, used
-
-
-def checked_mapping(
-    mapping: Mapping[str, str] | None, columns: Sequence[str], section: str, where: str
-) -> dict[str, str]:
-    """The user's mapping as their column → our field; it may be written either way round.
-
-    Raises
-    ------
-    InputError
-        When a pair names no field of ours or no column of the source.
-    """
-    result: dict[str, str] = {}
-    fields, known = aliases(section), set(columns)
-    for left, right in (mapping or {}).items():
-        left, right = str(left), str(right)
-        if right in fields and left in known:
-            result[left] = right
-        elif left in fields and right in known:
-            result[right] = left
-        else:
-            _refuse_pair(left, right, columns, fields, where)
-    return result
-
-
-def _refuse_pair(left: str, right: str, columns: Sequence[str], fields: Iterable[str], where: str) -> None:
-    field = right if right in set(fields) else left
-    if field not in set(fields):
-        raise InputError(f"{where}: mapping {left!r} → {right!r} names no field; fields are {', '.join(fields)}")
-    column = left if field is right else right
-    near = difflib.get_close_matches(column, columns, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"columns are {', '.join(map(str, columns[:12]))}"
-    raise InputError(f"{where}: mapping names the column {column!r}, which is not there; {hint}")
-
-
-def near_miss(column: str, taken: Iterable[str] = ()) -> str | None:
-    """The field whose name ``column`` nearly has, or None. Fields in ``taken`` are not proposed."""
-    name = fold(column[:200])
-    if not 4 <= len(name) <= 80:  # a longer one is a text, and comparing it would take long
-        return None
-    names = {alias: field for field, known in aliases("sample").items() if field not in set(taken) for alias in known}
-    match = difflib.get_close_matches(name, names, n=1, cutoff=0.82)
-    if match:
-        return names[match[0]]
-    words = set(name.split("_"))
-    hints = ((field, hint) for field, known in aliases("hints").items() if field not in set(taken) for hint in known)
-    return next((field for field, hint in hints if hint in words or (not hint.isascii() and hint in name)), None)
-
-
-def is_score(column: str) -> bool:
-    """Whether a column is named like a metric of another tool; ``"rouge_score(mode=fmeasure)"``, ``"mrr@10"``,
-    ``"toxicity/v1/score"``, ``"eval.relevance.score"`` and ``"score_context_relevance"`` are."""
-    if re.search(r"\w@(\d+|k)$|[/.]score$", column) is not None:
-        return True
-    name, known = fold(_BRACKETS.sub("", column)), aliases("scores")["names"]
-    return name in known or _SCORE_MARK.sub("", name) in known
-
-
-def first_names(values: Mapping[str, Any], section: str, empty: bool = True) -> dict[str, str]:
-    """Field → the first of its names in ``section`` that has a value in ``values``, whose names are folded.
-
-    ``empty``: whether an empty text is a value.
-    """
-    there = tuple([name for name, value in values.items() if value is not None and (empty or value != "")])
-    return _first_names(there, section, languages())
-
-
-@lru_cache(maxsize=2048)
-def _first_names(there: tuple[str, ...], section: str, known: tuple[Language, ...]) -> dict[str, str]:
-    places, best = _places(section, known), dict[str, tuple[int, str]]()
-    for name in there:
-        for field, rank in places.get(name, ()):
-            if field not in best or rank < best[field][0]:
-                best[field] = rank, name
-    return {field: name for field, (_, name) in best.items()}
-
-
-@lru_cache(maxsize=32)
-def _places(section: str, known: tuple[Language, ...]) -> dict[str, list[tuple[str, int]]]:
-    """Folded name → the fields that it may be, each with its rank among the names of the field."""
-    found: dict[str, list[tuple[str, int]]] = {}
-    for field, names in _aliases(section, known).items():
-        for rank, name in enumerate(names):
-            found.setdefault(name, []).append((field, rank))
-    return found
-
-
-def first_of(item: Mapping[str, Any], names: Iterable[str]) -> tuple[str | None, Any]:
-    """The first of ``names`` that ``item`` has with a value, and that value."""
-    for name in names:
-        value = item.get(name)
-        if value is not None:
-            return name, value
-    return None, None
 
 
 # ------------------------------------------------------------------------------
@@ -730,7 +517,7 @@ def contexts(value: Any) -> list[dict[str, Any]] | None:
     if isinstance(value, Mapping):
         value = _from_mapping(value)
     if not isinstance(value, Sequence):
-        raise Unreadable("is no list of texts")
+        raise Unreadable("no_texts")
     pairs = [pair for at, item in enumerate(value, 1) for pair in _contexts_of(item, at)]
     if pairs and all(rank is not None for _, rank in pairs):
         pairs.sort(key=lambda pair: pair[1] or 0.0)
@@ -773,7 +560,7 @@ def _from_mapping(value: Mapping[str, Any]) -> list[Any]:
         return lists[0]
     if all(isinstance(part, str) for part in value.values()):
         return [{"doc_id": key, "text": part} for key, part in value.items()]
-    raise Unreadable("is an object that holds no list of texts")
+    raise Unreadable("no_text_list")
 
 
 def _contexts_of(item: Any, at: int) -> list[tuple[dict[str, Any], float | None]]:
@@ -827,7 +614,7 @@ def _from_pair(item: list[Any], at: int) -> dict[str, Any]:
     elif item and isinstance(item[0], str):
         found = {"text": item[0]}
     else:
-        raise Unreadable(f"item {at} is a list without text")
+        raise Unreadable("item_no_text", at=at)
     if len(item) == 2 and isinstance(item[1], (int, float)):
         found["score"] = float(item[1])
     return found
@@ -854,7 +641,7 @@ def _from_object(item: Mapping[str, Any], at: int) -> tuple[dict[str, Any], floa
 def _checked(found: dict[str, Any], metadata: dict[str, Any], at: int) -> dict[str, Any]:
     """Types of the contract; what the item lacks is looked for in its metadata."""
     if not found.keys() & {"text", "doc_id"}:
-        raise Unreadable(f"item {at} has neither a text nor an id; keys are {', '.join(list(metadata)[:6])}")
+        raise Unreadable("item_bare", at=at, keys=", ".join(list(metadata)[:6])[:200])
     for field in ("doc_id", "title", "tenant", "position", "score"):
         if field not in found and metadata.get(field) is not None and not isinstance(metadata[field], (Mapping, list)):
             found[field] = metadata[field]
@@ -878,17 +665,12 @@ def _checked(found: dict[str, Any], metadata: dict[str, Any], at: int) -> dict[s
     return result
 
 
-def _position(value: Any) -> int | None:
-    found = number(value)
-    return None if found is None else int(found)
-
-
-_READERS = {
+_READERS: dict[str, Callable[[Any], Any]] = {
     "doc_id": identifier,
     "score": number,
     "title": text,
     "tenant": identifier,
-    "position": _position,
+    "position": lambda value: None if (found := number(value)) is None else int(found),
     "prompted": boolean,
     "kind": text,
 }
@@ -916,17 +698,17 @@ def _read(reader: Any, value: Any, field: str, at: int) -> Any:
     try:
         return reader(value)
     except Unreadable as error:
-        raise Unreadable(f"item {at}: {field} {error}") from error
+        raise Unreadable("item", at=at, name=field, error=error.reason) from error
 
 
 def with_parallel(
     items: list[dict[str, Any]] | None, lists: Mapping[str, Any]
-) -> tuple[list[dict[str, Any]] | None, list[str]]:
+) -> tuple[list[dict[str, Any]] | None, list[Reason]]:
     """``items`` with what stands in lists beside them (``doc_id``, ``score``, …), and what did not fit.
 
     Without texts, ids alone make contexts with an empty text.
     """
-    remarks = []
+    remarks: list[Reason] = []
     for field, value in lists.items():
         try:
             value = structure(value)
@@ -938,34 +720,11 @@ def with_parallel(
             if items is None and field == "doc_id":
                 items = [{"text": ""} for _ in listed]
             if items is None or len(items) != len(listed):
-                remarks.append(
-                    f"{len(listed)} values of {field} beside {len(items or ())} contexts; they were left out"
-                )
+                remarks.append(why("beside_count", n=len(listed), name=field, contexts=len(items or ())))
                 continue
-            items = [_beside(item, field, one, at) for at, (item, one) in enumerate(zip(items, listed, strict=True), 1)]
+            values = [_read(_READERS[field], one, field, at) for at, one in enumerate(listed, 1)]
+            items = [item if one is None or item.get(field) is not None else {**item, field: one}
+                     for item, one in zip(items, values, strict=True)]  # fmt: skip
         except Unreadable as error:
-            remarks.append(f"the list of {field} beside the contexts {error}; it was left out")
+            remarks.append(why("beside_unread", name=field, error=error.reason))
     return items, remarks
-
-
-def _beside(item: dict[str, Any], field: str, value: Any, at: int) -> dict[str, Any]:
-    found = _read(_READERS[field], value, field, at)
-    return item if found is None or item.get(field) is not None else {**item, field: found}
-
-
-def has_surrogate(value: Any) -> bool:
-    """Whether any text in ``value`` holds a lone surrogate."""
-    if isinstance(value, str):
-        return not value.isascii() and SURROGATE.search(value) is not None
-    if isinstance(value, dict):
-        return any(has_surrogate(key) or has_surrogate(part) for key, part in value.items())
-    return isinstance(value, (list, tuple)) and any(map(has_surrogate, value))
-
-
-def scrubbed(value: Any) -> Any:
-    """``value`` with every lone surrogate in its texts replaced by U+FFFD."""
-    if isinstance(value, str):
-        return scrub(value)
-    if isinstance(value, dict):
-        return {scrubbed(key): scrubbed(part) for key, part in value.items()}
-    return [scrubbed(part) for part in value] if isinstance(value, (list, tuple)) else value

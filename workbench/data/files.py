@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -119,6 +120,7 @@ def hidden(mapping: Mapping[str, Any] | None) -> dict[str, Any]:
     """A mapping for a manifest: values under secret-sounding names are hidden unless they only name a variable."""
 
     def shown(key: str, value: Any) -> Any:
+        """A value as a manifest may hold it."""
         if isinstance(value, Mapping):
             return hidden(value)
         return HIDDEN if isinstance(value, str) and _SECRET_NAME.search(key) and "${" not in value else value
@@ -167,6 +169,32 @@ def guard_client_loggers(secrets: Iterable[str]) -> None:
         logger = logging.getLogger(name)
         if not any(isinstance(item, RedactingFilter) and item._secrets == wanted for item in logger.filters):
             logger.addFilter(RedactingFilter(wanted))
+
+
+# ------------------------------------------------------------------------------
+# Texts and settings that a user wrote.
+
+
+def read_text(path: str | Path) -> str:
+    """A text in UTF-8, with or without a byte order mark.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, or none of UTF-8.
+    """
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'})") from error
+
+
+def parsed_toml(text: str, source: str | Path) -> dict[str, Any]:
+    """The tables of a TOML text; ``InputError`` names its ``source`` when it is none."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{source}: not valid TOML ({error})") from error
 
 
 # ------------------------------------------------------------------------------
@@ -375,12 +403,16 @@ def without_controls(text: str) -> str:
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+def in_one_cell(value: Any) -> Any:
+    """A list as "a; b", an object as "key=a; other=b"; any other value as it is."""
+    if isinstance(value, dict):
+        value = [f"{key}={item}" for key, item in value.items()]
+    return "; ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+
+
 def neutral(value: Any) -> Any:
     """A cell's value such that no spreadsheet runs it: text that looks like a formula gets an apostrophe in front."""
-    if isinstance(value, (list, tuple)):
-        value = "; ".join(map(str, value))
-    elif isinstance(value, dict):
-        value = "; ".join(f"{key}={item}" for key, item in value.items())
+    value = in_one_cell(value)
     if not isinstance(value, str):
         return value
     clean = without_controls(value)
@@ -391,7 +423,7 @@ def neutral_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """``frame`` with every text cell, index and heading neutral; numbers and booleans are left alone."""
     changed = {
         place: [neutral(value) for value in frame.iloc[:, place].tolist()]
-        if not _plain(frame.dtypes.iloc[place])
+        if getattr(frame.dtypes.iloc[place], "kind", "O") not in "biufM"
         else frame.iloc[:, place].to_numpy()
         for place in range(frame.shape[1])
     }
@@ -401,10 +433,6 @@ def neutral_frame(frame: pd.DataFrame) -> pd.DataFrame:
     result.columns = pd.Index([neutral(name) for name in frame.columns])
     result.index.name = frame.index.name
     return result
-
-
-def _plain(dtype: Any) -> bool:
-    return getattr(dtype, "kind", "O") in "biufM"
 
 
 def safe_name(name: str) -> str:

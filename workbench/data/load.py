@@ -14,25 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from workbench.data import fields
-from workbench.data.fields import (
-    Unreadable,
+from workbench.data.columns import (
+    COMPARED,
     alternates,
     checked_mapping,
     coalesce,
-    contexts,
     fold,
-    has_surrogate,
     is_score,
     near_miss,
+    remembered_mapping,
     resolve,
-    scrubbed,
-    with_parallel,
+    suggested_mapping,
 )
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, looks_structured, opened
+from workbench.data.corpus import expected_by_content, load_corpus, match_contexts, normalise_ids
+from workbench.data.fields import Unreadable, contexts, with_parallel
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, looks_structured, opened, why
 from workbench.data.formats.source import read_source
 from workbench.data.formats.tools import unpack
 from workbench.data.formats.turns import as_turns
-from workbench.data.mapping import COMPARED, remembered_mapping, suggested_mapping
 from workbench.data.run_config import recorded_config
 from workbench.data.schema import (
     AS_RECORDED,
@@ -45,8 +44,10 @@ from workbench.data.schema import (
     objects,
     remarks_frame,
 )
+from workbench.data.text.normalise import normalise, scrubbed
 from workbench.data.text.reasoning import parted
 from workbench.errors import InputError
+from workbench.language import main_language, suggest_language
 
 # ------------------------------------------------------------------------------
 # From records to columns of our fields: each value read by its reader, each failure kept with its row.
@@ -134,11 +135,11 @@ def _read_field(fields: Fields, records: Records, name: str, column: str) -> Non
             value = None if raw is None else reader(raw)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             value = None
-            reason = str(error) if isinstance(error, Unreadable) else f"cannot be read ({error})"
-            failures[at] = Remark(records.numbers[at], name, excerpt(reason, 300), excerpt(raw))
-        if value is not None and records.may_hold_surrogates and has_surrogate(value):
-            value = scrubbed(value)
-            reason = "held half characters (lone surrogates), which became U+FFFD"
+            reason = error.reason if isinstance(error, Unreadable) else why("unread", error=excerpt(str(error), 250))
+            failures[at] = Remark(records.numbers[at], name, reason, excerpt(raw))
+        if value is not None and records.may_hold_surrogates and (clean := scrubbed(value)) is not value:
+            value = clean
+            reason = why("surrogates")
             fields.warnings.append(Remark(records.numbers[at], name, reason, excerpt(value)))
         values.append(value)
     fields.values[name] = values
@@ -177,15 +178,15 @@ def _read_other(fields: Fields, records: Records, column: str, columns: Mapping[
         broken = [at for at, (_, wrong) in enumerate(found) if wrong]
         if 2 * len(broken) <= sum(value is not None for value in values):
             fields.scores[column] = [score for score, _ in found]
-            reason = "is no number; the score counts as missing"
+            reason = why("score_no_number")
             fields.warnings += [Remark(fields.numbers[at], column, reason, excerpt(values[at])) for at in broken]
             return
-    fields.own[column] = [scrubbed(value) if has_surrogate(value) else value for value in values]
+    fields.own[column] = list(map(scrubbed, values))
     plain_name = fold(column) not in _UNDERSTOOD and len(fields.own) <= COMPARED
     field_name = near_miss(column, taken=columns) if plain_name else None
     if field_name is not None:
         pair = f"{{{column!r}: {field_name!r}}}"
-        reason = f"is kept as a column of your own; did you mean {field_name}? Then pass mapping={pair}"
+        reason = why("near_miss", field=field_name, pair=pair)
         fields.warnings.append(Remark(WHOLE_FILE, column, reason))
 
 
@@ -246,7 +247,7 @@ def chosen_run(records: Records, column: str | None, run: str | None, where: str
     kept = [at for at, label in enumerate(labels) if label == str(run)]
     warnings = list(records.warnings)
     if n_without := labels.count(None):
-        reason = f"is missing in {n_without} rows, which belong to no run and were left out"
+        reason = why("no_run", n=n_without)
         warnings.append(Remark(WHOLE_FILE, "run", reason))
     rows, numbers = [records.rows[at] for at in kept], [records.numbers[at] for at in kept]
     return replace(records, rows=rows, numbers=numbers, warnings=warnings)
@@ -279,15 +280,14 @@ def fill_from_cases(fields: Fields, cases: Fields, *, by_question: bool) -> None
         fields.values["sample_id"] = [own if at is None else theirs[at] for own, at in pairs]
     for name, values in cases.own.items():
         fields.own[name] = _filled(fields.own.get(name, [None] * len(matches)), values, matches)
-    by = "question" if by_question else "id"
     fields.warnings += [
-        Remark(number, "sample_id", f"has no case with its {by}; case fields stay as recorded")
+        Remark(number, "sample_id", why("no_case_question" if by_question else "no_case_id"))
         for number, at in zip(fields.numbers, matches, strict=True)
         if at is None
     ]
     unused = len(cases.numbers) - len({at for at in matches if at is not None})
     if unused:
-        fields.warnings.append(Remark(WHOLE_FILE, "sample_id", f"{unused} cases have no sample in this recording"))
+        fields.warnings.append(Remark(WHOLE_FILE, "sample_id", why("unused_cases", n=unused)))
 
 
 def _filled(values: list[Any], theirs: list[Any], matches: list[int | None]) -> list[Any]:
@@ -299,8 +299,6 @@ def _filled(values: list[Any], theirs: list[Any], matches: list[int | None]) -> 
 def _keys(fields: Fields, by_question: bool) -> list[str | None]:
     if not by_question:
         return fields.values["sample_id"]
-    from workbench.data.text.normalise import normalise
-
     return [None if question is None else normalise(question) for question in fields.column("question")]
 
 
@@ -311,6 +309,7 @@ def _keys(fields: Fields, by_question: bool) -> list[str | None]:
 def no_question(records: Records, columns: Mapping[str, str], where: str) -> InputError:
     """The error for ``records`` in which no column holds the questions."""
     names = [name for name in records.columns if name]
+    suggest_language(main_language(names))
     pairs = suggested_mapping([name for name in names if name not in columns.values()], columns)
     near = next((name for name, field in pairs.items() if field == "question"), None)
     if near is not None:
@@ -422,17 +421,18 @@ def load_samples(
     records = as_turns(unpack(read_source(source, format, encoding)), turns, _asked(mapping))
     where = short_name(records)
     if not mapping and (mapping := remembered_mapping(source, records.columns)):
-        said = ", ".join(f"{column} → {field}" for column, field in mapping.items())
-        records.warnings.append(Remark(WHOLE_FILE, "columns", f"are those that you chose before for this file: {said}"))
+        pairs = ", ".join(f"{column} → {field}" for column, field in mapping.items())
+        records.warnings.append(Remark(WHOLE_FILE, "columns", why("remembered", pairs=pairs)))
     fields, rejected, has_ids = _read(records, mapping, run, where, needs_question=cases is None, separator=separator)
     if cases is not None:
         others, _, _ = _read(unpack(read_source(cases)), None, None, "the cases", needs_question=True)
         fill_from_cases(fields, others, by_question=not has_ids)
-    from workbench.data.corpus import expected_by_content, load_corpus, match_contexts, normalise_ids
-
+    # Remarks are put into words from here on, in the language of the data unless another was chosen.
+    suggest_language(main_language(fields.column("question")))
     samples = expected_by_content(_assembled(fields, rejected, records, name or records.name))
     if strict:
         _raise_all(samples, where)
+
     base = None if corpus is None else load_corpus(corpus)
     samples = samples if base is None else match_contexts(samples, base)
     return normalise_ids(samples, normalize_ids, base) if normalize_ids else samples
@@ -477,6 +477,7 @@ def _parted(records: Records, column: str, separator: str | None) -> Records:
     singles = [row[column] for row in records.rows if isinstance(row.get(column), str) and not looks_structured(row[column])]
     if separator is not None:
         def cut(row: Mapping[str, Any]) -> Mapping[str, Any]:
+            """One record with its text of contexts in parts; a list stays."""
             whole = row.get(column)
             joined = isinstance(whole, str) and not looks_structured(whole)
             return {**row, column: [part for part in str(whole).split(separator) if part.strip()]} if joined else row
@@ -485,7 +486,7 @@ def _parted(records: Records, column: str, separator: str | None) -> Records:
     for mark in _SEPARATORS:
         several = sum(sum(len(part.strip()) > 7 for part in whole.split(mark)) > 1 for whole in singles if mark in whole)
         if several and 2 * several >= len(singles):
-            reason = f"is one text with {mark!r} in it in {several} rows; several contexts? Then pass separator={mark!r}"
+            reason = why("separator", mark=repr(mark), n=several)
             return replace(records, warnings=[*records.warnings, Remark(WHOLE_FILE, column, reason)])
     return records
 
@@ -501,7 +502,7 @@ def _name_samples(fields: Fields) -> list[Remark]:
         if value is None and at not in unreadable:
             value = str(number) if str(number) not in taken else f"row-{number}"
             if given:
-                fields.warnings.append(Remark(number, "sample_id", f"is missing; the row is called {value!r}"))
+                fields.warnings.append(Remark(number, "sample_id", why("unnamed", name=repr(value))))
         ids.append(value)
     fields.values["sample_id"] = ids
     return list(unreadable.values())
@@ -511,14 +512,14 @@ def _assembled(fields: Fields, rejected: list[Remark], records: Records, name: s
     import pandas as pd
 
     kept, refused = _kept_rows(fields)
-    rejected = sorted(rejected + refused)
+    rejected = sorted(rejected + refused, key=_place)
     index = pd.Index([fields.values["sample_id"][at] for at in kept], dtype=object, name="sample_id")
     scores = {column: _floats(values, kept) for column, values in fields.scores.items()}
     input_errors, warnings = _input_errors(fields, kept)
     return SampleSet(
         frame=object_frame(_columns(fields, kept), index),
         rejected=remarks_frame(rejected),
-        warnings=remarks_frame(sorted(fields.warnings + warnings)),
+        warnings=remarks_frame(sorted(fields.warnings + warnings, key=_place)),
         n_read=len(kept) + len({remark.row for remark in rejected}),
         recorded_scores=pd.DataFrame(scores, index=index, dtype=float),
         name=name,
@@ -526,6 +527,10 @@ def _assembled(fields: Fields, rejected: list[Remark], records: Records, name: s
         attributes={"input_errors": input_errors, "format": records.kind,
                     "config": recorded_config(records.source, fields.own.get("config", ()))},
     )
+
+
+def _place(remark: Remark) -> tuple[int, str, str]:
+    return remark.row, remark.field, str(remark.reason)
 
 
 def _kept_rows(fields: Fields) -> tuple[list[int], list[Remark]]:
@@ -540,11 +545,11 @@ def _kept_rows(fields: Fields) -> tuple[list[int], list[Remark]]:
         if at in broken:
             refused.append(broken[at])
         elif question is None or not question.strip():
-            reason = "is missing; every row needs a question"
+            reason = why("no_question")
             refused.append(Remark(number, "question", reason, excerpt(fields.column("answer")[at] or sample_id)))
         elif sample_id in first:
             refused.append(
-                Remark(number, "sample_id", f"is the id of row {first[sample_id]} already", excerpt(sample_id))
+                Remark(number, "sample_id", why("same_id", row=first[sample_id]), excerpt(sample_id))
             )
         else:
             first[sample_id] = number
@@ -604,7 +609,7 @@ def _input_errors(fields: Fields, kept: list[int]) -> tuple[dict[str, dict[str, 
     for name, failures in fields.unreadable.items():
         for at, remark in failures.items():
             if at in alive:
-                errors.setdefault(name, {})[ids[at]] = remark.reason
+                errors.setdefault(name, {})[ids[at]] = str(remark.reason)
                 warnings.append(remark)
     return errors, warnings
 
@@ -623,3 +628,32 @@ def _raise_all(samples: SampleSet, where: str) -> None:
     shown = "; ".join(lines[:3])
     more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""
     raise InputError(f"{where}: {len(lines)} problems: {shown}{more}. Load without strict to see all")
+
+
+# ------------------------------------------------------------------------------
+# What a file offers, before it is loaded.
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a file offers: its columns, its first rows, and field → column as it is read now and as it may be meant."""
+
+    names: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    known: Mapping[str, str]
+    suggested: Mapping[str, str]
+
+
+def columns_of(source: Any, shown: int = 3) -> Columns:
+    """The columns of a recording with its first ``shown`` rows.
+
+    Raises
+    ------
+    InputError
+        When the source cannot be read at all.
+    """
+    records = unpack(read_source(source))
+    known = resolve(records.columns, "sample", remembered_mapping(source, records.columns))
+    free = [name for name in records.columns if name not in known.values()]
+    suggested = {field: column for column, field in suggested_mapping(free, known).items()}
+    return Columns(tuple(records.columns), tuple(records.rows[:shown]), known, suggested)

@@ -151,6 +151,7 @@ class Template:
             return case.get(whole["field"])
 
         def as_text(match: re.Match[str]) -> str:
+            """A field or variable inside a longer text: nothing for null, JSON for what is no text."""
             value = os.environ.get(match["env"]) if match["env"] is not None else case.get(match["field"])
             return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
@@ -244,7 +245,8 @@ def from_function(call: Callable[..., Any], timeout: float) -> Ask:
     waits = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
 
     async def ask(case: Mapping[str, Any]) -> Any:
-        arguments = _arguments(call, case)
+        """One case asked; a time-out or a lost connection is worth another try."""
+        arguments = arguments_for(call, case)
         called = partial(call, **arguments) if isinstance(arguments, dict) else partial(call, arguments[0])
         try:
             async with asyncio.timeout(timeout):
@@ -258,8 +260,8 @@ def from_function(call: Callable[..., Any], timeout: float) -> Ask:
     return ask
 
 
-def _arguments(call: Callable[..., Any], case: Mapping[str, Any]) -> dict[str, Any] | tuple[Any]:
-    """Keyword arguments by name, or the one positional argument."""
+def arguments_for(call: Callable[..., Any], case: Mapping[str, Any]) -> dict[str, Any] | tuple[Any]:
+    """What ``call`` gets of a case: keyword arguments by name, or the one positional argument."""
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
@@ -278,10 +280,12 @@ async def in_thread(work: Callable[[], Any]) -> Any:
     future: asyncio.Future[Any] = loop.create_future()
 
     def tell(set_outcome: Callable[[Any], None], value: Any) -> None:
+        """Hand over the outcome, unless nobody waits any more."""
         if not future.done():
             set_outcome(value)
 
     def work_and_tell() -> None:
+        """In the thread: the outcome goes to the loop, if that is still open."""
         try:
             outcome: tuple[Callable[[Any], None], Any] = (future.set_result, work())
         except Exception as error:  # noqa: BLE001 - raised again where the result is awaited
@@ -441,6 +445,7 @@ def iterate(work: Callable[[Put], Coroutine[Any, Any, None]]) -> Iterator[Any]:
     raised: list[Exception] = []
 
     async def main() -> None:
+        """In the loop: make the task known, so that it can be cancelled, and work."""
         task = asyncio.current_task()
         assert task is not None
         running.append((asyncio.get_running_loop(), task))
@@ -448,6 +453,7 @@ def iterate(work: Callable[[Put], Coroutine[Any, Any, None]]) -> Iterator[Any]:
         await work(results.put)
 
     def run() -> None:
+        """In the thread: whatever happens, the reader gets an end."""
         try:
             with suppress(asyncio.CancelledError):  # whoever reads has stopped reading, and needs not be told
                 asyncio.run(main())
@@ -642,6 +648,7 @@ async def _workers(waiting: Sequence[Mapping[str, Any]], plan: _Plan, concurrenc
     cases: Iterator[Mapping[str, Any]] = iter(waiting)
 
     async def work() -> None:
+        """One of the workers: it takes the next case until there is none."""
         for case in cases:
             put(await _recorded(case, plan, retries))
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.data.files import hidden, redacted
+from workbench.data.files import hidden, parsed_toml, read_text, redacted
 from workbench.errors import InputError
 
 #: Keys that say which run it was, not how it was set up; ``commit`` stands for what no other key says.
@@ -57,12 +56,7 @@ def read_config(given: Mapping[str, Any] | str | Path) -> dict[str, Any]:
     """
     if isinstance(given, Mapping):
         return plain_config(given)
-    try:
-        tables = tomllib.loads(Path(given).expanduser().read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{given}: cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'})") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{given}: not valid TOML ({error})") from error
+    tables = parsed_toml(read_text(given), given)
     found = tables.get("config", tables)
     if not isinstance(found, Mapping):
         raise InputError(f"{given}: config is no table; write [config] and below it key = value")
@@ -106,11 +100,8 @@ def config_words(config: Mapping[str, Any]) -> str:
 
 def change_words(changes: Mapping[str, tuple[Any, Any]]) -> str:
     """ "k 5 → 8; model a → b"; a key that is not recorded has an en dash."""
-    return "; ".join(f"{key} {_shown(old)} → {_shown(new)}" for key, (old, new) in changes.items())
-
-
-def _shown(value: Any) -> str:
-    return "–" if value is None else str(value)
+    shown = {key: ["–" if value is None else str(value) for value in pair] for key, pair in changes.items()}
+    return "; ".join(f"{key} {old} → {new}" for key, (old, new) in shown.items())
 
 
 def config_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -146,16 +147,12 @@ class Sample:
     @property
     def conversation(self) -> str:
         """The question with the last turns before it, one a line; the question alone without any."""
-        said = [f"{role}: {_short(text)}" for role, text in self.history[-TURNS:]]
+        said = [f"{role}: {text if len(text) <= _SHOWN else text[:_SHOWN] + '…'}" for role, text in self.history[-TURNS:]]
         return "\n".join([*said, f"user: {self.question}"]) if said else self.question
 
 
 #: Earlier messages that a judge is shown, and characters of each; words of a question that cannot stand alone.
 TURNS, _SHOWN, _ELLIPTIC = 6, 1000, 3
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 
 def asked(question: str, earlier: Sequence[str], rewritten: str | None = None) -> str:
@@ -210,7 +207,7 @@ Row = TypeVar("Row")
 HEAD, _CELL = 5, 120
 
 
-class Rows(Generic[Row]):
+class Rows(ABC, Generic[Row]):
     """A set that behaves as people expect: ``len``, iterating, ``id in``, ``[id]``, ``[position]``, ``[from:to]``, ``head``, a
     table in a notebook.
 
@@ -259,14 +256,16 @@ class Rows(Generic[Row]):
         """The first ``n`` as a set."""
         return self[: max(n, 0)]
 
+    @abstractmethod
     def _rows(self, frame: pd.DataFrame) -> Iterator[Row]:
-        raise NotImplementedError
+        """Each row of ``frame`` as what the set is of."""
 
     def _repr_html_(self) -> str:
         shown = self.frame.loc[:, [name for name in self._shown if name in self.frame.columns]].head(HEAD)
         cells = {name: [_cell(value) for value in shown[name].tolist()] for name in shown.columns}
         table = object_frame({name: objects(values) for name, values in cells.items()}, shown.index.map(_cell))
         return f"<p>{escape(_cell(repr(self)))}</p>{table.to_html(escape=True)}"
+
 
 def _cell(value: Any) -> str:
     """A value as it is shown in a table: one short line without control characters and changes of direction."""
@@ -419,4 +418,5 @@ def remarks_frame(remarks: list[Remark]) -> pd.DataFrame:
     import pandas as pd
 
     columns = {name: [remark[at] for remark in remarks] for at, name in enumerate(REJECTED_COLUMNS)}
+    columns["reason"] = list(map(str, columns["reason"]))
     return pd.DataFrame(columns, dtype=object).astype({"row": "int64"})

@@ -14,7 +14,7 @@ from workbench.scoring.groups.joint import expectation
 from workbench.scoring.groups.refusal import outcome
 from workbench.scoring.metrics import HEADLINE, definition, definitions, every_metric, score
 from workbench.scoring.scored import Floats, Mask, count
-from workbench.scoring.view import CONTRADICTED, NOT_MENTIONED, SUPPORTED, UNSURE, View, severity
+from workbench.scoring.view import CONTRADICTED, MISSING, NOT_MENTIONED, SUPPORTED, UNSURE, View, severity
 
 #: The name under which pass / fail itself is compared, tested and calibrated, beside the metrics.
 PASSED = "passed"
@@ -59,10 +59,9 @@ def _failing(view: View) -> Failing:
         *(is_low(view, name) for name in low),
     ])  # fmt: skip
     scored = np.logical_or.reduce([right.ok, leaks.ok, banned.ok, *(score(view, name).ok for name in low)])
-    claimed = (np.bincount(view.answer.code, minlength=view.n) > 0) & view.facts.recorded
-    # With question and answer alone no content could be tested: its texts may show a fault, never that it is right.
-    expected = view.facts.recorded | view.once(expectation)
-    return Failing(failed, failed | (expected & (scored | claimed)))
+    # Of what its own texts show: with question and answer alone, or claims that are all unsure, nothing says that it is right.
+    read = view.facts.recorded & (count(view.answer.code, ~np.isin(view.answer_verdicts, (UNSURE, MISSING)), view.n) > 0)
+    return Failing(failed, failed | read | (view.once(expectation) & scored))
 
 
 class RecordedScores(NamedTuple):

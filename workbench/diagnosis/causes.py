@@ -18,7 +18,7 @@ import numpy as np
 from workbench.diagnosis.cause_inputs import CauseInputs, conflicting, is_low, low_failing, no_answer, serious
 from workbench.errors import InputError
 from workbench.language import get_language, has_text, listed, numbers, speaking, text
-from workbench.scoring.facts import Claims
+from workbench.scoring.facts import Claims, Facts
 from workbench.scoring.groups.refusal import answerable
 from workbench.scoring.metrics import HEADLINE, definitions
 from workbench.scoring.metrics import title as metric_title
@@ -43,10 +43,6 @@ NOT_FAILING = (PASS, NOT_CHECKED)
 
 #: What fills the gaps of an evidence sentence; ``variant`` names another sentence than ``evidence``.
 Found = dict[str, Any]
-
-
-def _nothing(_: Explainer, __: int) -> Found:
-    return {}
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ class CauseRule:
     layer: str
     needs: tuple[str, ...]
     holds: Callable[[CauseInputs], Mask]
-    explain: Callable[[Explainer, int], Found] = _nothing
+    explain: Callable[[Explainer, int], Found] = lambda _, __: {}
     confidence: Callable[[CauseInputs], Floats] | None = None
     sub_cause: Callable[[Explainer, int], str | None] | None = None
     red_line: bool = False
@@ -102,11 +98,6 @@ class CauseRule:
 
 
 # ---------------------------------------------------------------- the conditions, and what is said of a sample
-
-
-def _permission_leak(c: CauseInputs) -> Mask:
-    banned = c.score("must_not_retrieve_hits")
-    return (np.nan_to_num(c.score("leaks")) > 0) | (np.nan_to_num(banned) > 0)
 
 
 def _say_leak(e: Explainer, code: int) -> Found:
@@ -133,15 +124,6 @@ def _not_indexed(c: CauseInputs) -> Mask:
     lost = np.array([-1 if value is None else len(value) for value in outside])
     # A document that was retrieved is indexed, whatever the corpus at hand says.
     return c.nothing_retrieved & (lost > 0) & (lost >= total)
-
-
-def _say_not_indexed(e: Explainer, code: int) -> Found:
-    return {"docs": _listed(e.facts.evidence.nested("not_in_corpus")[code])}
-
-
-def _retrieval_miss(c: CauseInputs) -> Mask:
-    missing = (c.missing_entries & ~c.only_split) | c.unsupported_needs
-    return missing & ~c.wants_refusal
 
 
 def _retrieval_confidence(c: CauseInputs) -> Floats:
@@ -174,17 +156,9 @@ def _say_split(e: Explainer, code: int) -> Found:
     return {"point": e.quote(e.view.reference, rows[0])}
 
 
-def _distracted(c: CauseInputs) -> Mask:
-    return c.misled & c.missed_point
-
-
 def _say_distracted(e: Explainer, code: int) -> Found:
     rows = e.rows(e.view.answer, code, e.inputs.misled_claims)
     return {"claim": e.quote(e.view.answer, rows[0]), **e.where(rows[0])}
-
-
-def _contradiction(c: CauseInputs) -> Mask:
-    return c.any_of(c.view.answer, c.contradicting_claims | (conflicting(c.view) > 0))
 
 
 def _contradiction_confidence(c: CauseInputs) -> Floats:
@@ -202,11 +176,6 @@ def _say_contradiction(e: Explainer, code: int) -> Found:
         return {"variant": "itself", "claim": e.quote(e.view.answer, rows[0]), "other": e.quote(e.view.answer, rows[-1])}
     row = rows[np.argmax(e.view.answer.contradict[rows])]
     return {"claim": e.quote(e.view.answer, row), **e.where(row)}
-
-
-def _hallucination(c: CauseInputs) -> Mask:
-    invented = c.any_of(c.view.answer, serious(c.view) & (c.view.answer_verdicts == NOT_MENTIONED))
-    return invented | is_low(c.view, "faithfulness")
 
 
 def _hallucination_confidence(c: CauseInputs) -> Floats:
@@ -227,11 +196,6 @@ def _declining(c: CauseInputs) -> Floats:
     """The probability that the answer declines."""
     judged = c.evidence.number("judge_declines")
     return np.where(np.isnan(judged), c.evidence.number("text_declines"), judged)
-
-
-def _split_confidence(c: CauseInputs) -> Floats:
-    stitched = c.highest(c.view.reference, c.view.reference.entail, c.split_claims)
-    return np.where(c.any_of(c.view.points, c.split_points), 1.0, stitched)
 
 
 def _omission_confidence(c: CauseInputs) -> Floats:
@@ -262,20 +226,12 @@ def _say_omission(e: Explainer, code: int) -> Found:
     return {"point": e.quote(reference, rows[0]), **e.place("reference", rows[0])}
 
 
-def _faithful_but_wrong(c: CauseInputs) -> Mask:
-    return c.missed_point & c.on_topic & c.grounded & c.point_nowhere
-
-
 def _say_faithful(e: Explainer, code: int) -> Found:
     answer = e.view.answer
     rows = e.rows(answer, code, e.masks["against_reference"])
     if not len(rows):
         rows = e.rows(answer, code, e.masks["held"])
     return {"claim": e.quote(answer, rows[0]), **e.where(rows[0])}
-
-
-def _wrong_confidence(c: CauseInputs) -> Floats:
-    return np.where(c.view.has_points, 1.0, 1 - np.nan_to_num(c.facts.right))
 
 
 def _say_wrong(e: Explainer, code: int) -> Found:
@@ -286,19 +242,11 @@ def _say_wrong(e: Explainer, code: int) -> Found:
     return {"reference": reference[:QUOTE], "right": numbers.score(e.facts.right[code])}
 
 
-def _say_off_topic(e: Explainer, code: int) -> Found:
-    return {"relevancy": numbers.score(e.inputs.score("answer_relevancy")[code])}
-
-
 def _say_citation(e: Explainer, code: int) -> Found:
     lost, bad = e.bad_marks.get(code, ([], []))
     if lost:
         return {"mark": str(lost[0])[:QUOTE]}
     return {"variant": "unsupported", "mark": str(bad[0])[:QUOTE]}
-
-
-def _say_format(e: Explainer, code: int) -> Found:
-    return {"sign": text(f"causes.sign.{e.inputs.evidence.plain('text_format')[code]}")}
 
 
 def _say_tests(e: Explainer, code: int) -> Found:
@@ -317,17 +265,27 @@ def _say_tests(e: Explainer, code: int) -> Found:
 
 #: The built-in causes in their order.
 RULES: tuple[CauseRule, ...] = (
-    CauseRule("permission_leak", "access", ("tenant", "contexts"), _permission_leak, _say_leak, red_line=True),
-    CauseRule("no_answer", "service", ("answer",), lambda c: no_answer(c.view), _say_no_answer, quotes_service=True),
-    CauseRule("not_indexed", "index", ("expected_docs", "corpus"), _not_indexed, _say_not_indexed, retriever_at_fault=True),
     CauseRule(
-        "retrieval_miss", "retrieval", ("contexts", "expected_docs or reference"), _retrieval_miss, _say_missing,
+        "permission_leak", "access", ("tenant", "contexts"),
+        lambda c: (np.nan_to_num(c.score("leaks")) > 0) | (np.nan_to_num(c.score("must_not_retrieve_hits")) > 0), _say_leak,
+        red_line=True,
+    ),
+    CauseRule("no_answer", "service", ("answer",), lambda c: no_answer(c.view), _say_no_answer, quotes_service=True),
+    CauseRule(
+        "not_indexed", "index", ("expected_docs", "corpus"), _not_indexed,
+        lambda e, code: {"docs": _listed(e.facts.evidence.nested("not_in_corpus")[code])}, retriever_at_fault=True,
+    ),
+    CauseRule(
+        "retrieval_miss", "retrieval", ("contexts", "expected_docs or reference"),
+        lambda c: ((c.missing_entries & ~c.only_split) | c.unsupported_needs) & ~c.wants_refusal, _say_missing,
         _retrieval_confidence, lambda e, code: e.sub_causes.get(code), retriever_at_fault=True,
     ),
     CauseRule(
         "split_evidence", "index", ("contexts", "must_include or reference", "position"),
         lambda c: c.any_of(c.view.points, c.split_points) | c.any_of(c.view.reference, c.split_claims), _say_split,
-        _split_confidence, retriever_at_fault=True,
+        lambda c: np.where(c.any_of(c.view.points, c.split_points), 1.0,
+                           c.highest(c.view.reference, c.view.reference.entail, c.split_claims)),
+        retriever_at_fault=True,
     ),
     CauseRule(
         "missing_refusal", "generation", ("answer", "expect_refusal"), lambda c: c.outcome == "missing_refusal",
@@ -338,37 +296,46 @@ RULES: tuple[CauseRule, ...] = (
         marks="answer",
     ),
     CauseRule(
-        "distracted", "generation", ("expected_docs", "contexts", "claims"), _distracted, _say_distracted,
+        "distracted", "generation", ("expected_docs", "contexts", "claims"), lambda c: c.misled & c.missed_point,
+        _say_distracted,
         lambda c: c.highest(c.view.answer, c.rests[1], c.misled_claims),
     ),
     CauseRule(
-        "contradiction", "generation", ("contexts", "claims"), _contradiction, _say_contradiction,
+        "contradiction", "generation", ("contexts", "claims"),
+        lambda c: c.any_of(c.view.answer, c.contradicting_claims | (conflicting(c.view) > 0)), _say_contradiction,
         _contradiction_confidence,
     ),
     CauseRule(
-        "hallucination", "generation", ("contexts", "claims"), _hallucination, _say_hallucination,
-        _hallucination_confidence,
+        "hallucination", "generation", ("contexts", "claims"),
+        lambda c: c.any_of(c.view.answer, serious(c.view) & (c.view.answer_verdicts == NOT_MENTIONED))
+        | is_low(c.view, "faithfulness"), _say_hallucination, _hallucination_confidence,
     ),
     CauseRule(
         "omission", "generation", ("contexts", "must_include or reference"), lambda c: c.left_out & ~c.is_off_topic,
         _say_omission, _omission_confidence,
     ),
     CauseRule(
-        "faithful_but_wrong", "index", ("contexts", "reference or must_include", "claims"), _faithful_but_wrong,
-        _say_faithful, lambda c: c.highest(c.view.answer, c.view.answer.entail, c.view.answer_verdicts == SUPPORTED),
+        "faithful_but_wrong", "index", ("contexts", "reference or must_include", "claims"),
+        lambda c: c.missed_point & c.on_topic & c.grounded & c.point_nowhere, _say_faithful,
+        lambda c: c.highest(c.view.answer, c.view.answer.entail, c.view.answer_verdicts == SUPPORTED),
     ),
     CauseRule(
         "wrong_answer", "generation", ("answer", "reference or must_include"), lambda c: c.missed_point & ~c.is_off_topic,
-        _say_wrong, _wrong_confidence, marks="answer", last_resort=True,
+        _say_wrong, lambda c: np.where(c.view.has_points, 1.0, 1 - np.nan_to_num(c.facts.right)), marks="answer",
+        last_resort=True,
     ),
     CauseRule(
-        "off_topic", "generation", ("answer", "claims"), lambda c: c.is_off_topic, _say_off_topic,
+        "off_topic", "generation", ("answer", "claims"), lambda c: c.is_off_topic,
+        lambda e, code: {"relevancy": numbers.score(e.inputs.score("answer_relevancy")[code])},
         lambda c: 1 - c.score("answer_relevancy"), marks="answer",
     ),
-    CauseRule("bad_citation", "generation", ("contexts", "citations"), lambda c: c.bad_citations, _say_citation,
-         _citation_confidence, marks="citations"),
     CauseRule(
-        "format", "service", ("answer",), lambda c: c.facts.format_signs, _say_format,
+        "bad_citation", "generation", ("contexts", "citations"), lambda c: c.bad_citations, _say_citation,
+        _citation_confidence, marks="citations",
+    ),
+    CauseRule(
+        "format", "service", ("answer",), lambda c: c.facts.format_signs,
+        lambda e, code: {"sign": text(f"causes.sign.{e.inputs.evidence.plain('text_format')[code]}")},
         sub_cause=lambda e, code: e.inputs.evidence.plain("text_format")[code], marks="answer",
     ),
     # Closes the chain: it holds for what fails and no other rule explains.
@@ -472,6 +439,7 @@ def cause(
         raise InputError(f"cause {name!r}: before {before!r}, which is no cause; known are {', '.join(cause_names())}")
 
     def register(chosen: Callable[[CauseInputs], Any]) -> Callable[[CauseInputs], Any]:
+        """Put the rule into the chain; the function itself stays usable."""
         try:
             rule = CauseRule(name, layer, needs, chosen, title=title, evidence=evidence, advice=advice, **more)
         except TypeError as error:
@@ -588,12 +556,14 @@ def failure_rows(causes: Causes) -> pd.DataFrame:
 
     inputs, n, chain, language = causes.inputs, causes.inputs.n, causes.rules, get_language()
     names = [*(rule.name for rule in chain), NOT_CHECKED, PASS]
-    failing = np.flatnonzero(causes.primary >= 0)
     subs = np.full(n, None, dtype=object)
-    for code in failing[[chain[place].sub_cause is not None for place in causes.primary[failing]]].tolist():
-        subs[code] = causes.sub_cause(code)
+    for place, rule in enumerate(chain):
+        if rule.sub_cause is not None:
+            for code in np.flatnonzero((causes.primary == place) & ~inputs.by_recorded).tolist():
+                subs[code] = rule.sub_cause(causes.explainer, code)
 
     def said(code: int) -> str:
+        """The evidence sentence, worked out when it is read, in the language that was in force when the table was made."""
         with speaking(language):
             return causes.evidence(chain[causes.primary[code]], code) if causes.primary[code] >= 0 else ""
 
@@ -654,7 +624,7 @@ class Explainer:
     def __init__(self, inputs: CauseInputs) -> None:
         self.inputs: CauseInputs = inputs
         self.view: View = inputs.view
-        self.facts = inputs.facts
+        self.facts: Facts = inputs.facts
 
     @cached_property
     def sub_causes(self) -> Mapping[int, str]:

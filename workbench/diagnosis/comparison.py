@@ -19,7 +19,7 @@ from workbench.errors import InputError
 from workbench.language import sentences
 from workbench.language import text as _t
 from workbench.language.numbers import p_value, percent, points
-from workbench.scoring.metrics import OVERALL, definition, definitions, formulas
+from workbench.scoring.metrics import HEADLINE, OVERALL, definition, definitions, formulas
 from workbench.scoring.scored import Floats, Scored
 from workbench.scoring.thresholds import Thresholds
 
@@ -79,7 +79,7 @@ def _data(comparison: Comparison) -> list[str]:
     pairing, lines = comparison.pairing, []
     edited = pairing.case_changed
     if edited.any():
-        ids = _named([str(item) for item in pairing.ids[edited]])
+        ids = named_ids([str(item) for item in pairing.ids[edited]])
         lines.append(_t("compare.warning.cases", n=f"{int(edited.sum()):,}", ids=ids))
     corpora = [(run.manifest.get("corpus") or {}).get("hash") for run in (comparison.before, comparison.after)]
     if corpora[0] != corpora[1]:
@@ -107,7 +107,7 @@ def _notes(comparison: Comparison) -> list[str]:
     if changed := config_changes(*configs):
         lines.append(_t("compare.note.config", changes=change_words(changed)))
     if noise := comparison.counts.noise:
-        ids = _named(comparison.noise()["sample_id"].tolist())
+        ids = named_ids(comparison.noise()["sample_id"].tolist())
         lines.append(_t("compare.note.noise", n=f"{noise:,}", same=f"{int(pairing.identical.sum()):,}", ids=ids))
     return lines
 
@@ -135,12 +135,21 @@ def _verdict(comparison: Comparison) -> str:
     return sentences([first, *_red(comparison)])
 
 
+def right_words(before: float, after: float, delta: float, interval: tuple[float, float], n: int, p: float) -> str:
+    """How the share of answers that are right end to end moved; that nothing can be shown is said before how much."""
+    low, high = (points(end) for end in interval)
+    said = "" if np.isnan(interval[0]) else _t("compare.verdict.right_interval", low=low, high=high)
+    kind = "same" if delta == 0 else "real" if p < 0.05 else "noise"
+    return _t(f"compare.verdict.right_{kind}", before=percent(before), after=percent(after), delta=points(delta),
+              interval=said, n=f"{n:,}")  # fmt: skip
+
+
 def _red(comparison: Comparison) -> list[str]:
     """New and vanished permission leaks, and how many samples broke."""
     red = comparison.red_lines()
     new, gone = (red.loc[red["change"] == name, "sample_id"].tolist() for name in ("new", "gone"))
     lines = (
-        [_t(f"compare.verdict.leaks_{'one' if len(new) == 1 else 'new'}", n=len(new), ids=_named(new))] if new else []
+        [_t(f"compare.verdict.leaks_{'one' if len(new) == 1 else 'new'}", n=len(new), ids=named_ids(new))] if new else []
     )
     if broken := comparison.counts.broken:
         key = "broken_one" if broken == 1 else "broken"
@@ -150,9 +159,10 @@ def _red(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _named(ids: list[str]) -> str:
-    shown = ", ".join(item[:40] for item in ids[:NAMED])
-    return shown + (f" … (+{len(ids) - NAMED:,})" if len(ids) > NAMED else "")
+def named_ids(ids: Sequence[str], most: int = NAMED) -> str:
+    """The first of them, each cut at 40 characters, and how many more there are: "a, b … (+3)"."""
+    shown = ", ".join(item[:40] for item in ids[:most])
+    return shown + (f" … (+{len(ids) - most:,})" if len(ids) > most else "")
 
 
 def change_title(change: str) -> str:
@@ -362,6 +372,15 @@ class Comparison:
     def verdict(self) -> str:
         """The outcome in one sentence or two, in the language in force."""
         return _verdict(self)
+
+    @cached_property
+    def right(self) -> str:
+        """How many are right end to end, before and after, in one sentence; empty where it is known of no pair."""
+        if HEADLINE not in self.known:
+            return ""
+        row = self._test(HEADLINE)
+        figures = (row["before"], row["after"], row["delta"], (row["low"], row["high"]), row["n_pairs"], row["p_value"])
+        return right_words(*figures) if row["n_pairs"] else ""
 
     @cached_property
     def _primary(self) -> tuple[np.ndarray, np.ndarray]:

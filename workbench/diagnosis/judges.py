@@ -3,6 +3,7 @@ and which of two systems they prefer."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,7 +41,8 @@ def judge_panel(
     Parameters
     ----------
     evaluations
-        Two or more evaluations of the same recording, by name or in a list (then named by their judges).
+        Two or more evaluations of the same recording, by name or in a list (then named by their judges, as briefly as
+        tells them apart).
     labels
         Verdicts of people, as ``wb.load_verdicts`` reads: what each judge is held against.
     score
@@ -64,9 +66,12 @@ def judge_panel(
         named = {str(name): item for name, item in evaluations.items()}
     else:
         named = {}
-        for item in evaluations:
-            judge = str(item.manifest.get("judge") or "none").partition(" at=")[0]
-            named[judge if judge not in named else f"{judge} ({len(named) + 1})"] = item
+        whole = [str(item.manifest.get("judge") or "none") for item in evaluations]
+        # What follows is an endpoint and its options, or versions and an encoder.
+        brief = [re.split(r" at=|/\d" if name.startswith("offline") else " at=", name)[0] for name in whole]
+        for item, name, short in zip(evaluations, whole, brief, strict=True):
+            own = short if brief.count(short) == 1 else name.partition(" at=")[0]
+            named[own if own not in named else f"{own} ({len(named) + 1})"] = item
     if len(named) < 2:
         raise InputError("judge_panel: give two or more evaluations of the same recording")
     first, *rest = named.values()
@@ -105,7 +110,7 @@ class JudgePanel:
         """Every two judges: ``first, second, n, accuracy, kappa, kappa_low, kappa_high``; ``attrs["alpha"]`` of all."""
         rows = [{"first": a, "second": b, **agreement(self.verdicts[a], self.verdicts[b])[_AGREED]}
                 for a, b in combinations(self.verdicts, 2)]  # fmt: skip
-        frame = pd.DataFrame(rows, columns=["first", "second", *_AGREED])
+        frame = pd.DataFrame(rows, columns=["first", "second", *_AGREED]).astype({"n": int})
         long = self.verdicts.stack().dropna()
         frame.attrs["alpha"] = krippendorff_alpha(count_table(long.index.get_level_values(0), long.to_numpy()))
         return frame
@@ -130,7 +135,7 @@ class JudgePanel:
         human = self.human.reindex(self.ids)
         columns = {**{name: self.verdicts[name] for name in self.verdicts}, "majority": self.majority}
         rows = {name: agreement(human, said)[_AGREED] for name, said in columns.items()}
-        return pd.DataFrame.from_dict(rows, orient="index", columns=_AGREED).rename_axis("judge")
+        return pd.DataFrame.from_dict(rows, orient="index", columns=_AGREED).astype({"n": int}).rename_axis("judge")
 
     def saved(self) -> pd.Series:
         """What the judge ``alone`` would have saved: ``calls, tokens, cost`` (dollars) that the others took, the samples

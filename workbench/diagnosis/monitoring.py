@@ -11,7 +11,6 @@ import dataclasses
 import json
 import logging
 import math
-import os
 import threading
 import time
 from collections import deque
@@ -25,7 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.data.files import redacted
+from workbench.data.files import JsonLines, redacted
 from workbench.diagnosis.alerts import (
     FIRED,
     Alert,
@@ -257,7 +256,8 @@ class Monitoring:
     def to_dict(self) -> dict[str, Any]:
         """Counts, levels, rules and events as JSON can hold them."""
         levels = {
-            name: {key: _plain(getattr(level, key)) for key in ("value", "low", "high")} | {"n": level.n}
+            name: {key: own if math.isfinite(own := getattr(level, key)) else None for key in ("value", "low", "high")}
+            | {"n": level.n}
             for name, level in self.levels.items()
         }
         ends = [None, None] if self.log.times is None else [iso(float(self.log.times[at])) for at in (0, -1)]
@@ -278,10 +278,6 @@ _ALERT_COLUMNS = [
     "statistic", "fired_at", "cleared_at", "row", "cleared_row", "kind", "worse", "value", "baseline", "change",
     "allowed", "limit", "clear_level", "n", "baseline_n", "evidence",
 ]  # fmt: skip
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def watch_log(
@@ -429,8 +425,7 @@ class Collector:
         self._size, self._step = size, step if step is not None else max(size // 4, 1)
         if self._step < 1:
             raise InputError(f"collector: step {step!r} is not a whole number from 1 on")
-        self._path, self._sync, self._file = None if path is None else Path(path).expanduser(), sync, -1
-        self._torn = False
+        self._file = None if path is None else JsonLines(Path(path).expanduser(), sync=sync)
         self._lock = threading.Lock()
         self._records: deque[dict[str, float]] = deque(maxlen=max(size, self._step))
         self._since = 0
@@ -455,8 +450,8 @@ class Collector:
         """
         try:
             with self._lock:
-                line, numbers = self._line(latency_ms, refused, error, time, scores)
-                self._write(line)
+                entry, numbers = self._entry(latency_ms, refused, error, time, scores)
+                self._write(entry)
                 found = self._take(numbers)
             for alert in found:
                 self._dispatcher.put(alert)
@@ -477,10 +472,10 @@ class Collector:
             self.record(latency_ms=(time.perf_counter() - began) * 1000, refused=found.refused, error=found.error,
                         **found.scores)  # fmt: skip
 
-    def _line(
+    def _entry(
         self, latency: Any, refused: Any, error: Any, at: Any, scores: Mapping[str, Any]
-    ) -> tuple[bytes, dict[str, float]]:
-        """The line to write and the numbers to keep."""
+    ) -> tuple[dict[str, Any], dict[str, float]]:
+        """What to write and the numbers to keep."""
         moment = self._number(seconds_of, at)
         numbers = {TIME: time.time() if moment is None or math.isinf(moment) else moment, ERROR: failed(error)}
         readers = {REFUSED: flag, **dict.fromkeys((LATENCY, *scores), number)}
@@ -491,7 +486,7 @@ class Collector:
         if REFUSED in numbers:
             entry[REFUSED] = bool(numbers[REFUSED])
         entry[ERROR] = redacted(str(error))[:ERROR_TEXT] if numbers[ERROR] else None
-        return json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n", numbers
+        return entry, numbers
 
     def _number(self, reader: Callable[[Any], float], value: Any) -> float | None:
         """What is recorded as a number; None for nothing and for what cannot be read (counted)."""
@@ -502,17 +497,10 @@ class Collector:
             return None
         return None if math.isnan(found) else found
 
-    def _write(self, line: bytes) -> None:
-        if self._path is None:
-            return
+    def _write(self, entry: Mapping[str, Any]) -> None:
         try:
-            if self._file < 0:
-                self._file = _opened(self._path)
-            # A line that a full disk cut is ended before the next one.
-            whole = b"\n" + line if self._torn else line
-            self._torn = os.write(self._file, whole) < len(whole)
-            if self._sync:
-                os.fsync(self._file)
+            if self._file is not None:
+                self._file.append(entry)
         except OSError as error:
             self.n_unwritten += 1
             if self.n_unwritten == 1:
@@ -557,11 +545,7 @@ class Collector:
         return found
 
     def close(self, timeout: float = 5.0) -> bool:
-        """Close the file and wait at most ``timeout`` seconds for alerts under way; whether all went out."""
-        with self._lock:
-            if self._file >= 0:
-                os.close(self._file)
-                self._file = -1
+        """Wait at most ``timeout`` seconds for alerts under way; whether all went out."""
         return self._dispatcher.close(timeout)
 
     def __enter__(self) -> Collector:
@@ -572,16 +556,16 @@ class Collector:
 
     def _resume(self) -> None:
         """Go on where the file stopped: the same window, the same evidence, and no alert sent twice."""
-        if self._path is None or not self._path.is_file() or not self._path.stat().st_size:
+        if self._file is None or not self._file.path.is_file():
             return
         try:
-            with self._path.open("rb") as file:
+            with self._file.path.open("rb") as file:
                 for line in file:
                     numbers = _numbers(line)
                     if numbers is not None:
                         self._take(numbers)
         except OSError as error:
-            raise InputError(f"{self._path}: cannot be read ({error.strerror}); choose another file") from error
+            raise InputError(f"{self._file.path}: cannot be read ({error.strerror}); choose another file") from error
 
 
 def _numbers(line: bytes) -> dict[str, float] | None:
@@ -593,16 +577,6 @@ def _numbers(line: bytes) -> dict[str, float] | None:
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
     return {name: math.inf if math.isnan(value) else value for name, value in numbers.items()}
-
-
-def _opened(path: Path) -> int:
-    """A descriptor for appending; a line that was torn is ended first, so that the next one stands alone."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-    size = os.fstat(file).st_size
-    if size and os.pread(file, 1, size - 1) != b"\n":
-        os.write(file, b"\n")
-    return file
 
 
 def _watch(baseline: QueryLog | str | Path | None, rules: Sequence[Rule] | None) -> Watch | None:

@@ -201,19 +201,15 @@ class QueryLog:
 
     def part(self, start: int, end: int, name: str = "") -> QueryLog:
         """The requests ``[start, end)`` as a log of its own."""
-        times = None if self.times is None else self.times[start:end]
-        columns = {key: values[start:end] for key, values in self.columns.items()}
-        groups = {key: (codes[start:end], names) for key, (codes, names) in self.groups.items()}
-        return QueryLog(name or self.name, times, self.rows[start:end], columns, n_read=len(self.rows[start:end]),
-                        ignored=self.ignored, groups=groups)  # fmt: skip
+        return self.where(slice(start, end), name)
 
-    def where(self, keep: NDArray[np.bool_], name: str = "") -> QueryLog:
-        """The requests for which ``keep``, shape (n,), holds, as a log of its own."""
+    def where(self, keep: NDArray[np.bool_] | slice, name: str = "") -> QueryLog:
+        """The requests for which ``keep``, shape (n,), holds (or those of a slice), as a log of its own."""
         columns = {key: values[keep] for key, values in self.columns.items()}
         groups = {key: (codes[keep], names) for key, (codes, names) in self.groups.items()}
         times = None if self.times is None else self.times[keep]
-        return QueryLog(name or self.name, times, self.rows[keep], columns, n_read=int(keep.sum()), ignored=self.ignored,
-                        groups=groups)  # fmt: skip
+        return QueryLog(name or self.name, times, self.rows[keep], columns, n_read=len(self.rows[keep]),
+                        ignored=self.ignored, groups=groups)  # fmt: skip
 
 
 def load_log(
@@ -782,13 +778,9 @@ def _by_requests(log: QueryLog, size: int, step: int) -> list[Window]:
     ends = list(range(size, n + 1, step))
     if ends and ends[-1] != n:
         ends.append(n)
-    times = log.times
-    found, before = [], 0
-    for end in ends:
-        moments = (math.nan, math.nan) if times is None else (float(times[end - size]), float(times[end - 1]))
-        found.append(Window(end - size, end, before, *moments))
-        before = end
-    return found
+    times = np.full(n, np.nan) if log.times is None else log.times
+    return [Window(end - size, end, before, float(times[end - size]), float(times[end - 1]))
+            for before, end in zip([0, *ends], ends, strict=False)]  # fmt: skip
 
 
 def _by_time(times: NDArray[np.float64], size: float, step: float) -> list[Window]:

@@ -140,7 +140,8 @@ class Weighted:
 
     @cached_property
     def _titles(self) -> Lexical:
-        return Lexical([terms(title) for title in self.index.titles], self.index.order)
+        known = {title: terms(title) for title in dict.fromkeys(self.index.titles)}  # the chunks of a document share one
+        return Lexical([known[title] for title in self.index.titles], self.index.order)
 
     @cached_property
     def _neighbours(self) -> np.ndarray:

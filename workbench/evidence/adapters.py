@@ -176,6 +176,7 @@ def ragas_scores(
     options |= {"embeddings": embeddings, "show_progress": progress, "raise_exceptions": False}
 
     async def run(put: Put) -> None:
+        """Ask ragas in this loop, or in a thread where its version has no such call."""
         data = ragas.EvaluationDataset.from_list(rows)
         # ``aevaluate`` leaves the loop alone; older versions only have ``evaluate``.
         if hasattr(ragas, "aevaluate"):

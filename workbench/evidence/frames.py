@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -153,7 +152,11 @@ class Evidence:
 
 def _decoded(column: pd.Series) -> list[Any]:
     try:
-        return [json.loads(item) if isinstance(item, str) else None for item in column.tolist()]
+        found: list[Any] = [None] * len(column)
+        there = column.notna().to_numpy()  # most samples lack most fields
+        for place, item in zip(np.flatnonzero(there).tolist(), column[there].tolist(), strict=True):
+            found[place] = json.loads(item) if isinstance(item, str) else None
+        return found
     except (ValueError, RecursionError) as error:
         raise InputError(f"samples: column {column.name} holds no JSON ({error}); score the recording again") from error
 
@@ -200,7 +203,8 @@ def frame_of(name: str, rows: Mapping[str, Sequence[Any] | np.ndarray]) -> pd.Da
 
 def conform(name: str, frame: pd.DataFrame) -> pd.DataFrame:
     """``frame`` with every column of :data:`COLUMNS` in its type, others left out (kept for ``samples``)."""
-    if name == "samples":
+    wanted = COLUMNS[name]
+    if name == "samples" or {column: str(dtype) for column, dtype in frame.dtypes.items()} == wanted:
         return frame
     return frame_of(name, {column: frame[column] for column in COLUMNS[name] if column in frame})
 
@@ -336,8 +340,7 @@ def read_frames(folder: str | Path) -> Evidence:
         )
     path = Path(folder)
     manifest = _manifest(path)
-    with ThreadPoolExecutor() as pool:  # reading and unpacking are done outside the interpreter's lock
-        frames = dict(zip(FRAMES, pool.map(lambda name: _read(path, name), FRAMES), strict=True))
+    frames = {name: _read(path, name) for name in FRAMES}
     samples = frames["samples"]
     if samples["sample_id"].duplicated().any():
         twice = samples.loc[samples["sample_id"].duplicated(), "sample_id"].iloc[0]
@@ -395,7 +398,7 @@ def _read(path: Path, name: str) -> pd.DataFrame:
     file = path / f"{name}.parquet"
     categories = [column for column, dtype in COLUMNS[name].items() if dtype == "category"]
     try:
-        frame = pq.read_table(file, read_dictionary=categories).to_pandas()
+        frame = pq.read_table(file, read_dictionary=categories).to_pandas(self_destruct=True)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file}: cannot be read ({error}); score the recording again") from error
     if "sample_id" not in frame:

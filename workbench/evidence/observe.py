@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from workbench.data.corpus import chunk_order, chunk_place, document_of
@@ -22,7 +21,7 @@ from workbench.data.text.refusals import refusal
 from workbench.data.text.sentences import CITATION_MARK, calls, json_body, prompt_lines, sentences
 from workbench.data.text.words import language, normalise, tokens
 from workbench.evidence.offline.words import Numbers
-from workbench.language import Language, languages, pattern
+from workbench.language import Language, by_languages, languages, pattern
 
 # ---------------------------------------------------------------- near-verbatim copies
 #
@@ -108,13 +107,13 @@ def _cut_off(answer: str, row: Mapping[str, Any]) -> bool:
     usage = row.get("usage")
     if isinstance(usage, Mapping) and usage.get("finish_reason") in _CUT_REASONS:
         return True
-    open_end, _ = _ends(languages())
+    open_end, _ = _ends()
     return answer.count("```") % 2 == 1 or open_end.search(answer.splitlines()[-1].strip()) is not None
 
 
 def _without_stop(answer: str) -> bool:
     """Whether a longer text's other sentences end in a stop and its last one does not."""
-    _, stop = _ends(languages())
+    _, stop = _ends()
     last = answer.splitlines()[-1].strip()
     listed = re.match(r"[-*•\d|]", last) is not None or "\n" in answer
     written = next((item for item in languages() if item.script and item.script.search(answer)), languages()[0])
@@ -124,10 +123,10 @@ def _without_stop(answer: str) -> bool:
     return ended and not listed and _LAST_WORD.search(last) is not None and not value
 
 
-@cache
-def _ends(known: tuple[Language, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+@by_languages(maxsize=8)
+def _ends() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What a whole text does not end in, and what a sentence ends in."""
-    tables = [(item, item.table("broken")) for item in known]
+    tables = [(item, item.table("broken")) for item in languages()]
     goes_on, stops = (re.escape("".join(str(table.get(name, "")) for _, table in tables)) for name in ("open", "stops"))
     words = [
         (r"(?<!\S)" if item.facts["spaced"] else "") + f"(?:{'|'.join(map(re.escape, table['never_last']))})$"

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.data.fields import scrub
 from workbench.data.schema import Sample
+from workbench.data.text.normalise import scrub
 from workbench.errors import CancelledError, JudgeError, WorkbenchError
 from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.judge import Claim, Judge, ReverseQuestion, SampleEvidence, failed

@@ -45,6 +45,7 @@ def bar(
     with tqdm(unit=unit, leave=False, delay=delay) as shown:
 
         def advance(done: int, total: int) -> None:
+            """Move the bar to ``done``; the total may have changed."""
             shown.total = total
             shown.update(done - shown.n)
 
@@ -70,6 +71,7 @@ def waiting_row(total: int, spent: Callable[[], str]) -> Iterator[Progress]:
     started, told = time.monotonic(), 0.0
 
     def advance(done: int, total: int, cached: int) -> None:
+        """Move bar and words, at most once in ``PACE`` seconds and at the end."""
         nonlocal told
         now = time.monotonic()
         if done < total and now - told < PACE:
@@ -98,6 +100,8 @@ def _cancel_button() -> Any:
     from anywidget import AnyWidget
 
     class Cancel(AnyWidget):  # type: ignore[misc, unused-ignore]
+        """A button that interrupts the kernel; what it says follows the language."""
+
         _esm = _CANCEL
         words = traitlets.Unicode(_t("panels.score.cancel")).tag(sync=True)
         stopping = traitlets.Unicode(_t("panels.score.cancelling")).tag(sync=True)

@@ -13,15 +13,18 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from workbench.errors import InputError
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 #: What holds of a language that does not say otherwise.
 _FACTS = {"spaced": True, "list_separator": ", ", "colon": ": ", "percent_sign": " %", "sentence_separator": " "}
@@ -107,15 +110,31 @@ def language_of(code: str | None = None) -> Language:
     return _known.get(code or _current) or _known["en"]
 
 
+def by_languages(maxsize: int) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    """Decorates a function that asks the known languages: as ``lru_cache``, but worked out anew once others are known."""
+
+    def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
+        """The function with its results kept."""
+        @lru_cache(maxsize)
+        def kept(known: tuple[Language, ...], *given: Given.args, **named: Given.kwargs) -> Result:
+            """The result, by languages and what is given."""
+            return function(*given, **named)
+
+        @wraps(function)
+        def looked_up(*given: Given.args, **named: Given.kwargs) -> Result:
+            """The result for what is given and the languages known now."""
+            return kept(languages(), *given, **named)  # type: ignore[arg-type]  # whatever it is given has to be hashable
+
+        return looked_up
+
+    return decorated
+
+
+@by_languages(maxsize=64)
 def words_of(table: str, *path: str) -> dict[str, tuple[str, ...]]:
     """Lists of words by name, those of all languages together, English first: section ``path`` of their ``table``."""
-    return _words(languages(), table, path)
-
-
-@lru_cache(maxsize=64)
-def _words(known: tuple[Language, ...], table: str, path: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for language in known:
+    for language in languages():
         section = language.table(table)
         for name in path:
             section = section.get(name, {})
@@ -140,18 +159,16 @@ def add_language(code: str, folder: str | Path) -> Language:
     return _known[code]
 
 
+@by_languages(maxsize=256)
 def pattern(table: str, template: str, flags: int = 0) -> re.Pattern[str]:
     """``template`` as a regular expression in which ``«name»`` stands for the patterns of that name in any language's table.
 
     A name that no language has stands for what never matches.
     """
-    return _pattern(languages(), table, template, flags)
 
-
-@lru_cache(maxsize=256)
-def _pattern(known: tuple[Language, ...], table: str, template: str, flags: int) -> re.Pattern[str]:
     def either(match: re.Match[str]) -> str:
-        entries = [language.table(table).get(match[1]) for language in known]
+        """The alternatives of one name over all languages."""
+        entries = [language.table(table).get(match[1]) for language in languages()]
         found = [entry for entry in entries if entry]
         return "|".join(one for entry in found for one in ([entry] if isinstance(entry, str) else entry)) or "(?!)"
 

@@ -39,17 +39,6 @@ class Passage(NamedTuple):
     end: int = 0
 
 
-@dataclass(frozen=True)
-class Document:
-    """A whole text, the passages that it was cut into given by their spans in :class:`Documents`."""
-
-    name: str
-    text: str
-    title: str | None = None
-    tenant: str | None = None
-    source: str | None = None
-
-
 def passages_of(corpus: Corpus) -> list[Passage]:
     """The documents of a corpus in order."""
     columns = [corpus.frame[name].tolist() for name in CORPUS_FIELDS]
@@ -87,7 +76,8 @@ class Documents:
             place = chunk_place(chunk.doc_id, chunk.source, chunk.position)
             name, position = place or (str(chunk.doc_id), 0)
             groups.setdefault(name, []).append((position, chunk))
-        self.documents: dict[str, Document] = {}
+        #: Whole documents by their names, which are their ids too.
+        self.documents: dict[str, Passage] = {}
         #: Where each chunk stands: document, start, end.
         self.spans: dict[str, tuple[str, int, int]] = {}
         given = {str(item.source or item.doc_id): item for item in whole}
@@ -95,7 +85,7 @@ class Documents:
             ordered = [chunk for _, chunk in sorted(members, key=lambda pair: pair[0])]
             self._add(name, ordered, given.pop(name, None))
         for name, item in given.items():
-            self.documents[name] = Document(name, item.text, item.title, item.tenant, item.source)
+            self.documents[name] = item._replace(doc_id=name)
 
     def _add(self, name: str, chunks: Sequence[Passage], whole: Passage | None) -> None:
         text, first = "", chunks[0]
@@ -108,12 +98,16 @@ class Documents:
                 start = len(text) - _shared(text, chunk.text)
                 text = text[:start] + chunk.text if start < len(text) else stitch(text, chunk.text)
                 self.spans[str(chunk.doc_id)] = (name, len(text) - len(chunk.text), len(text))
-        self.documents[name] = Document(name, text, first.title, first.tenant, first.source or name)
+        self.documents[name] = Passage(name, text, first.title, first.tenant, first.source or name)
 
 
 def _shared(left: str, right: str) -> int:
     """Length of the end of ``left`` that is the beginning of ``right``; 0 below :data:`OVERLAP`."""
-    return next((n for n in range(min(len(left), len(right)), OVERLAP - 1, -1) if left.endswith(right[:n])), 0)
+    head, at = right[:OVERLAP], max(len(left) - len(right), 0) - 1
+    while len(head) == OVERLAP and (at := left.find(head, at + 1)) >= 0:
+        if right.startswith(left[at:]):
+            return len(left) - at
+    return 0
 
 
 def load_documents(source: Any) -> list[Passage]:
@@ -268,7 +262,7 @@ def _cut(chunking: Chunking, text: str) -> list[tuple[int, int]]:
     return chunking.cut(text)
 
 
-def _piece(document: Document, span: tuple[int, int], number: int, kind: str) -> Passage:
+def _piece(document: Passage, span: tuple[int, int], number: int, kind: str) -> Passage:
     start, end = span
-    return Passage(f"{document.name}#{kind}{number}", document.text[start:end], document.title, document.tenant,
-                   document.source, number, document.name, start, end)  # fmt: skip
+    return document._replace(doc_id=f"{document.doc_id}#{kind}{number}", text=document.text[start:end], position=number,
+                             document=str(document.doc_id), start=start, end=end)  # fmt: skip

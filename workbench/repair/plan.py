@@ -75,7 +75,8 @@ class Fix:
     @property
     def title(self) -> str:
         """What a reader calls it, in the language in force."""
-        values = {key: _t(f"repair.by.{value}") if key == "by" else value for key, value in self.values.items()}
+        named = {key: f"repair.{key}.{value}" for key, value in self.values.items()}
+        values = {key: _t(named[key]) if has_text(named[key]) else value for key, value in self.values.items()}
         return _t(f"repair.fix.{self.name}", **values)
 
     def on(self, retrieval: Retrieval) -> Retrieval:
@@ -106,8 +107,6 @@ class Repair:
     cost: float
     latency: float
     marginal: Gain = UNKNOWN
-    marginal_rescued: tuple[str, ...] = ()
-    marginal_broken: tuple[str, ...] = ()
     taken: bool = False
 
 
@@ -147,9 +146,7 @@ class RepairPlan:
             nearly = any(np.nan_to_num(r.gain.mean) > np.nan_to_num(repair.gain.mean) - POINT
                          and len(r.rescued) >= len(repair.rescued) - POINT * len(self.now) for r in cheaper)  # fmt: skip
             taken = not nearly and self._is_worth(given, held)
-            self.repairs.append(dataclasses.replace(
-                repair, marginal=given.gain, marginal_rescued=given.rescued, marginal_broken=given.broken, taken=taken,
-            ))  # fmt: skip
+            self.repairs.append(dataclasses.replace(repair, marginal=given.gain, taken=taken))
             if taken:
                 self.together, held = given.retrieval, given.held
         self.held = held
@@ -218,14 +215,16 @@ class RepairPlan:
     def table(self) -> pd.DataFrame:
         """One row a fix, best first, index ``key``.
 
-        Computed: ``rescued``, ``broken`` (samples), ``recall``, ``context_recall`` (means), ``leaks`` (samples). Estimated:
+        Computed: ``rescued``, ``broken`` (samples), ``recall``, ``context_recall`` (means), ``split``, ``leaks`` (samples
+        with a key point cut at a chunk edge; with documents of others). Estimated:
         ``gain`` with ``low``, ``high``, and ``marginal`` given the fixes taken above, with its interval; all shares of all
         samples. ``taken``; ``tokens`` more a question, ``cost`` more per 1,000 questions in dollars, ``latency_ms`` more.
         """
         rows = [{
             "key": r.fix.key, "fix": r.fix.title, "rescued": len(r.rescued), "broken": len(r.broken),
             "recall": r.held["recall"].mean(), "context_recall": r.held["context_recall"].mean(),
-            "leaks": int((r.held["leaks"] > 0).sum()), "gain": r.gain.mean, "low": r.gain.low, "high": r.gain.high,
+            "split": int((r.held["split"] == 1).sum()), "leaks": int((r.held["leaks"] > 0).sum()),
+            "gain": r.gain.mean, "low": r.gain.low, "high": r.gain.high,
             "marginal": r.marginal.mean, "marginal_low": r.marginal.low, "marginal_high": r.marginal.high,
             "taken": r.taken, "tokens": r.tokens, "cost": r.cost, "latency_ms": r.latency,
         } for r in self.repairs]  # fmt: skip
@@ -289,6 +288,10 @@ class RepairPlan:
         counts = Counter(str(name) for name in self.evaluation.causes.names())
         return [name for name, _ in counts.most_common() if name in PROMPTED]
 
+    def prompt(self, cause: str, language: str | None = None) -> str:
+        """The prompt to paste for a cause; see :func:`prompt`."""
+        return prompt(cause, language)
+
     @property
     def notes(self) -> list[str]:
         """What the plan rests on and what it cannot tell, in the language in force."""
@@ -297,6 +300,8 @@ class RepairPlan:
     def _notes(self) -> list[str]:
         if not self.evaluation.view.facts.set_has_answers:
             return [_t("repair.note.no_answers")]
+        if not self.model.n_known:
+            return []
         lines = [_t("repair.note.estimate", n=f"{self.model.n_known:,}")]
         most = self.model.most_distractors
         if any((r.held["distractors"] > most).any() for r in self.repairs):
@@ -313,9 +318,9 @@ class RepairPlan:
         return plain(self)
 
     def _repr_html_(self) -> str:
-        from workbench.repair.words import shown_table
+        from workbench.repair.words import headline, page, shown_table
 
-        return shown_table(self).to_html(index=False, escape=True, na_rep="–")
+        return page(headline(self), shown_table(self), self.notes)
 
 
 def _slope(x: pd.Series, y: pd.Series, low: float, high: float, otherwise: float) -> float:
@@ -392,13 +397,19 @@ def repair_plan(
     >>> "gain" in plan.table()
     True
     """
-    table = _synonyms(synonyms)
+    table, known = _synonyms(synonyms), as_price(price)
     with bar(progress, "fix") as tell:
         simulator, reader = prepared(result, corpus, encoder=encoder, documents=documents, synonyms=table, cancel=cancel,
                                      progress=tell)  # fmt: skip
         names = [rerank] if isinstance(rerank, str) else list(rerank)
         chosen = list(fixes) if fixes is not None else default_fixes(simulator, reader, table, names)
-        return RepairPlan(simulator.evaluation, simulator, reader, chosen, price=as_price(price), progress=tell)
+        return RepairPlan(simulator.evaluation, simulator, reader, chosen, price=known, progress=tell)
+
+
+def accepted_synonyms(session: Path | None) -> Path | None:
+    """The synonyms that notebook 04 accepted in a session's folder, where there are some."""
+    path = None if session is None else session / "synonyms.json"
+    return path if path is not None and path.is_file() else None
 
 
 def _synonyms(given: SynonymTable | str | Path | None) -> SynonymTable | None:
@@ -409,9 +420,12 @@ def _synonyms(given: SynonymTable | str | Path | None) -> SynonymTable | None:
 
 
 def as_price(given: Price | float | str | None) -> Price | None:
-    """A price from dollars for a million prompt tokens, or from the name of a model; None where it is not known."""
+    """A price from dollars for a million prompt tokens, or from the name of a model; raises ``InputError`` for one that has
+    no known price."""
     if isinstance(given, str):
-        return price_of(given)
+        if (known := price_of(given)) is None:
+            raise InputError(f"price: none is known of the model {given!r}; give the dollars for a million prompt tokens")
+        return known
     return given if given is None or isinstance(given, Price) else Price(float(given), 0.0)
 
 
@@ -446,7 +460,10 @@ def default_fixes(
     if stale := simulator.stale:
         found.append(Fix("current", {"current": True}, {"n": len(stale)}, stale))
     found += [Fix("rerank", {"rerank": name}, {"model": Path(name).name}) for name in rerank]
-    return found + _chunkings(simulator)
+    found += _chunkings(simulator)
+    if all(came is None for came in simulator.recorded):  # nothing that could be changed
+        return [fix for fix in found if {"ranking", "chunking"} & set(fix.changes)]
+    return found
 
 
 def _chunkings(simulator: Simulator) -> list[Fix]:
@@ -474,7 +491,8 @@ def _notes(simulator: Simulator, reader: Reader) -> list[str]:
         best = simulator.nearest
         key = "alike" if simulator.likeness[best] >= ALIKE else "unlike"
         share = numbers.percent(simulator.likeness[best])
-        lines.append(_t(f"repair.note.{key}", ranking=_t(f"repair.ranking.{best}"), share=share))
+        if silent < n:
+            lines.append(_t(f"repair.note.{key}", ranking=_t(f"repair.ranking.{best}"), share=share))
         if simulator.base.index.encoder is None:
             lines.append(_t("repair.note.no_encoder"))
         if any(tenant is not None for tenant in simulator.base.index.tenants):

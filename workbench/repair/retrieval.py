@@ -26,6 +26,7 @@ from workbench.evidence.corpus_ranks import as_corpus, with_ids
 from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.encoders.resolve import load_cached
 from workbench.evidence.frames import plain_columns
+from workbench.language import main_language, suggest_language
 from workbench.repair.documents import Chunking, Documents, Passage, corpus_of, load_documents, passages_of, rechunked
 from workbench.repair.needs import Reader, needs_of, term_set
 
@@ -132,6 +133,8 @@ class Simulator:
         passages = passages_of(corpus)
         self.base = Store(passages, passages, base)
         self._stores: dict[Any, Store] = {(False, False, None): self.base}
+        self._scores: dict[str, dict[tuple[str, str], float]] = {}
+        self._joined: dict[tuple[bool, bool], Documents] = {}
         self._ranked: dict[Any, list[Ints]] = {}
         self._vectors: dict[str, Floats] = {}
         self._rows: dict[str, Floats] = {}
@@ -156,6 +159,12 @@ class Simulator:
                     prompted[code] += wanted
         return lists, prompted
 
+    @cached_property
+    def known(self) -> dict[str, Passage]:
+        """Every document by its id; without the corpus's own, its text is the one that was recorded."""
+        recorded = (context for came in self.recorded for context in came or ())
+        return {str(p.doc_id): p for p in (*recorded, *self.base.passages, *self.missing) if p.doc_id is not None}
+
     # -- indexes ----------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -171,7 +180,9 @@ class Simulator:
             passages += self.missing if retrieval.added else []
             given = passages
             if retrieval.chunking is not None:
-                passages, given = rechunked(Documents(passages, self._whole_of(passages)), retrieval.chunking)
+                joined = self._joined.get(key[:2]) or Documents(passages, self._whole_of(passages))
+                self._joined[key[:2]] = joined
+                passages, given = rechunked(joined, retrieval.chunking)
             index = CorpusIndex(corpus_of(passages), cast(Any, self.base.index.encoder), progress=self.base.index.progress,
                                 cancel=self.cancel)  # fmt: skip
             known = dict(zip(self.base.index.texts, self.base.index.terms, strict=True))
@@ -333,7 +344,7 @@ class Simulator:
         found: list[list[Passage] | None] = []
         for code in self._codes():
             came, own = self.recorded[code], store.given
-            if retrieval.ranking == "recorded" and came is None:
+            if kept and came is None:
                 found.append(None)
                 continue
             room = self._room(code, retrieval)
@@ -384,14 +395,19 @@ class Simulator:
     # -- reranking --------------------------------------------------------------------------------------------------
 
     def _reranked(self, lists: list[list[Passage] | None], model: str, rooms: Sequence[int]) -> list[list[Passage] | None]:
-        scores = reranker(model)([
-            (question, [c.text for c in contexts or ()])
-            for question, contexts in zip(self.questions, lists, strict=True)
-        ], self.cancel)  # fmt: skip
-        return [
-            None if contexts is None else [contexts[at] for at in np.argsort(-mine, kind="stable")[:room]]
-            for contexts, mine, room in zip(lists, scores, rooms, strict=True)
-        ]
+        known = self._scores.setdefault(model, {})  # a text has one score for a question, whatever stands beside it
+        fresh: dict[str, dict[str, None]] = {}
+        for question, contexts in zip(self.questions, lists, strict=True):
+            new = {c.text: None for c in contexts or () if (question, c.text) not in known}
+            fresh.setdefault(question, {}).update(new)
+        asked = [(question, list(texts)) for question, texts in fresh.items() if texts]
+        for (question, texts), scores in zip(asked, reranker(model)(asked, self.cancel), strict=True):
+            known.update(zip(((question, text) for text in texts), scores.tolist(), strict=True))
+        found: list[list[Passage] | None] = []
+        for question, contexts, room in zip(self.questions, lists, rooms, strict=True):
+            order = np.argsort([-known[question, c.text] for c in contexts or ()], kind="stable")[:room]
+            found.append(None if contexts is None else [contexts[at] for at in order])
+        return found
 
 
 def _scaled(values: np.ndarray) -> np.ndarray:
@@ -501,16 +517,14 @@ def prepared(
 ) -> tuple[Simulator, Reader]:  # fmt: skip
     """What carries retrievers out, and what reads their contexts, for the arguments of :func:`repair_plan`."""
     evaluation = result if isinstance(result, Evaluation) else load_evaluation(result)
+    suggest_language(main_language(evaluation.evidence.plain("question")))
     base = corpus_of([]) if corpus is None else as_corpus(corpus)
     index = CorpusIndex(base, _encoder("none" if corpus is None else encoder), cancel=cancel, progress=progress)
     whole = [] if documents is None else load_documents(documents)
     missing = _missing(evaluation, passages_of(base), whole)
     simulator = Simulator(evaluation, index, base, missing=missing, outdated=outdated_twins(index), whole=whole,
                           synonyms=synonyms, cancel=cancel)  # fmt: skip
-    # Without the corpus's own, the text of an expected document is the one that was recorded.
-    recorded = (context for came in simulator.recorded for context in came or ())
-    known = {str(p.doc_id): p for p in (*recorded, *simulator.base.passages, *missing) if p.doc_id is not None}
-    return simulator, Reader(needs_of(evaluation, known), simulator.documents, evaluation.thresholds.match)
+    return simulator, Reader(needs_of(evaluation, simulator.known), simulator.documents, evaluation.thresholds.match)
 
 
 def _encoder(wanted: str | Encoder | None) -> str | Encoder | None:

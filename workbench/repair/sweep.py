@@ -83,6 +83,8 @@ def sweep(
     """
     if not k or min(k) < 1:
         raise InputError(f"sweep: k={list(k)}; give depths of 1 or more")
+    if corpus is None:
+        raise InputError("sweep: give the knowledge base; without it nothing can be ranked")
     with bar(progress, "cell") as tell:
         simulator, reader = prepared(result, corpus, encoder=encoder, documents=documents, cancel=cancel, progress=tell)
         if not any(need.told and not need.nothing for need in reader.needs):

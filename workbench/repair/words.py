@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from html import escape
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -13,13 +15,16 @@ from workbench.repair.estimate import Gain
 
 if TYPE_CHECKING:
     from workbench.repair.plan import RepairPlan
+    from workbench.repair.replay import Replay, ReplayPlan
 
 #: Sample ids that are named.
 NAMED = 6
 
 
 def gain_words(gain: Gain) -> str:
-    """ "+9 (4 – 15)"."""
+    """ "+9 (+4 … +15)"; a dash where nothing can be estimated."""
+    if gain.mean != gain.mean:
+        return "–"
     low, high = (numbers.points(value) for value in (gain.low, gain.high))
     return numbers.points(gain.mean) + (f" ({low} … {high})" if gain.mean or gain.low or gain.high else "")
 
@@ -27,6 +32,8 @@ def gain_words(gain: Gain) -> str:
 def headline(plan: RepairPlan) -> str:
     """What the fixes taken bring together."""
     taken = [repair for repair in plan.repairs if repair.taken]
+    if all(came is None for came in plan.simulator.recorded):
+        return _t("repair.unrecorded")
     if not taken:
         return _t("repair.nothing" if (plan.passed == 0).any() else "repair.no_failing")
     gain = plan.total
@@ -42,6 +49,7 @@ def shown_table(plan: RepairPlan) -> pd.DataFrame:
         "broken": [f"−{n}" if n else "0" for n in table["broken"]],
         "recall": [numbers.score(value) for value in table["recall"]],
         "context_recall": [numbers.score(value) for value in table["context_recall"]],
+        **{name: table[name].astype(str) for name in ("split", "leaks")},
         "gain": [gain_words(repair.gain) for repair in plan.repairs],
         "marginal": [gain_words(repair.marginal) for repair in plan.repairs],
         "taken": [_t("repair.taken") if taken else "" for taken in table["taken"]],
@@ -51,7 +59,14 @@ def shown_table(plan: RepairPlan) -> pd.DataFrame:
     }  # fmt: skip
     frame = pd.DataFrame(rows, index=table.index)
     unknown = [name for name in ("recall", "context_recall", "cost", "latency_ms") if table[name].isna().all()]
+    unknown += [name for name in ("split", "leaks") if not table[name].any() and not (plan.now[name] > 0).any()]
     return frame.drop(columns=unknown).rename(columns=lambda name: _t(f"repair.columns.{name}"))
+
+
+def chunking_words(name: str) -> str:
+    """A chunking of a sweep in words: how, and of how many tokens (+ how many shared)."""
+    by, _, size = name.partition(" ")
+    return f"{_t(f'repair.by.{by}')} {size}" if name else _t("repair.panel.as_they_are")
 
 
 def levels_table(plan: RepairPlan) -> pd.DataFrame:
@@ -88,19 +103,27 @@ def behind(plan: RepairPlan) -> list[str]:
     lines = []
     for repair in plan.repairs:
         named = {"rescued": repair.rescued, "broken": repair.broken, "documents": repair.fix.documents}
-        parts = [labelled(_t(f"repair.{name}"), some_ids(ids)) for name, ids in named.items() if ids]
+        parts = [f"{_t(f'repair.{name}')} {some_ids(ids)}" for name, ids in named.items() if ids]
         if repair.rescued or repair.broken:
-            lines.append(labelled(repair.fix.title, " · ".join(parts)))
+            lines.append(" · ".join([repair.fix.title, *parts]))
     return lines
 
 
 def plain(plan: RepairPlan) -> str:
     """The plan for a terminal."""
-    lines = [_t("repair.title"), headline(plan), "", shown_table(plan).to_string(index=False), ""]
     unreached = plan.unreached()
-    for name, ids in zip(unreached["cause"], unreached["sample_ids"], strict=True):
-        lines.append(labelled(title(name), some_ids(ids)))
-    return "\n".join([*lines[:5], _t("repair.unreached_title"), *lines[5:], "", *plan.notes])
+    left = [f"{title(name)} · {some_ids(ids)}" for name, ids in zip(unreached["cause"], unreached["sample_ids"], strict=True)]
+    lines = [_t("repair.title"), headline(plan), "", _printed(shown_table(plan)), "", _t("repair.unreached_title"), *left, ""]
+    if causes := plan.prompts():
+        lines.append(labelled(_t("repair.prompts_title"), listed([title(name) for name in causes])))
+        lines += [_t("repair.prompts_where", cause=causes[0]), ""]
+    return "\n".join([*lines, *plan.notes])
+
+
+def _printed(frame: pd.DataFrame) -> str:
+    """A table as plain text; a Chinese character takes two columns."""
+    with pd.option_context("display.unicode.east_asian_width", True):
+        return str(frame.to_string(index=False))
 
 
 def usual_words(plan: RepairPlan) -> str:
@@ -112,3 +135,53 @@ def unreached_words(plan: RepairPlan) -> str:
     """How many samples no fix reaches."""
     n = int(plan.unreached()["n"].sum())
     return _t("repair.unreached_lead", n=n, total=int((plan.passed == 0).sum())) if n else _t("repair.unreached_none")
+
+
+def page(headline: str, shown: pd.DataFrame, lines: Iterable[str] = ()) -> str:
+    """HTML of a headline, a table and lines below it, for a notebook's cell."""
+    notes = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<p><b>{escape(headline)}</b></p>{shown.to_html(index=False, escape=True, na_rep='–')}<ul>{notes}</ul>"
+
+
+# ------------------------------------------------------------------------------
+# Replay.
+
+
+def _arm(arm: str) -> str:
+    return _t(f"repair.replay.arm.{arm}") if arm in ("oracle", "none", "recorded", "plan") else arm
+
+
+def calls_table(planned: ReplayPlan) -> pd.DataFrame:
+    """The calls of a replay by arm, as texts."""
+    found = planned.rows
+    costs = ["–" if cost != cost else f"${cost:.4f}" for cost in found["cost"]]
+    counts = {name: [f"{n:,}" for n in found[name]] for name in ("calls", "recorded", "tokens")}
+    frame = pd.DataFrame({"arm": map(_arm, found["arm"]), **counts, "cost": costs})
+    return frame.rename(columns=lambda name: _t(f"repair.replay.columns.{name}"))
+
+
+def replay_table(found: Replay) -> pd.DataFrame:
+    """What was measured, by arm, as texts; the column of errors where there are some."""
+    table = found.table()
+    table["arm"] = table["arm"].map(_arm)
+    unused = [name for name in ("untested", "errors") if not table[name].any()]
+    return table.drop(columns=unused).rename(columns=lambda name: _t(f"repair.replay.columns.{name}"))
+
+
+def replay_lines(found: Replay) -> list[str]:
+    """What the experiment says of each failing sample, calls that failed, and what makes the runs hard to compare."""
+    faults = found.faults()["fault"]
+    lines = [
+        f"{_t(f'repair.replay.fault.{name}')} · {some_ids(faults.index[faults == name])}"
+        for name in ("retrieval", "generation", "prompt", "unstable", "untold") if (faults == name).any()
+    ]  # fmt: skip
+    if len(found.errors):
+        lines.append(_t("repair.replay.errors", n=len(found.errors), reason=found.errors["error"].iloc[0]))
+    # The contexts are given, so it says nothing that no knowledge base was searched.
+    warnings = [line for arm in found.runs for line in found.compare(arm).warnings if line != _t("compare.warning.corpus")]
+    return lines + list(dict.fromkeys(warnings))
+
+
+def replay_plain(found: Replay) -> str:
+    """A replay for a terminal."""
+    return "\n".join([_t("repair.replay.title"), _printed(replay_table(found)), "", *replay_lines(found)])

@@ -7,7 +7,6 @@ baseline rule without a baseline fail and say why. Only a target that the data c
 from __future__ import annotations
 
 import itertools
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
-from workbench.data.files import write_text
+from workbench.data.files import parsed_toml, read_text, write_text
 from workbench.data.run_config import change_words, config_changes, config_words
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.causes import cause_names, lacking
-from workbench.diagnosis.comparison import Comparison, compared
+from workbench.diagnosis.comparison import Comparison, compared, named_ids
 from workbench.diagnosis.statistics import mean_interval
 from workbench.diagnosis.summary import summarise
 from workbench.errors import InputError
@@ -143,19 +142,12 @@ def load_rules(path: str | Path) -> Rules:
         For a file that cannot be read, invalid TOML, an unknown table, key, metric or cause, or a value out of range;
         the message names file, table, key and what is allowed.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'})") from error
-    return read_rules(text, str(path))
+    return read_rules(read_text(path), str(path))
 
 
 def read_rules(text: str, source: str = "rules") -> Rules:
     """Read the text of a rules file; see :func:`load_rules`."""
-    try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{source}: not valid TOML ({error})") from error
+    tables = parsed_toml(text, source)
     try:
         thresholds = Thresholds.from_toml(text + "\n") if "thresholds" in tables else None
         given = {**tables, "thresholds": thresholds, "source": source}
@@ -225,7 +217,7 @@ def freeze(path: str | Path, thresholds: Thresholds) -> Path:
     import tomlkit
 
     target = Path(path)
-    text = target.read_text(encoding="utf-8-sig") if target.is_file() else ""
+    text = read_text(target) if target.is_file() else ""
     if not text.strip():
         return write_text(target, thresholds.to_toml() + NEW_FILE)
     read_rules(text, str(target))
@@ -415,13 +407,14 @@ def _no_cause(evaluation: Any, cause: str, flaky: frozenset[str]) -> Check:
     lacks = lacking(causes, cause)
     n = sum(not names for names in lacks)
     if ids:
-        return Check("red_line", rule, "failed", _t("gate.found.ids", n=len(ids), ids=_named(ids)), len(ids), 0, n, ids)
+        found = _t("gate.found.ids", n=len(ids), ids=named_ids(ids, NAMED))
+        return Check("red_line", rule, "failed", found, len(ids), 0, n, ids)
     missing = Counter(name for names in lacks for name in names).most_common(1)
     what = _t(f"report.lacks.{missing[0][0]}.what") if missing else ""
     if not n:
         return Check("red_line", rule, "failed", _t("gate.found.untested", total=total, what=what), limit=0)
     rest = _t("gate.found.partly", n=total - n, total=total, what=what) if n < total else ""
-    rest += _t("gate.found.but_flaky", ids=_named(left_out)) if left_out else ""
+    rest += _t("gate.found.but_flaky", ids=named_ids(left_out, NAMED)) if left_out else ""
     return Check("red_line", rule, "passed", _t("gate.found.none", n=n) + rest, 0, 0, n)
 
 
@@ -527,8 +520,8 @@ def _regressions(comparison: Comparison | None, wanted: Regression, flaky: froze
         n = int(flips["change"].ne("not_comparable").sum())
         having = flips.loc[flips["change"] == "broken", "sample_id"].tolist()
         ids, left_out = tuple(i for i in having if i not in flaky), [i for i in having if i in flaky]
-        found = _t("gate.found.ids", n=len(ids), ids=_named(ids)) if ids else _t("gate.found.none", n=n)
-        found += _t("gate.found.but_flaky", ids=_named(left_out)) if left_out else ""
+        found = _t("gate.found.ids", n=len(ids), ids=named_ids(ids, NAMED)) if ids else _t("gate.found.none", n=n)
+        found += _t("gate.found.but_flaky", ids=named_ids(left_out, NAMED)) if left_out else ""
         good = n > 0 and len(ids) <= wanted.max_broken
         yield Check("regression", broken_rule, _state(good), found if n else _t("gate.found.no_pairs"), len(ids),
                     wanted.max_broken, n, ids)  # fmt: skip
@@ -561,7 +554,3 @@ def _state(good: bool) -> str:
 
 def _title(metric: str) -> str:
     return _t("gate.passed") if metric == PASSED else metric_title(metric)
-
-
-def _named(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:NAMED]) + (f" … (+{len(ids) - NAMED:,})" if len(ids) > NAMED else "")

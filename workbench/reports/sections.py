@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from workbench.data.text.words import language
 from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.causes import LAYERS, advice, cause_names, rule_of, rules
 from workbench.diagnosis.causes import layer as layer_of
-from workbench.diagnosis.comparison import CHANGES, Comparison, compared
+from workbench.diagnosis.comparison import CHANGES, compared, right_words
 from workbench.diagnosis.fitting import fitted_in
 from workbench.diagnosis.hallucinations import clean_bound
 from workbench.diagnosis.queries import Dimensions, grouped, outcomes, value_title
@@ -100,19 +101,20 @@ def build_report(
         For an unknown language.
     """
     with speaking(language or get_language()):
-        material = _material(evaluation, baseline, annotations or {})
-        found = _gather(material, tuple(findings), date or _today(), gate() if callable(gate) else gate)
-        return dataclasses.replace(found, repair=repair)
-
-
-def _today() -> datetime.date:
-    return datetime.datetime.now(datetime.UTC).date()
-
-
-def _material(evaluation: Any, baseline: Any, annotations: Mapping[str, Any]) -> Material:
-    comparison = None if baseline is None else compared(baseline, evaluation)
-    summary = evaluation.summary(spread=True)
-    return Material(evaluation, baseline, _failures(evaluation), evaluation.samples.frame, summary, comparison, annotations)
+        comparison = None if baseline is None else compared(baseline, evaluation)
+        material = Material(evaluation, baseline, _failures(evaluation), evaluation.samples.frame,
+                            evaluation.summary(spread=True), comparison, annotations or {})  # fmt: skip
+        table, changed, findings = measures(material), changes(material), tuple(findings)
+        day = date or datetime.datetime.now(datetime.UTC).date()
+        named = {"name": evaluation.name} | ({} if baseline is None else {"baseline": baseline.name})
+        return Report(
+            title=_t(f"report.title.{'one' if baseline is None else 'two'}", **named), subtitle=_subtitle(material, day),
+            language=get_language(), date=day, verdict=verdict(material, table, changed), measures=table,
+            ladder=ladder(material), causes=causes(material), places=places(material), changes=changed, findings=findings,
+            actions=actions(material), measured=measured(material), failing=failing_rows(material), n_total=material.n,
+            failures=material.failures, evaluation=evaluation, baseline=baseline, cards=_cards(material, findings),
+            gate=gate() if callable(gate) else gate, repair=repair,
+        )  # fmt: skip
 
 
 def _failures(evaluation: Any) -> pd.DataFrame:
@@ -123,49 +125,12 @@ def _failures(evaluation: Any) -> pd.DataFrame:
     return failures
 
 
-def _gather(material: Material, findings: tuple[Finding, ...], date: datetime.date, gate: Any) -> Report:
-    table = measures(material)
-    changed = changes(material)
-    steps = actions(material)
-    return Report(
-        title=_title(material),
-        subtitle=_subtitle(material, date),
-        language=get_language(),
-        date=date,
-        verdict=verdict(material, table, changed),
-        measures=table,
-        ladder=ladder(material),
-        causes=causes(material),
-        places=places(material),
-        changes=changed,
-        findings=findings,
-        actions=steps,
-        measured=measured(material),
-        failing=failing_rows(material),
-        n_total=material.n,
-        failures=material.failures,
-        evaluation=material.evaluation,
-        baseline=material.baseline,
-        cards=_cards(material, findings),
-        gate=gate,
-    )
-
-
-def _title(material: Material) -> str:
-    if material.baseline is None:
-        return _t("report.title.one", name=material.evaluation.name)
-    return _t("report.title.two", name=material.evaluation.name, baseline=material.baseline.name)
-
-
 def _subtitle(material: Material, date: datetime.date) -> str:
     judge = str(material.evaluation.manifest.get("judge") or "none").partition("/")[0]
     said = _t("report.title.no_judge") if judge == "none" else _t("report.title.judge", judge=judge)
-    return " · ".join([_t("report.title.date", year=date.year, month=date.month, day=date.day, name=_month(date)),
+    month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][date.month - 1]
+    return " · ".join([_t("report.title.date", year=date.year, month=date.month, day=date.day, name=month),
                        _t("report.title.cases", n=f"{material.n:,}"), said])  # fmt: skip
-
-
-def _month(date: datetime.date) -> str:
-    return ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][date.month - 1]
 
 
 # ------------------------------------------------------------------------------
@@ -179,29 +144,19 @@ NAMED = 5
 def verdict(material: Material, measures: Sequence[Measure], changed: Changes | None) -> tuple[str, ...]:
     """Up to five sentences: how many are right, what changed, where the failures are, red lines, targets."""
     right = next((item for item in measures if item.metric == HEADLINE and item.n_ok), None)
-    return tuple(
-        sentence
-        for sentence in (
-            _right(material, right), _changed(changed), _layers(material), _leaks(material, measures),
-            _verdict_targets(measures),
-        )
-        if sentence
-    )  # fmt: skip
+    said = (_right(material, right), _changed(changed), _layers(material), _leaks(material, measures), _met(measures))
+    return tuple(filter(None, said))
 
 
 def _right(material: Material, right: Measure | None) -> str:
     if right is None:
         return _t("report.verdict.unknown", n_failing=wording.count(len(material.failing)), n=wording.count(material.n))
     if right.delta is not None and right.n_pairs:
-        real = not wording.missing(right.p) and right.p < 0.05  # type: ignore[operator]
-        interval = "" if wording.missing(right.delta_low) else _t(
-            "report.verdict.points_interval", low=wording.points(right.delta_low), high=wording.points(right.delta_high)
-        )  # fmt: skip
-        kind = "same" if right.delta == 0 else "real" if real else "noise"
-        return _t(
-            f"report.verdict.against_{kind}", before=wording.percent(right.before), after=wording.percent(right.after),
-            delta=wording.points(right.delta), interval=interval, n=wording.count(right.n_pairs),
-        )  # fmt: skip
+        before, after, low, high, p = (
+            math.nan if value is None else value
+            for value in (right.before, right.after, right.delta_low, right.delta_high, right.p)
+        )
+        return right_words(before, after, right.delta, (low, high), right.n_pairs, p)
     return _t(
         "report.verdict.right", right=wording.count(round(right.mean * right.n_ok)), n=wording.count(right.n_ok),
         rate=wording.percent(right.mean), interval=wording.rate_interval(right.low, right.high),
@@ -223,9 +178,7 @@ def _layers(material: Material) -> str:
     primary = Counter(material.failing["primary_cause"].tolist())
     if not primary:
         return _t("report.verdict.all_pass", n=wording.count(material.n))
-    layers = Counter[str]()
-    for cause, n in primary.items():
-        layers[layer_of(cause)] += n
+    layers = Counter(map(layer_of, primary.elements()))
     ranked = sorted(layers.items(), key=lambda item: (-item[1], LAYERS.index(item[0])))
     shown = [f"{_t(f'report.layer.{layer}')} {n}" for layer, n in ranked[:3]]
     commonest = [f"{cause_title(cause)} {n}" for cause, n in primary.most_common(2)]
@@ -241,7 +194,7 @@ def _leaks(material: Material, measures: Sequence[Measure]) -> str:
     return _t("report.verdict.no_leak", n=wording.count(checked), bound=f"{clean_bound(checked):.1%}") if checked else ""
 
 
-def _verdict_targets(measures: Sequence[Measure]) -> str:
+def _met(measures: Sequence[Measure]) -> str:
     judged = [item for item in measures if item.meets_target is not None]
     if not judged:
         return ""
@@ -266,8 +219,7 @@ def measures(material: Material) -> tuple[Measure, ...]:
 
 def _first(metric: str) -> int:
     """The place of a metric in the first table; 0: it has none."""
-    known = definition(metric)
-    return known.in_report if known else 0
+    return known.in_report if (known := definition(metric)) else 0
 
 
 def _measure(name: str, row: Any, test: Any) -> Measure:
@@ -354,12 +306,12 @@ def _chosen(material: Material, rows: pd.DataFrame) -> list[tuple[Any, Any]]:
     first, rest = ranked[:1], ranked[1:]
     if not first or not rest:
         return first
-    spoken = _language(material, first[0][0])
-    return [*first, next((item for item in rest if _language(material, item[0]) != spoken), rest[0])]
 
+    def asked_in(item: tuple[Any, Any]) -> str:
+        """The language of a sample's question."""
+        return language(str(material.samples.at[item[0], "question"])[:300])
 
-def _language(material: Material, sample_id: Any) -> str:
-    return language(str(material.samples.at[sample_id, "question"])[:300])
+    return [*first, next((item for item in rest if asked_in(item) != asked_in(first[0])), rest[0])]
 
 
 def _example(material: Material, sample_id: str, row: Any, wrong: _Wrong) -> Example:
@@ -517,16 +469,14 @@ def _causes(causes: dict[str, int]) -> str:
 def _worst(material: Material) -> Breakdown:
     frame = worst_slices(material.evaluation)
     tried = frame.attrs.get("n_tried", 0)
-    rows = tuple(_slice(row) for row in frame.head(WORST).itertuples())
+    rows = []
+    for row in frame.head(WORST).itertuples():
+        interval = wilson(row.n_failing, row.n)
+        rows.append(SliceRow(str(row.rule), int(row.n), int(row.n_failing), float(row.rate), interval.low, interval.high,
+                             lift=float(row.lift), q_value=float(row.q_value)))  # fmt: skip
     key = "worst_note" if rows else "no_slice" if tried else "nothing_tried"
     reason = _t(f"report.where.{key}", n=wording.count(frame.attrs.get("n_tested", 0)), tried=wording.count(tried))
-    return Breakdown("worst", _t("report.where.worst"), rows, reason)
-
-
-def _slice(row: Any) -> SliceRow:
-    interval = wilson(row.n_failing, row.n)
-    return SliceRow(str(row.rule), int(row.n), int(row.n_failing), float(row.rate), interval.low, interval.high,
-                    lift=float(row.lift), q_value=float(row.q_value))  # fmt: skip
+    return Breakdown("worst", _t("report.where.worst"), tuple(rows), reason)
 
 
 # ------------------------------------------------------------------------------
@@ -542,11 +492,14 @@ def changes(material: Material) -> Changes | None:
     flipped = flips[flips["change"].isin(("broken", "fixed")).to_numpy()].sort_values("change", kind="stable")
     moved = [_moved(material, str(name), row) for name, row in flipped.iterrows()]
     red = comparison.red_lines()["change"].tolist()
+    # The smallest change of the pass rate that this many pairs could show.
+    smallest = none_if_missing(comparison.tests([PASSED])["smallest_detectable"].iloc[0])
     return Changes(
         {name: getattr(comparison.counts, name) for name in CHANGES}, len(comparison), _flows(comparison.ledger()),
         tuple(item for item in moved if item.answer_changed), tuple(item for item in moved if not item.answer_changed),
-        _noise(material, comparison), {name: red.count(name) for name in ("new", "gone", "still")},
-        _smallest(comparison), tuple(comparison.warnings), tuple(comparison.notes), _broken_pairs(material, moved),
+        tuple(_moved(material, str(name), row) for name, row in comparison.noise().set_index("sample_id").iterrows()),
+        {name: red.count(name) for name in ("new", "gone", "still")}, smallest, tuple(comparison.warnings),
+        tuple(comparison.notes), _broken_pairs(material, moved),
     )  # fmt: skip
 
 
@@ -588,22 +541,12 @@ def _moved(material: Material, sample_id: str, row: Any) -> Moved:
     )  # fmt: skip
 
 
-def _noise(material: Material, comparison: Comparison) -> tuple[Moved, ...]:
-    return tuple(_moved(material, str(name), row) for name, row in comparison.noise().set_index("sample_id").iterrows())
-
-
 def _flows(ledger: Any) -> tuple[Flow, ...]:
     return tuple(
         Flow(cause_title(row.cause_before), cause_title(row.cause_after), int(row.n), tuple(map(str, row.sample_ids)),
              row.cause_before != row.cause_after)
         for row in ledger.itertuples()
     )  # fmt: skip
-
-
-def _smallest(comparison: Comparison) -> float | None:
-    """The smallest change of the pass rate that this many pairs could show."""
-    value = none_if_missing(comparison.tests([PASSED])["smallest_detectable"].iloc[0])
-    return None if value is None else float(value)
 
 
 # ------------------------------------------------------------------------------
@@ -618,9 +561,7 @@ ADVICES = 3
 def actions(material: Material) -> tuple[Action, ...]:
     """Red lines first, then the layers that most failures belong to; ties in the order of the pipeline."""
     primary = Counter(material.failing["primary_cause"].tolist())
-    layers = Counter[str]()
-    for cause, n in primary.items():
-        layers[layer_of(cause)] += n
+    layers = Counter(map(layer_of, primary.elements()))
     red = {rule.layer for rule in rules() if rule.red_line}
     ranked = sorted(layers, key=lambda layer: (layer not in red, -layers[layer], LAYERS.index(layer)))
     return tuple(_action(layer, primary, len(material.failing)) for layer in ranked[:MOST])
@@ -658,12 +599,14 @@ def _facts(material: Material) -> list[tuple[str, str]]:
     known = {
         "judge": manifest.get("judge"), "fitted": fitted.get("name"), "prompt_hash": prompts,
         "encoder": manifest.get("encoder"), "thresholds": thresholds_words(material.evaluation.thresholds),
-        "targets": _targets(material.evaluation.thresholds), "data": _data(manifest), "corpus": _corpus(manifest),
+        "targets": " · ".join(f"{name} {cut:g}" for name, cut in material.evaluation.thresholds.targets.items()),
+        "data": _data(manifest), "corpus": _corpus(manifest),
         "config": config_words(manifest.get("config") or {}), "scored": manifest.get("started"),
         "versions": _versions(manifest),
     }  # fmt: skip
     if material.baseline is not None:
-        known["baseline"] = _other(material.baseline)
+        theirs = material.baseline.manifest
+        known["baseline"] = " · ".join(filter(None, [material.baseline.name, str(theirs.get("judge")), _data(theirs)]))
     return [(_t(f"report.measured.{name}"), redacted(str(value))) for name, value in known.items() if value]
 
 
@@ -674,10 +617,6 @@ def thresholds_words(thresholds: Thresholds) -> str:
     own = [(name, value, defaults.get(name)) for name, value in plain.items() if not isinstance(value, Mapping)]
     own += [(f"low {name}", cut, usual.low_cut(name)) for name, cut in thresholds.low_scores.items()]
     return " · ".join(f"{name} {value}{'' if value == default else '*'}" for name, value, default in own)
-
-
-def _targets(thresholds: Thresholds) -> str:
-    return " · ".join(f"{name} {value:g}" for name, value in thresholds.targets.items())
 
 
 def _data(manifest: Mapping[str, Any]) -> str:
@@ -700,11 +639,6 @@ def _versions(manifest: Mapping[str, Any]) -> str:
     own = [f"workbench {manifest['workbench']}"] if manifest.get("workbench") else []
     own += [f"Python {manifest['python']}"] if manifest.get("python") else []
     return ", ".join(own + [f"{name} {version}" for name, version in libraries.items()])
-
-
-def _other(baseline: Any) -> str:
-    manifest = baseline.manifest
-    return " · ".join(filter(None, [baseline.name, str(manifest.get("judge")), _data(manifest)]))
 
 
 def _short(value: Any) -> str:

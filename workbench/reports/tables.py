@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from workbench.data.files import REPORT_FORMATS, redacted, replacing, without_controls, write_csv, write_text
+from workbench.data.files import (
+    REPORT_FORMATS,
+    in_one_cell,
+    redacted,
+    replacing,
+    without_controls,
+    write_csv,
+    write_text,
+)
 from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
 from workbench.language import speaking
@@ -167,11 +175,8 @@ def _detail(sample: Any, row: Any) -> str:
         "question": sample.get("question"), "answer": _t("report.broken.no_answer") if answer is None else answer,
         "expected": expected(sample), "why": row["evidence"], "fix": row["advice"],
     }  # fmt: skip
-    return "\n".join(f"{_t(f'report.broken.{name}').rstrip(':：')}: {_cut(str(text))}" for name, text in told.items() if text)
-
-
-def _cut(text: str, limit: int = 2000) -> str:
-    return " ".join(render.head(text, limit)).strip()
+    shown = {name: " ".join(render.head(str(text), 2000)).strip() for name, text in told.items() if text}
+    return "\n".join(f"{_t(f'report.broken.{name}').rstrip(':：')}: {text}" for name, text in shown.items())
 
 
 # ------------------------------------------------------------------------------
@@ -265,13 +270,9 @@ def write_parquet(target: Path, frame: pd.DataFrame) -> None:
 
     for name in frame.columns:
         if frame[name].dtype.kind not in "fiub" and not isinstance(frame[name].dtype, pd.BooleanDtype):
-            frame[name] = pd.array([_cell_text(value) for value in frame[name].tolist()], dtype="str")
+            frame[name] = pd.array([without_controls(x) if isinstance(x, str) else None for x in frame[name]], dtype="str")
     with replacing(target) as temporary:
         frame.to_parquet(temporary, index=False)
-
-
-def _cell_text(value: Any) -> str | None:
-    return without_controls(value) if isinstance(value, str) else None
 
 
 # ------------------------------------------------------------------------------
@@ -524,7 +525,8 @@ def write_workbook(report: Report, target: Path) -> Path:
         options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False,
                    "nan_inf_to_errors": False, "in_memory": True}  # fmt: skip
         book = xlsxwriter.Workbook(str(temporary), options)
-        book.set_properties({"title": clean(report.title)[:250], "created": _midnight(report.date)})
+        created = datetime.datetime.combine(report.date, datetime.time())
+        book.set_properties({"title": clean(report.title)[:250], "created": created})
         writer = _Writer(book)
         first, *others = sheets(report)
         writer.add(first)
@@ -562,10 +564,6 @@ def _add_charts(book: Any, sheet: Any, report: Report) -> None:
         chart.set_legend({"position": "bottom"} if len(series) > 1 else {"none": True})
         chart.set_size({"width": 620, "height": 90 + 26 * last * len(series)})
         sheet.insert_chart(0, 11 * at, chart, {"description": title})
-
-
-def _midnight(date: datetime.date) -> datetime.datetime:
-    return datetime.datetime(date.year, date.month, date.day)
 
 
 class _Writer:
@@ -609,7 +607,7 @@ class _Writer:
             self._first, self._first_end = own, len(rows) + 2
 
     def _cell(self, sheet: Any, row: int, column: int, value: Any, kind: str) -> None:
-        value = none_if_missing(value) if not isinstance(value, (list, tuple, dict)) else _joined(value)
+        value = in_one_cell(value) if isinstance(value, (list, tuple, dict)) else none_if_missing(value)
         if value is None:
             return
         if isinstance(value, bool):
@@ -641,12 +639,6 @@ class _Writer:
             lines.append(_t("report.workbook.cut_cells", n=f"{self._cut_cells:,}"))
         for at, line in enumerate(lines):
             self._text(self._first, self._first_end + at, 0, line, "")
-
-
-def _joined(value: Any) -> str:
-    if isinstance(value, dict):
-        return "; ".join(f"{key}={item}" for key, item in value.items())
-    return "; ".join(map(str, value))
 
 
 def _units(text: str) -> int:

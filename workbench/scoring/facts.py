@@ -293,11 +293,13 @@ class Facts:
         places = pd.DataFrame({
             "context": np.arange(len(contexts)), "code": self.contexts.code, "rank": self.contexts.rank,
         })  # fmt: skip
-        left = pd.concat([places.assign(doc_id=name.to_numpy(dtype=object)) for name in names])
         right = self.entries.copy()
         if match == "document":
             right["doc_id"] = right["doc_id"].astype("str").map(document_of, na_action="ignore")
-        found = left.dropna(subset=["doc_id"]).merge(right.astype({"doc_id": object}), on=["code", "doc_id"])
+        # Documents by number: a text of a hundred thousand samples has many contexts, and few of them are expected.
+        right["doc_id"], expected = pd.factorize(right["doc_id"])
+        left = pd.concat([places.assign(doc_id=_numbered(name, expected)) for name in names])
+        found = left[left["doc_id"] >= 0].merge(right, on=["code", "doc_id"])
         found = found.sort_values(["context", "grade", "entry"], ascending=[True, False, True], kind="stable")
         return found.drop_duplicates(["context", "entry"], ignore_index=True)
 
@@ -335,9 +337,10 @@ class Facts:
         there = (claim >= 0) & (context >= 0)
         there[there] = self.contexts.prompted[context[there]]
         known = np.flatnonzero(there)
-        known = known[np.argsort(claim[known], kind="stable")]
+        if (np.diff(claim[known]) < 0).any():
+            known = known[np.argsort(claim[known], kind="stable")]
         values = {
-            name: cells[name].to_numpy(dtype=float)[of_side[known]]
+            name: cells[name].to_numpy()[of_side[known]].astype(float)
             for name in ("entail", "contradict", "stitched_entail", "stitched_contradict")
         }
         support = Support(
@@ -440,6 +443,12 @@ def _claims(frame: pd.DataFrame, rows: Ints, code: Ints, support: Support) -> Cl
     )
 
 
+def _numbered(names: pd.Series, among: pd.Index) -> Ints:
+    """The place of each name in ``among``; -1 for others, and where there is none."""
+    code, distinct = pd.factorize(names)
+    return np.append(among.get_indexer(distinct.astype(object)), -1)[code]
+
+
 def _documents(contexts: pd.DataFrame) -> list[pd.Series]:
     """The names of each context's document: its id up to the last ``#``, and its ``source``."""
     stem = contexts["doc_id"].astype("str").map(document_of, na_action="ignore")
@@ -454,7 +463,7 @@ def _lookup(keys: Ints, wanted: Ints) -> Ints:
     """Position in ``keys`` (unique) of each ``wanted``, -1 where it is absent."""
     if not len(keys):
         return np.full(len(wanted), -1, dtype=np.int64)
-    order = np.argsort(keys, kind="stable")
-    place = np.clip(np.searchsorted(keys, wanted, sorter=order), 0, len(keys) - 1)
-    found = order[place]
+    order = None if (keys[1:] > keys[:-1]).all() else np.argsort(keys, kind="stable")  # frames are mostly in order
+    found = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
+    found = found if order is None else order[found]
     return np.where(keys[found] == wanted, found, -1)

@@ -201,10 +201,12 @@ def metric(
         raise InputError(f"metric {name!r}: over is {over!r}; use 'row' or 'evidence'")
 
     def register(chosen: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Make it a metric; without a formula the first line of the docstring is it."""
         said = formula or (chosen.__doc__ or "").strip().split("\n")[0]
         values = _over_rows if over == "row" else _over_evidence
 
         def compute(view: View) -> dict[str, Scored]:
+            """Values and states of the view; no threshold changes them."""
             return {name: view.facts.once(compute, lambda: values(view, _own[name], chosen))}  # no threshold changes it
 
         try:

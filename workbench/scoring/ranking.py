@@ -98,13 +98,10 @@ def _texts(series: pd.Series, name: str, owner: str) -> pd.Series:
     if kind in ("string", "empty"):
         return series
     for row, value in enumerate(series):
-        if not (isinstance(value, str | int | np.integer) and not isinstance(value, bool)) and not _missing(value):
+        missing = value is None or value is pd.NA or (isinstance(value, float) and value != value)
+        if not missing and (isinstance(value, bool) or not isinstance(value, str | int | np.integer)):
             raise InputError(f"{owner}, row {row}: {name!r} is a {type(value).__name__}, not a text id")
     return series.map(str, na_action="ignore")
-
-
-def _missing(value: Any) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float) and value != value)
 
 
 def _from_objects(series: pd.Series, name: str, owner: str) -> pd.Series:
@@ -417,15 +414,11 @@ def _order_blocks(parts: Segments, scores: np.ndarray, lengths: np.ndarray) -> n
     starts = parts.starts(parts.count)[parts.order]
     sizes = parts.count[parts.order]
     for length in lengths:
-        for block in _blocks(starts[sizes == length], int(length)):
+        own, step = starts[sizes == length], max(1, BLOCK // max(1, int(length)))
+        for block in (own[i : i + step] for i in range(0, len(own), step)):
             rows = block[:, None] + np.arange(length)
             order[rows] = block[:, None] + np.argsort(-scores[rows], axis=1)
     return order
-
-
-def _blocks(starts: np.ndarray, length: int) -> list[np.ndarray]:
-    step = max(1, BLOCK // max(1, length))
-    return [starts[i : i + step] for i in range(0, len(starts), step)]
 
 
 def _coarse_keys(parts: Segments, scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -643,7 +636,7 @@ def _read_run(run: pd.DataFrame, judgements: _Judgements, precision: str) -> _Ru
         raise InputError("run has no rows; give at least one retrieved document (query_id, doc_id, score)")
     nan = np.isnan(scores)
     n_nan = int(np.count_nonzero(nan))
-    nan_queries = _examples(ids.take(pa.array(np.flatnonzero(nan)[: 100 * EXAMPLES]))) if n_nan else []
+    nan_queries = pc.unique(ids.take(pa.array(np.flatnonzero(nan)[: 100 * EXAMPLES]))).to_pylist()[:EXAMPLES] if n_nan else []
     scores = np.where(nan, -np.inf, scores) if n_nan else scores
     if precision == "float32":
         with np.errstate(over="ignore"):
@@ -659,10 +652,6 @@ def _read_run(run: pd.DataFrame, judgements: _Judgements, precision: str) -> _Ru
         code, lengths = code[known], None if lengths is None else lengths[known]
     parts = segments(code, lengths, len(judgements.queries))
     return _Run(parts, documents, scores, unknown, (n_nan, nan_queries))
-
-
-def _examples(values: pa.ChunkedArray) -> list[str]:
-    return pc.unique(values).to_pylist()[:EXAMPLES]
 
 
 def _match(judgements: _Judgements, run: _Run) -> _Ranking:
@@ -740,9 +729,11 @@ def _report(judgements: _Judgements, run: _Run, ranking: _Ranking, cuts: set[int
     judged = np.bincount(ranking.code[ranking.grade >= 0], minlength=len(names))
 
     def per_query(which: np.ndarray) -> np.ndarray:
+        """How many of the chosen judgements each query has."""
         return np.bincount(judgements.code[which], minlength=len(names))
 
     def finding(count: np.ndarray) -> dict[str, Any]:
+        """How many there are, and the first queries that have any."""
         some = np.flatnonzero(count)[:EXAMPLES]
         return {"count": int(count.sum()), "examples": names.take(some).to_pylist()}
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
+from workbench.data.files import parsed_toml, read_text, write_text
 from workbench.errors import InputError
 from workbench.scoring.metrics import every_metric
 
@@ -143,8 +144,6 @@ class Thresholds:
         tables = {name: value for name, value in self.to_dict().items() if isinstance(value, dict)}
         text = tomlkit.dumps({"thresholds": plain | tables})
         if path is not None:
-            from workbench.data.files import write_text
-
             write_text(path, text)
         return text
 
@@ -157,13 +156,9 @@ class Thresholds:
         InputError
             For invalid TOML, an unknown name or a value out of range.
         """
-        import tomllib
-
-        name, text = _read(source)
-        try:
-            table = tomllib.loads(text).get("thresholds", {})
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{name}: not valid TOML ({error})") from error
+        written = isinstance(source, str) and any(sign in source for sign in "\n=[")
+        name = "thresholds" if written else str(source)
+        table = parsed_toml(str(source) if written else read_text(source), name).get("thresholds", {})
         if not isinstance(table, Mapping):
             raise InputError(f"{name}: [thresholds] must be a table")
         return cls().replace(**{key: value for key, value in table.items() if key not in _RETIRED})
@@ -185,13 +180,3 @@ def _names() -> tuple[str, ...]:
 def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
-
-def _read(source: str | Path) -> tuple[str, str]:
-    if isinstance(source, str) and ("\n" in source or "=" in source or "[" in source):
-        return "thresholds", source
-    try:
-        return str(source), Path(source).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{source}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source}: is no UTF-8 text; save it as UTF-8") from error

@@ -170,7 +170,7 @@ E5_NAMES = ("multilingual-e5-small-q4",)
 LEXICAL_SUPPORT = (
     "token_cover", "gram_cover", "missing_mass", "number_missing", "name_altered", "sentence_worst", "sentence_missing",
     "personal",
-    *(name for name in RELATION if name not in ("polarity_agrees", "exception_dropped", "disorder", "only_added")),
+    *(name for name in RELATION if name not in ("polarity_agrees", "exception_dropped", "disorder", "only_added", "edited")),
 )  # fmt: skip
 ALIGNMENT_SUPPORT = ("worst_name", "three_worst", "worst_relational", "three_worst_relational")
 #: (rows, model) → the features of each model of relevance, None for all; the first is the floor in the report.

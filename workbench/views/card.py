@@ -6,6 +6,7 @@ what these panels share.
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import re
 from abc import abstractmethod
@@ -68,6 +69,8 @@ if TYPE_CHECKING:
 SIGNS = {"supported": "✓", "contradicted": "✗", "not_mentioned": "✗", "unsure": "?"}
 #: Contexts that a card shows, and how far into a context the question's words are pointed out, and how often.
 MOST_CONTEXTS, WORDS_WITHIN, MOST_WORDS = 30, 20_000, 200
+#: Cards that are kept ready, and seconds until the next one is made.
+MADE, SOON = 12, 0.15
 
 
 def card_html(session: Session, sample_id: str, sub_cause: str | None = None) -> Markup:
@@ -202,7 +205,7 @@ def _expectations(session: Session, sample_id: str) -> Markup:
     for key, side, field in (("points", "point", "must_include"), ("forbidden", "forbidden", "must_not_include")):
         if entries := none_if_missing(row.get(field)):
             own = points[points["side"] == side].set_index("claim_id")["start"]
-            chips = [_point(entry, own.get(at, -1) >= 0, side) for at, entry in enumerate(entries)]
+            chips = [_point(entry, bool(own.get(at, -1) >= 0), side) for at, entry in enumerate(entries)]
             pairs.append((key, join(chips)))
     if none_if_missing(row.get("expect_refusal")):
         pairs.append(("refusal", _t("panels.card.refusal_expected")))
@@ -257,7 +260,7 @@ def _contexts(session: Session, sample_id: str) -> Markup:
 def document_name(item: Mapping[str, Any], facts: Any) -> Markup:
     """The id of a context, or how it begins, with a sign where it leaked or was expected by its row of ``contexts()``."""
     name = none_if_missing(item.get("doc_id")) or excerpt(item["text"], 40)
-    if facts.get("leaked") is True:
+    if none_if_missing(facts.get("leaked")):
         return h("span", f"⚠ {name}", cls="wb-leaked", title=_t("panels.card.leaked"))
     if none_if_missing(facts.get("expected")):
         return h("span", f"★ {name}", cls="wb-expected", title=_t("panels.card.expected"))
@@ -270,7 +273,7 @@ def _facts(item: Mapping[str, Any], facts: Any) -> list[str]:
         _t("panels.card.from_tool") if item.get("kind") == "tool" else "",
         _t("panels.card.retriever_score", score=numbers.score(float(score))) if score is not None else "",
         _t("panels.card.relevance", score=numbers.score(relevance)) if relevance is not None else "",
-        _t("panels.card.used") if facts.get("used") is True else "",
+        _t("panels.card.used") if none_if_missing(facts.get("used")) else "",
         _t("panels.card.not_prompted") if item.get("prompted") is False else "",
     ]
     return [f" · {part}" for part in parts if part]
@@ -464,7 +467,7 @@ class Card(W.VBox):
         if sample_id is None:
             show(self.body, empty(words) if words else Markup())
         else:
-            show(self.body, self._panel.body(sample_id))
+            show(self.body, self._panel.card_of(sample_id))
         annotation = self._session.annotations.get(sample_id or "")
         with self._panel.quietly():
             self.verdict.value = annotation.verdict if annotation else None
@@ -575,6 +578,8 @@ class ListPanel(Panel):
     """
 
     filters: FilterBar | FilterNote | None = None
+    #: Whether the card of the next row is made while this one is read; only where nothing but the sample decides what it says.
+    ahead = False
     _at = -1
     rows: RowList | None = None
 
@@ -584,6 +589,8 @@ class ListPanel(Panel):
         self.count = markup(None, "wb-count")
         self.picture = Picture("wb-figure", guarded=self.guarded)
         self.stepper = Stepper(self, self.go)
+        self._made: dict[str, Markup] = {}
+        self._soon: asyncio.TimerHandle | None = None
         self.card = Card(self)
         self.bar = self.card.bar
 
@@ -653,10 +660,27 @@ class ListPanel(Panel):
         """What the card shows of a sample."""
         return card_html(self.session, sample_id)
 
+    def card_of(self, sample_id: str) -> Markup:
+        """:meth:`body`; one that was made for this list is kept."""
+        if not self.ahead:
+            return self.body(sample_id)
+        if sample_id not in self._made:
+            self._made = {**dict(islice(self._made.items(), max(len(self._made) - MADE + 1, 0), None)),
+                          sample_id: self.body(sample_id)}  # fmt: skip
+        return self._made[sample_id]
+
+    def _make_soon(self, sample_id: str) -> None:
+        """Make the card of a sample once the page has what it waits for; at once is too early, it would wait for this too."""
+        if self._soon is not None:
+            self._soon.cancel()
+        with suppress(RuntimeError):  # outside of a kernel no loop runs, and nobody waits
+            loop = asyncio.get_running_loop()
+            self._soon = loop.call_later(SOON, self.guarded(lambda: self.card_of(sample_id), "ahead"))
+
     def still_card(self) -> Markup | None:
         """The card of the selected sample for static HTML; None when it is not listed."""
         selected = self.session.selection
-        return self.body(selected) if selected is not None and selected in self.ids() else None
+        return self.card_of(selected) if selected is not None and selected in self.ids() else None
 
     def row_ids(self) -> Sequence[str]:
         """The sample of each row of the list; a sample may have several."""
@@ -672,6 +696,9 @@ class ListPanel(Panel):
 
     def keep_selection(self, first: int = 0) -> None:
         """After the list changed: keep the selected sample when it is listed, else go to row ``first``."""
+        self._made = {}
+        if self._soon is not None:
+            self._soon.cancel()
         ids = self.row_ids()
         if self.session.selection in ids or not len(ids):
             self.draw_card()
@@ -698,6 +725,8 @@ class ListPanel(Panel):
         if self.rows is not None:
             self.rows.point(-1 if at is None else at)
         self.card.draw(None if at is None else ids[at], self._empty_words())
+        if self.ahead and at is not None and at + 1 < len(ids):
+            self._make_soon(ids[at + 1])
 
     def script(self, *lines: str, opened: str = "session") -> str:
         """Lines of Python after those that open the ``session`` with its filter, or the ``evaluation``."""

@@ -13,7 +13,7 @@ from workbench.data.files import choices, keep_choice
 #: The sample data as notebooks find them.
 FOLDER = "../sample_data/support"
 SAMPLE = f"{FOLDER}/evaluations/baseline"
-_CHOSEN = "chosen_data.json"
+_CHOSEN, _BEFORE = "chosen_data.json", "chosen_before.json"
 
 
 def data_path(data: str | Path | None = None, sample: str = "baseline") -> str:
@@ -30,14 +30,19 @@ def data_path(data: str | Path | None = None, sample: str = "baseline") -> str:
 
 
 def baseline_path(baseline: str | Path | None = None, data: str | Path | None = None) -> str | None:
-    """The run to compare with for the lines ``BASELINE = …`` and ``DATA = …``; None: the sample's beside the sample's.
+    """The run to compare with for the lines ``BASELINE = …`` and ``DATA = …``; None: what notebook 00 chose beside the data
+    that it chose, the sample's beside the sample's, else none; never the data themselves.
 
     Examples
     --------
     >>> wb.baseline_path("runs/before", "runs/after")
     'runs/before'
     """
-    return _beside(baseline, "evaluations/baseline", data)
+    if baseline is None and (chosen := _chosen(_BEFORE)) is not None and data_path(data) == remembered():
+        return chosen
+    found = _beside(baseline, "evaluations/baseline", data)
+    same = baseline is None and found is not None and Path(found).resolve() == Path(data_path(data)).resolve()
+    return None if same else found
 
 
 def corpus_path(corpus: str | Path | None = None, data: str | Path | None = None) -> str | None:
@@ -83,13 +88,26 @@ def _beside(path: str | Path | None, sample: str, data: str | Path | None) -> st
 
 def remembered() -> str | None:
     """What was chosen in notebook 00 in this folder and still exists; None without a choice."""
-    path = choices(_CHOSEN).get(str(Path.cwd()))
-    return path if path is not None and Path(path).exists() else None
+    return _chosen(_CHOSEN)
 
 
 def remember(path: str | Path | None) -> None:
     """Let the notebooks in this folder open ``path`` where their ``DATA`` is None; None goes back to the sample data."""
-    keep_choice(_CHOSEN, str(Path.cwd()), None if path is None else str(Path(path).expanduser().resolve()))
+    _choose(_CHOSEN, path)
+
+
+def remember_before(path: str | Path | None) -> None:
+    """Let the notebooks in this folder compare with ``path`` where ``BASELINE`` is None and the data are those chosen."""
+    _choose(_BEFORE, path)
+
+
+def _chosen(kind: str) -> str | None:
+    path = choices(kind).get(str(Path.cwd()))
+    return path if path is not None and Path(path).exists() else None
+
+
+def _choose(kind: str, path: str | Path | None) -> None:
+    keep_choice(kind, str(Path.cwd()), None if path is None else str(Path(path).expanduser().resolve()))
 
 
 def _found(path: str | Path) -> str:

@@ -262,13 +262,18 @@ def _fit_titles(figure: Figure) -> None:
         for title in axes.get_children() if words else ():
             if not isinstance(title, Text) or title.get_text() != words:
                 continue
-            extent = title.get_window_extent()
-            fits = (figure.bbox.width - extent.x0 - 4) / max(extent.width, 1.0)
-            if 0 < fits < 1:
-                size = title.get_fontsize()
+            # Letters are set on whole pixels: smaller ones are measured again.
+            while 0 < (fits := _room(title, figure)) < 1 < len(title.get_text()):
+                size = float(title.get_fontsize())
                 title.set_fontsize(max(size * fits, _SMALLEST))
-                if size * fits < _SMALLEST:
-                    title.set_text(words[: int(len(words) * size * fits / _SMALLEST) - 1] + "…")
+                if size <= _SMALLEST:
+                    title.set_text(title.get_text()[: max(int(len(title.get_text()) * fits) - 1, 0)].rstrip("…") + "…")
+
+
+def _room(text: Any, figure: Figure) -> float:
+    """How much of a text's width there is from where it begins to the right edge of the picture; 1 and more: it fits."""
+    extent = text.get_window_extent()
+    return float((figure.bbox.width - extent.x0 - 4) / max(extent.width, 1.0))
 
 
 @contextmanager
@@ -283,15 +288,21 @@ def _row_axes(
     with drawing(0.43 + bottom + each * max(len(names), 1), theme) as (figure, axes):
         height = figure.get_figheight()
         figure.subplots_adjust(left=left, right=right, top=1 - 0.36 / height, bottom=bottom / height)
-        axes.set_yticks(range(len(names)), [drawable(name, limit) for name in names])
+        width = float(figure.get_figwidth()) * _DPI
+        axes.set_yticks(range(len(names)), [_as_wide(drawable(name, limit), left * width - 14) for name in names])
         axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.set_title(drawable(title, 110), x=(0.02 - left) / (right - left))
-        room = (1 - right) * float(figure.get_figwidth()) * _DPI - 14
+        room = (1 - right) * width - 14
         for row, note in enumerate(notes):
             axes.annotate(_as_wide(drawable(note, 66), room), (1, row), xytext=(8, -3), textcoords="offset points",
                           xycoords=("axes fraction", "data"))  # fmt: skip
         yield axes, np.arange(len(names))
+
+
+def _margin(figure: Figure, pixels: float) -> float:
+    """The share of a picture's width that ticks and the label of an axis take, which are as large in a narrow one."""
+    return pixels / (float(figure.get_figwidth()) * _DPI)
 
 
 def _as_wide(words: str, room: float) -> str:
@@ -779,7 +790,9 @@ def _labels(axes: Axes, side: Mapping[str, tuple[float, float, int]], *, left: b
         axes.add_patch(Rectangle((x, top), 0.007, height, facecolor=color, lw=0))
         box = (0.0 if left else x, top, 0.25 if left else 1.0, top + height)
         stand_for(axes, {"before" if left else "after": name}, f"{cause_title(name)}: {n:,}", box=box)
-        words = f"{drawable(cause_title(name), 30)}  {n:,}" if left else f"{n:,}  {drawable(cause_title(name), 30)}"
+        room = 0.235 * 9 / 8.5 * axes.bbox.width - 7.3 * len(f"{n:,}")
+        title = _as_wide(drawable(cause_title(name)), room)
+        words = f"{title}  {n:,}" if left else f"{n:,}  {title}"
         axes.text(0.235 if left else 0.765, top + height / 2, words, ha="right" if left else "left", va="center",
                   fontsize=8.5)  # fmt: skip
 
@@ -819,7 +832,7 @@ def course(
 ) -> Figure:
     """A statistic of each window over time; a window without a value leaves a gap. ``scale`` multiplies the values."""
     with drawing(3.1, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.075, right=0.985, top=0.89, bottom=0.16)
+        figure.subplots_adjust(left=_margin(figure, 79), right=0.985, top=0.89, bottom=0.16)
         at = _moments(data.at, data.timed)
         for start, end in data.spans:
             axes.axvspan(*_moments(np.array([start, end]), data.timed), color=VERMILLION, alpha=0.1, lw=0)
@@ -865,7 +878,12 @@ def _frame(axes: Axes, data: Course, scale: float, rate: bool) -> None:
 
         locator = dates.AutoDateLocator(maxticks=10)
         axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz="UTC"))
+        # Months as numbers: names of months are English.
+        axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(
+            locator, tz="UTC", formats=["%Y", "%Y-%m", "%d", "%H:%M", "%H:%M", "%S.%f"],
+            zero_formats=["", "%Y", "%m-%d", "%m-%d", "%H:%M", "%H:%M"],
+            offset_formats=["", "%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d", "%Y-%m-%d %H:%M"],
+        ))  # fmt: skip
 
 
 def _moments(values: NDArray[np.float64], timed: bool) -> NDArray[Any]:
@@ -1005,7 +1023,7 @@ def quadrant(
     across, up = np.asarray(dense, dtype=float), np.asarray(bm25, dtype=float)
     known = np.isfinite(across) & np.isfinite(up)
     with drawing(2.8 if theme == "screen" else 4.2, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.07, right=0.75, top=0.89, bottom=0.16)
+        figure.subplots_adjust(left=_margin(figure, 74), right=0.75, top=0.89, bottom=0.16)
         limit = max(n_documents, k + 1) * 1.3
         axes.set(xscale="log", yscale="log", xlim=(0.8, limit), ylim=(0.45, limit * 1.8))  # room for the words
         axes.axvline(k + 0.5, color=GREY, lw=1)
@@ -1057,16 +1075,19 @@ def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *
     return figure
 
 
-def sweep_curve(found: Sweep, title: str = "", *, theme: str = "print") -> Figure:
+def sweep_curve(found: Sweep, *, theme: str = "print") -> Figure:
     """Recall against prompt tokens of every cell of a grid, one line a ranking and chunking; the knee and today marked."""
+    from workbench.repair.words import chunking_words
+
     colors = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION, SKY, GREY)
-    with drawing(3.4, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.07, right=0.8, top=0.88, bottom=0.16)
-        lines = list(found.frame.groupby(["ranking", "chunking"], sort=False))
+    lines = list(found.frame.groupby(["ranking", "chunking"], sort=False))
+    below = 0.75 + 0.22 * ((len(lines) + 4) // 3)  # inches: ticks, what the axis is, and the names three in a row
+    with drawing(2.9 + below, theme) as (figure, axes):
+        figure.subplots_adjust(left=0.07, right=0.98, top=1 - 0.4 / (2.9 + below), bottom=below / (2.9 + below))
         for at, ((ranking, chunking), cells) in enumerate(lines):
-            name = " · ".join(part for part in (_t(f"repair.ranking.{ranking}"), chunking) if part)
+            name = " · ".join([_t(f"repair.ranking.{ranking}"), *([chunking_words(chunking)] if chunking else [])])
             axes.plot(cells["tokens"], cells["recall"], marker="o", ms=4, lw=1.5, color=colors[at % len(colors)],
-                      ls=("-", "--", ":")[at // len(colors) % 3], label=drawable(name, 28))  # fmt: skip
+                      ls=("-", "--", ":")[at // len(colors) % 3], label=_as_wide(drawable(name), 300))  # fmt: skip
         for cells in (cells for _, cells in lines[:1]):
             for k, x, y in cells[["k", "tokens", "recall"]].itertuples(index=False):
                 _beside(axes, f"{k}", (x, y), (4, -9), _ink(theme), fontsize=7.5)
@@ -1075,10 +1096,12 @@ def sweep_curve(found: Sweep, title: str = "", *, theme: str = "print") -> Figur
                       label=drawable(_t("repair.panel.knee"), 28))  # fmt: skip
         if np.isfinite(found.today["recall"]):
             axes.plot(found.today["tokens"], found.today["recall"], "*", ms=12, color=_ink(theme), label=_t("repair.today"))
-        axes.set(ylim=(0, 1.03), xlim=(0, None))
+        # Curves of recall are flat where they matter: the axis begins below the lowest, at a tenth.
+        lowest = np.nanmin([*found.frame["recall"], found.today["recall"], 1.0])
+        axes.set(ylim=(max(np.floor(10 * lowest) / 10 - 0.1, 0), 1.03), xlim=(0, None))
         axes.set_xlabel(drawable(_t("repair.panel.sweep_tokens")))
-        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)
-        axes.set_title(drawable(title, 110))
+        figure.legend(loc="lower center", ncols=3, frameon=False, fontsize=8)
+        axes.set_title(drawable(_t("repair.panel.sweep_title"), 110))
     return figure
 
 
@@ -1086,14 +1109,14 @@ def sweep_curve(found: Sweep, title: str = "", *, theme: str = "print") -> Figur
 
 
 def calibration_figure(found: Calibration, title: str, *, theme: str = "print") -> Figure:
-    """Left: share of wrong answers found against share of right ones blamed, one point a cut. Right: kappa over cuts.
+    """Left: share of wrong answers found against share of right ones flagged, one point a cut. Right: kappa over cuts.
 
     The cut in force is a blue dot, the suggested one a green diamond, its 95 % interval a green band.
     """
     with drawing(3.1, theme) as (figure, axes):
         axes.remove()
         left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": (1, 1.9)})
-        figure.subplots_adjust(left=0.065, right=0.985, top=0.88, bottom=0.17, wspace=0.2)
+        figure.subplots_adjust(left=_margin(figure, 69), right=0.985, top=0.88, bottom=0.17, wspace=0.2)
         for panel in (left, right):
             panel.spines[["top", "right"]].set_visible(False)
         curve = found.roc()

@@ -105,7 +105,7 @@ function render({ model, el }) {
       body.replaceChildren(line);
     } else body.replaceChildren(...lines);
     place.textContent = view.words.place;
-    keys.textContent = view.words.keys;
+    keys.textContent = keys.title = view.words.keys;
     pages.forEach((button, at) => {
       button.disabled = at < 2 ? view.first <= 0 : view.first + view.rows.length >= view.total;
       button.title = button.ariaLabel = view.words.pages[at];

@@ -18,6 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench.data.files import JsonLines, write_bytes
 from workbench.data.schema import none_if_missing
 from workbench.errors import InputError
@@ -28,6 +30,7 @@ from workbench.views.filtering import CauseTable, Filter, Slices, facets, light_
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
 
 # A finding: what a user pinned, with everything that is needed to show it elsewhere and to find it again.
@@ -324,10 +327,13 @@ class Session:
         """Claims, contexts, support … of single samples, under the thresholds in force."""
         return Slices(self.evaluation)
 
+    def places(self) -> NDArray[np.intp]:
+        """Positions of the samples that pass the filter, in the order of the data."""
+        return np.flatnonzero(matching(self.filter, self.facets, self.causes, lambda: self._texts))
+
     def matching(self) -> pd.Index[str]:
         """Ids of the samples that pass the filter, in the order of the data."""
-        keep = matching(self.filter, self.facets, self.causes, lambda: self._texts)
-        return self.samples.index[keep]
+        return self.samples.index[self.places()]
 
     @cached_property
     def _texts(self) -> list[str]:

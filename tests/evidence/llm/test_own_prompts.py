@@ -153,6 +153,10 @@ def test_a_panel_tells_where_judges_differ_and_what_one_alone_saves(scored, mode
     assert panel.against_people()["accuracy"].tolist() == [1, 1, 0, 1]
     saved = panel.saved()
     assert panel.alone == "free" and saved["calls"] == asked.manifest["spending"]["calls"] == 8 and saved["other"] == 0
+    # In a list they are named as briefly as tells them apart.
+    assert list(wb.judge_panel([free, asked]).verdicts) == ["offline-lexical", "llm:scripted"]
+    long = wb.judge_panel([free, strict]).verdicts.columns
+    assert long[0] == free.manifest["judge"] and long[1] == f"{long[0]} (2)"
     with pytest.raises(wb.InputError, match="two or more"):
         wb.judge_panel([free])
 

@@ -8,8 +8,9 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.data.fields import TALKS, is_score, messages, named, resolve
-from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, Records, Remark, excerpt, number_records
+from workbench.data.columns import is_score, named, resolve
+from workbench.data.fields import TALKS, messages
+from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, Records, Remark, excerpt, number_records, why
 from workbench.errors import InputError
 
 _STARTS_JSON = re.compile(r"\s*[\[{]")
@@ -43,7 +44,9 @@ def read_json(text: str, path: str, *, log: bool = False) -> Records | None:
         value = parse_json(text)
     except ValueError as error:
         return _read_lines_or_fail(text, path, error)
-    if isinstance(value, Mapping) and "\n" not in text.strip() and (log or not _is_container(value)):
+    record = log or (isinstance(value, Mapping) and _names_a_question(value)
+                     and not all(isinstance(part, (list, Mapping)) for part in value.values()))  # fmt: skip
+    if isinstance(value, Mapping) and "\n" not in text.strip() and record:
         return number_records([value], "JSON lines")
     return records_in(value, path)
 
@@ -204,10 +207,6 @@ def _names_a_record(value: Mapping[str, Any]) -> bool:
     return _names_a_question(value) or "text" in resolve(list(map(str, value)), "corpus")
 
 
-def _is_container(value: Mapping[str, Any]) -> bool:
-    return not _names_a_question(value) or all(isinstance(part, (list, Mapping)) for part in value.values())
-
-
 _GAP = re.compile(r"[\s,]*")
 
 
@@ -243,11 +242,11 @@ def _read_lines_or_fail(text: str, path: str, error: ValueError) -> Records | No
         if not line.strip():
             continue
         number += 1
-        reason = f"line {at} is no record of named fields"
+        reason = why("line_no_record", line=at)
         try:
             value = parse_json(line)
         except ValueError as wrong:
-            value, reason = None, f"line {at} is no valid JSON ({excerpt(str(wrong), 100)})"
+            value, reason = None, why("line_no_json", line=at, error=excerpt(str(wrong), 100))
         if isinstance(value, Mapping):
             rows.append(_unwrap(value))
             numbers.append(number)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from workbench.language import text as _t
+
 # ------------------------------------------------------------------------------
 # Lists and dicts that were written into a cell as text: JSON, Python's and numpy's repr, LangChain documents.
 #
@@ -188,12 +190,28 @@ WHOLE_FILE = 0
 _EXCERPT = 80
 
 
+class Reason(NamedTuple):
+    """A text of ``remarks`` with its values: put into words when it is shown, in the language that is in force then (that
+    of the data is known only once all is read). Completes "this field …"."""
+
+    key: str
+    values: Mapping[str, Any] = {}
+
+    def __str__(self) -> str:
+        return _t(f"remarks.{self.key}", **self.values)
+
+
+def why(key: str, /, **values: Any) -> Reason:
+    """The reason ``key`` with its values; whole numbers are grouped."""
+    return Reason(key, {name: f"{value:,}" if type(value) is int else value for name, value in values.items()})
+
+
 class Remark(NamedTuple):
     """One line of ``SampleSet.rejected`` or ``.warnings``. ``row`` counts records from 1; 0 is the whole source."""
 
     row: int
     field: str
-    reason: str
+    reason: Reason
     excerpt: str = ""
 
 
@@ -249,7 +267,7 @@ def renamed(records: Records, old: str, new: str) -> Records:
 def expanded(records: Records, parts: Callable[[Row], list[Row]], what: str) -> Records:
     """``records`` with each row replaced by its parts, numbered anew when that changes their number."""
     rows = [part for row in records.rows for part in parts(dict(row))]
-    reason = f"{len(records.rows)} records hold {len(rows)} {what}; each is one sample"
+    reason = why(f"expanded_{what}", records=len(records.rows), n=len(rows))
     remarks = [Remark(WHOLE_FILE, "", reason)] if len(rows) != len(records.rows) else []
     return records.with_rows(rows, warnings=[*records.warnings, *remarks])
 
@@ -275,7 +293,7 @@ def number_records(items: Iterable[Any], kind: str) -> Records:
             rows.append(item if all(type(key) is str for key in item) else {str(k): v for k, v in item.items()})
             numbers.append(number)
         else:
-            rejected.append(Remark(number, "", "is no record of named fields", excerpt(item)))
+            rejected.append(Remark(number, "", why("no_record"), excerpt(item)))
     return Records(rows, numbers, kind, rejected)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.data.fields import aliases, fold, resolve
+from workbench.data.columns import aliases, fold, resolve
 from workbench.data.formats.records import (
     WHOLE_FILE,
     Records,
@@ -20,6 +20,7 @@ from workbench.data.formats.records import (
     looks_structured,
     mapped,
     opened,
+    why,
 )
 
 
@@ -126,9 +127,10 @@ def gold_answers(records: Records) -> Records:
     said = _said_beside(own, records)
     warnings = list(records.warnings)
     if said is not None:
-        warnings.append(Remark(WHOLE_FILE, own, f"is read as the reference, since {said!r} holds what the system said"))
+        warnings.append(Remark(WHOLE_FILE, own, why("is_reference", answers=repr(said))))
 
     def name(row: Row) -> Row:
+        """A record whose answer is called what it is."""
         own_too = {"reference": _with_aliases(row[own])} if own in row else {}
         return {key: value for key, value in row.items() if key != own} | own_too
 

@@ -11,14 +11,15 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from workbench.data.fields import encodings, scrub
+from workbench.data.columns import name_tables
 from workbench.data.formats import json, tables
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, number_records
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, number_records, why
+from workbench.data.text.normalise import scrub
 from workbench.errors import InputError
-from workbench.language import languages
 
 # ------------------------------------------------------------------------------
 # From a path to text: decompression with a size limit, byte order marks, encodings.
@@ -151,7 +152,7 @@ def decode(content: bytes, where: str = "the data", encoding: str | None = None)
     wide = _utf16(content[:4096])
     if wide is not None:
         return content.decode(wide, "replace"), [
-            Remark(WHOLE_FILE, "", f"has no byte order mark; read as {wide.upper()}")
+            Remark(WHOLE_FILE, "", why("no_mark", encoding=wide.upper()))
         ]
     try:
         return content.decode("utf-8"), []
@@ -159,7 +160,7 @@ def decode(content: bytes, where: str = "the data", encoding: str | None = None)
         line = content.count(b"\n", 0, error.start) + 1
     broken = content[: 1 << 20].decode("utf-8", "replace")
     if 2 * broken.count("\ufffd") < sum(c > "\x7f" for c in broken):
-        reason = f"is not UTF-8 (first at line {line}); the broken characters became U+FFFD. Save it as UTF-8"
+        reason = why("broken_utf8", line=line)
         return content.decode("utf-8", "replace"), [Remark(WHOLE_FILE, "", reason)]
     for name, codec in _likely(content):
         try:
@@ -167,7 +168,7 @@ def decode(content: bytes, where: str = "the data", encoding: str | None = None)
         except UnicodeDecodeError:
             continue
         shown = next((part for part in text.splitlines() if not part.isascii()), "")
-        reason = f"is not UTF-8; read as {name}. Is this line right? If not, pass encoding= or save it as UTF-8"
+        reason = why("read_as", encoding=name)
         return text, [Remark(WHOLE_FILE, "", reason, excerpt(shown))]
     raise InputError(
         f"{where}: is not UTF-8 (first at line {line}) nor in another known encoding; pass encoding= or save it as UTF-8"
@@ -190,13 +191,9 @@ _LIKELY = 0.25
 
 def _likely(content: bytes) -> list[tuple[str, str]]:
     """Names and codecs of encodings in which the beginning of ``content`` looks like a text, the best first."""
-    known = [
-        entry
-        for table in (own.table("fields").get("encodings", {}) for own in languages())
-        for entry in table.get("known", ())
-    ]
+    shared, *own_ones = (table.get("known", []) for table in name_tables("encodings"))
     found = []
-    for name, codec, low, high, frequent, script, *never in [*known, *encodings()]:
+    for name, codec, low, high, frequent, script, *never in [*chain(*own_ones), *shared]:
         try:
             text = codecs.getincrementaldecoder(codec)().decode(content[:200_000])
         except UnicodeDecodeError:

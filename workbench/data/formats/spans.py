@@ -14,23 +14,30 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workbench.data.columns import aliases, first_names, fold, resolve
 from workbench.data.fields import (
     Message,
     Unreadable,
-    aliases,
     answer,
     as_history,
     contexts,
-    first_names,
-    fold,
     messages,
     plain,
     question,
-    resolve,
     retrieved_in,
     text,
 )
-from workbench.data.formats.records import SPAN_LISTS, SPAN_MARKS, WHOLE_FILE, Records, Remark, Row, opened, unquoted
+from workbench.data.formats.records import (
+    SPAN_LISTS,
+    SPAN_MARKS,
+    WHOLE_FILE,
+    Records,
+    Remark,
+    Row,
+    opened,
+    unquoted,
+    why,
+)
 from workbench.errors import InputError
 
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "scopeLogs")
@@ -107,7 +114,7 @@ def from_spans(records: Records) -> Records:
     numbers = [records.numbers[at] for at in roots] if flat else list(range(1, len(rows) + 1))
     warnings = list(records.warnings)
     if len(rows) < len(spans):
-        reason = f"{len(spans)} spans are {len(rows)} traces; each trace is one sample"
+        reason = why("traces", spans=len(spans), traces=len(rows))
         warnings.append(Remark(WHOLE_FILE, "trace_id", reason))
     return records.with_rows(rows, numbers=numbers, rejected=records.rejected, warnings=warnings,
                              kind=f"spans ({_convention(spans)})")  # fmt: skip

@@ -14,8 +14,8 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.data.fields import aliases, fold, resolve
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt
+from workbench.data.columns import aliases, fold, resolve
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, excerpt, why
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _read(text: str, delimiter: str) -> Records:
         raise InputError(f"the table has {len(header):,} columns, more than {MAX_COLUMNS:,}; give one row for each question")
     warnings = []
     if text.count('"') % 2:
-        reason = "a quotation mark is never closed; the rows after it may have run together"
+        reason = why("open_quote")
         warnings.append(Remark(WHOLE_FILE, "", reason))
     return from_cells(header, cells, "TSV" if delimiter == "\t" else "CSV", warnings)
 
@@ -78,17 +78,17 @@ def from_cells(header: list[str], cells: Iterator[list[Any]], kind: str, warning
         number += 1
         between, blank = between + blank, 0
         if len(row) > width and any(cell not in ("", None) for cell in row[width:]):
-            reason = f"has {len(row)} cells under {width} columns; put quotes around cells that hold the delimiter"
+            reason = why("more_cells", cells=len(row), columns=width)
             rejected.append(Remark(number, "", reason, excerpt(str(row[0]))))
             continue
         if len(row) < width:
-            reason = f"has {len(row)} cells under {width} columns; the others count as missing"
+            reason = why("fewer_cells", cells=len(row), columns=width)
             warnings.append(Remark(number, header[len(row)], reason, excerpt(str(row[0]))))
         cells_of = [None if cell == "" else cell for cell in row] + [None] * (width - len(row))
         rows.append(dict(zip(header, cells_of, strict=False)))
         numbers.append(number)
     if between and kind == "Excel":
-        warnings.append(Remark(WHOLE_FILE, "", f"{between} blank rows between the records were left out"))
+        warnings.append(Remark(WHOLE_FILE, "", why("blank_rows", n=between)))
     return Records(rows, numbers, kind, rejected, warnings, columns=header)
 
 
@@ -225,10 +225,10 @@ def _best_sheet(sheets: dict[str, Iterator[list[Any]]], where: str, uncalculated
     warnings = []
     if len(heads) > 1:
         others = ", ".join(title for title in heads if title != chosen)
-        warnings.append(Remark(WHOLE_FILE, "", f"read the sheet {chosen!r}; the others ({others}) were left out"))
+        warnings.append(Remark(WHOLE_FILE, "", why("one_sheet", sheet=chosen, others=others)))
     if uncalculated:
         shown = ", ".join(uncalculated[:5]) + (", …" if len(uncalculated) > 5 else "")
-        reason = f"{len(uncalculated)} formulas ({shown}) have no stored result and count as missing; save the workbook again"
+        reason = why("no_result", n=len(uncalculated), cells=shown)
         warnings.append(Remark(WHOLE_FILE, "", reason))
     # A workbook does not store empty cells at the end of a row.
     rows = (row + [None] * (len(heads[chosen]) - len(row)) for row in sheets[chosen])
@@ -333,7 +333,8 @@ def _which_file(folder: Path) -> InputError:
     names = sorted(item.name for item in folder.iterdir() if item.suffix.lower() in kinds)
     held = f"it holds {', '.join(names[:6])}{', …' if len(names) > 6 else ''}" if names else "it holds no data file"
     told = {"where": str(folder), "names": ", ".join(names[:6]) or "–"}
-    return InputError(f"{folder}: is a folder and no saved data set; {held}; give the file in it", key="which_file", **told)
+    remedy = "give one of them, or put the files of one recording together" if len(names) > 1 else "give the file in it"
+    return InputError(f"{folder}: is a folder and no saved data set; {held}; {remedy}", key="which_file", **told)
 
 
 def _from_beir(folder: Path) -> Records:

@@ -11,18 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.data.fields import (
-    TALKS,
-    Unreadable,
-    aliases,
-    first_of,
-    fold,
-    number,
-    plain,
-    resolve,
-    retrieved_in,
-    scrub,
-)
+from workbench.data.columns import aliases, first_of, fold, resolve
+from workbench.data.fields import TALKS, Unreadable, number, plain, retrieved_in
 from workbench.data.formats.records import (
     WHOLE_FILE,
     Records,
@@ -36,6 +26,7 @@ from workbench.data.formats.records import (
     opened,
     renamed,
     unquoted,
+    why,
 )
 from workbench.data.formats.sets import (
     first_text,
@@ -49,7 +40,7 @@ from workbench.data.formats.sets import (
     squad,
 )
 from workbench.data.formats.spans import from_spans, holds_spans
-from workbench.data.text.normalise import SURROGATE
+from workbench.data.text.normalise import SURROGATE, scrub
 
 # ------------------------------------------------------------------------------
 # Results of promptfoo: one record for each test, prompt and provider.
@@ -58,12 +49,7 @@ from workbench.data.text.normalise import SURROGATE
 _REFERENCE_ASSERTIONS = ("factuality", "model-graded-factuality", "similar", "answer-relevance", "equals")
 
 
-def is_promptfoo(columns: set[str], records: Records) -> bool:
-    """Whether rows carry ``vars`` beside a ``response`` or ``testCase``."""
-    return "vars" in columns and bool(columns & {"response", "testCase", "gradingResult"})
-
-
-def from_promptfoo(records: Records) -> Records:
+def _from_promptfoo(records: Records) -> Records:
     """Variables, answer, scores and assertions of each result as columns; several prompts or providers are runs."""
     labels = [_label(row) for row in records.rows]
     several = len(set(labels)) > 1
@@ -169,6 +155,7 @@ def _from_phoenix_table(records: Records) -> Records:
     names = {"output": "output" if recorded else "expected_output"}
 
     def nest(row: Row) -> Row:
+        """``input_question`` as part ``question`` of ``input``."""
         nested: Row = {"example_id": row.pop("example_id", None)}
         for name, value in row.items():
             head, _, tail = name.partition("_")
@@ -188,6 +175,7 @@ def _nest_dots(records: Records) -> Records:
     """``inputs.question`` as ``{"inputs": {"question": …}}``."""
 
     def nest(row: Row) -> Row:
+        """One record; a name whose head holds something else already stays as it is."""
         nested: Row = {}
         for name, value in row.items():
             head = _prefix(name)
@@ -210,6 +198,7 @@ def _lift_scores(records: Records) -> Records:
     names: set[str] = set(records.score_columns)
 
     def lift(row: Row) -> Row:
+        """One record, its scores under their own names; what is there already stays."""
         for key in _SCORE_KEYS:
             found = _scores(_without_expectations(row, opened(row.get(key))))
             if found:
@@ -271,10 +260,11 @@ def _lift_inputs(records: Records) -> Records:
     is_examples = reference_key is None and columns <= _EXAMPLE_ONLY and not _outputs_hold_contexts(records)
     warnings = list(records.warnings)
     if is_examples and "outputs" in columns:
-        reason = "read as reference answers, as in a LangSmith data set; if the system gave them, rename it answer"
+        reason = why("examples")
         warnings.append(Remark(WHOLE_FILE, "outputs", reason))
 
     def lift(row: Row) -> Row:
+        """One record, its inputs, outputs and references parted into our columns."""
         done = {name: value for name, value in row.items() if name not in (*_INPUTS, *_OUTPUTS, reference_key)}
         parts = [(_INPUTS, "question"), (_OUTPUTS, "reference" if is_examples else "answer")]
         parts += [((reference_key,), "reference")] if reference_key else []
@@ -328,6 +318,7 @@ def _from_trulens(records: Records) -> Records:
     apps = {row["app_id"] for row in records.rows if isinstance(row.get("app_id"), str)}
 
     def lift(row: Row) -> Row:
+        """One record with the contexts of its feedback calls, and seconds called seconds."""
         contexts = _called_contexts([opened(row.pop(name, None)) for name in calls])
         if contexts and "contexts" not in row:
             row["contexts"] = contexts
@@ -407,10 +398,6 @@ def _nests(columns: set[str], records: Records) -> bool:
     ) or any(isinstance(meta := opened(row.get("metadata")), Mapping) and "retriever_resources" in meta for row in rows)
 
 
-def _has_quotes(columns: set[str], records: Records) -> bool:
-    return any(_is_quoted(records, name) for name in columns)
-
-
 def _is_quoted(records: Records, name: str) -> bool:
     """Whether every text of a column was written as JSON, so that plain ones stand in quotes of their own."""
     some = False
@@ -449,7 +436,7 @@ def _from_evaluation_calls(records: Records) -> Records:
         rows.append({"sample_id": row.get("id"), "inputs": given.get("example"), "outputs": said,
                      "scores": told.get("scores"), "latency_s": told.get("model_latency"),
                      "error": row.get("exception")})  # fmt: skip
-    reason = f"of {len(records.rows)} calls the {len(rows)} that predict and score are read"
+    reason = why("calls", calls=len(records.rows), n=len(rows))
     return records.with_rows(rows, kind="Weave", warnings=[*records.warnings, Remark(WHOLE_FILE, "op_name", reason)])
 
 
@@ -508,10 +495,6 @@ def _from_promptfoo_table(records: Records) -> Records:
     return records.with_rows(rows, kind="promptfoo", score_columns=frozenset({"score"}))
 
 
-def _has_values(columns: set[str], records: Records) -> bool:
-    return any(name.endswith("/value") for name in columns)
-
-
 def _without_value(records: Records) -> Records:
     """MLflow's assessments ``correctness/value``: scores, but for what was expected."""
     ends = {name: name.removesuffix("/value") for name in records.columns if name.endswith("/value")}
@@ -531,14 +514,11 @@ def _numbered_names(records: Records) -> list[str]:
     return [name for _, name in sorted(found)]
 
 
-def _numbered_contexts(columns: set[str], records: Records) -> bool:
-    return "contexts" not in resolve(records.columns, "sample") and len(_numbered_names(records)) > 1
-
-
 def _join_numbered(records: Records) -> Records:
     names = _numbered_names(records)
 
     def join(row: Row) -> Row:
+        """One record with the texts of the numbered columns as its list of contexts."""
         texts = [text for name in names if (text := row.get(name)) not in (None, "")]
         return {**{name: value for name, value in row.items() if name not in names}, "contexts": texts}
 
@@ -553,7 +533,7 @@ def _documents_in_rows(records: Records) -> Records:
     rows = [{"sample_id": span, "question": found[0].get("input"),
              "contexts": [{"text": one.get("reference"), "score": one.get("document_score")} for one in found]}
             for span, found in spans.items()]  # fmt: skip
-    reason = f"{len(records.rows)} rows are the documents of {len(rows)} questions"
+    reason = why("document_rows", rows=len(records.rows), questions=len(rows))
     return records.with_rows(rows, anew=True, kind="Phoenix", warnings=[*records.warnings, Remark(WHOLE_FILE, "", reason)])
 
 
@@ -581,6 +561,7 @@ def _lift_parts(records: Records) -> Records:
             break
 
         def lift(row: Row) -> Row:
+            """One record, the parts of its objects beside its own columns, which win."""
             told = {name: opened(value) for name, value in row.items() if name not in _BESIDE}
             parts = {name: part for name, part in told.items() if isinstance(part, Mapping)}
             flat = {name: value for name, value in row.items() if name not in parts}
@@ -607,6 +588,7 @@ def _lift_answers(records: Records) -> Records:
     asked = {known["question"], known.get("reference"), known.get("expected_docs"), known.get("history")}
 
     def lift(row: Row) -> Row:
+        """One record with contexts and answer taken out of what the service sent."""
         told = {name: opened(value) for name, value in row.items() if name not in asked}
         objects = {name: found for name, found in told.items() if isinstance(found, (Mapping, list))}
         if "contexts" not in known:
@@ -632,6 +614,7 @@ def _split_by_bars(records: Records) -> Records:
     """DeepEval's own CSV joins the texts of a list by ``|``."""
 
     def split(row: Row) -> Row:
+        """One record with its joined texts as lists."""
         for name in ("retrieval_context", "context"):
             if isinstance(row.get(name), str) and isinstance(opened(row[name]), str):
                 row[name] = row[name].split("|")
@@ -649,7 +632,7 @@ _LANGFUSE = {"session_id", "sessionId", "htmlPath", "totalCost", "total_cost", "
 
 #: What each tool is known by, and how its records become ours; all that fit are applied, in this order.
 _TOOLS: tuple[tuple[Callable[[set[str], Records], bool], Callable[[Records], Records]], ...] = (
-    (_has_quotes, _unquote),
+    (lambda columns, records: any(_is_quoted(records, name) for name in columns), _unquote),
     (
         lambda _, records: any(_PREDICTS in str(row.get("op_name")) for row in records.rows),
         _from_evaluation_calls,
@@ -680,13 +663,19 @@ _TOOLS: tuple[tuple[Callable[[set[str], Records], bool], Callable[[Records], Rec
     ),
     (is_kilt, lambda records: mapped(records, kilt)),
     (_columns("paragraphs", "question"), lambda records: mapped(records, musique)),
-    (_has_values, _without_value),
-    (_numbered_contexts, _join_numbered),
+    (lambda columns, _: any(name.endswith("/value") for name in columns), _without_value),
+    (
+        lambda _, records: "contexts" not in resolve(records.columns, "sample") and len(_numbered_names(records)) > 1,
+        _join_numbered,
+    ),
     (  # Phoenix's get_qa_with_reference, whose reference is the retrieved text
         _columns("context.span_id", "input", "output", "reference"),
         lambda records: replace(renamed(records, "reference", "contexts"), kind="Phoenix"),
     ),
-    (is_promptfoo, from_promptfoo),
+    (
+        lambda columns, _: "vars" in columns and bool(columns & {"response", "testCase", "gradingResult"}),
+        _from_promptfoo,
+    ),
     (_columns("paragraphs", "title"), lambda records: expanded(records, squad, "questions")),
     (_columns("supporting_facts", "context"), lambda records: mapped(records, hotpot)),
     (

@@ -10,20 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from workbench.data.columns import fold, resolve
 from workbench.data.fields import (
     TALKS,
     Message,
     Unreadable,
     answer,
     as_history,
-    fold,
     messages,
     question,
-    resolve,
     retrieved_in,
     role_of,
 )
-from workbench.data.formats.records import WHOLE_FILE, Records, Remark, opened
+from workbench.data.formats.records import WHOLE_FILE, Records, Remark, opened, why
 from workbench.errors import InputError
 
 Row = dict[str, Any]
@@ -80,13 +79,13 @@ def as_turns(records: Records, turns: str = "last", asked: str | None = None) ->
         rows += parts
     warnings = list(records.warnings)
     if len(rows) > len(records.rows):
-        reason = f"{talks} conversations are {len(rows)} turns; each turn is one sample"
+        reason = why("turns", talks=talks, turns=len(rows))
         warnings.append(Remark(WHOLE_FILE, name, reason))
     elif any(row.get("history") for row in rows):
-        reason = f"of {talks} conversations the last turn is judged; turns='all' takes every one"
+        reason = why("last_turn", talks=talks)
         warnings.append(Remark(WHOLE_FILE, name, reason))
     if unanswered:
-        reason = f"{unanswered} conversations end with a message that was never answered"
+        reason = why("unanswered", n=unanswered)
         warnings.append(Remark(WHOLE_FILE, name, reason))
     return records.with_rows(rows, warnings=warnings)
 
@@ -190,7 +189,7 @@ def _gathered(records: Records) -> Records:
         talks.setdefault(str(row.get(key)), []).append(row)
     rows = [{"sample_id": name, "messages": [{**m, "role": m.get(role), "content": m.get(said)} for m in talk]}
             for name, talk in talks.items()]  # fmt: skip
-    reason = f"{len(records.rows)} messages are {len(rows)} conversations"
+    reason = why("gathered", messages=len(records.rows), talks=len(rows))
     return records.with_rows(rows, anew=True, warnings=[*records.warnings, Remark(WHOLE_FILE, key, reason)])
 
 

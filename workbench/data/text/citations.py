@@ -6,7 +6,7 @@ A bracketed token counts when it is a number or shaped like the ids at hand, kno
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -56,22 +56,19 @@ def find_citations(answer: str, known: Sequence[str] = ()) -> list[Citation]:
 
 
 def _named(content: str, link: str | None, shapes: frozenset[str]) -> list[tuple[int | None, str | None]]:
+    def spelled_out(match: re.Match[str]) -> str:
+        """ "2-4" as "2,3,4"; a range that is too long as its ends."""
+        first, last = int(match[1]), int(match[2])
+        return ",".join(map(str, range(first, last + 1) if first <= last < first + _LONGEST_RANGE else (first, last)))
+
     if link is not None and (_shape(link) in shapes):
         return [(None, link)]
     content = pattern("citations", r"^(?:«prefix»)\s*[:：]\s*", re.IGNORECASE).sub("", content)
     if _NUMBERS.fullmatch(content):
-        return [(number, str(number)) for number in _numbers(content)]
+        spread = _RANGE.sub(spelled_out, content)
+        return [(int(number), str(int(number))) for number in re.findall(r"\d+", spread)]
     parts = [part.strip() for part in re.split(r"[,，;；、]", content)]
     return [(None, part) for part in parts if part and _shape(part) in shapes]
-
-
-def _numbers(content: str) -> list[int]:
-    spread = _RANGE.sub(lambda m: ",".join(map(str, _between(int(m[1]), int(m[2])))), content)
-    return [int(number) for number in re.findall(r"\d+", spread)]
-
-
-def _between(first: int, last: int) -> Iterable[int]:
-    return range(first, last + 1) if first <= last < first + _LONGEST_RANGE else (first, last)
 
 
 @lru_cache(maxsize=64)

@@ -18,12 +18,14 @@ def kept(characters: int) -> Callable[[Callable[[str], Result]], Callable[[str],
     """
 
     def decorated(function: Callable[[str], Result]) -> Callable[[str], Result]:
+        """The function with its results kept."""
         known: OrderedDict[str, Result] = OrderedDict()
         lock = threading.Lock()
         held = 0
 
         @wraps(function)
         def looked_up(text: str) -> Result:
+            """The result kept, or worked out outside the lock: two threads may do so at once, and the first one stays."""
             nonlocal held
             with lock:
                 if text in known:

@@ -7,10 +7,9 @@ always", and no place counts twice. Spans index the original text.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from workbench.data.text.words import Span, normalise_with_map
-from workbench.language import Language, languages
+from workbench.language import by_languages, languages
 
 
 def hedges(text: str) -> list[Span]:
@@ -30,16 +29,16 @@ def negations(text: str) -> list[Span]:
 
 def _markers(text: str, kind: str) -> list[Span]:
     folded, offsets = normalise_with_map(text)
-    wanted, pattern = _marker_pattern(kind, languages())
+    wanted, pattern = _marker_pattern(kind)
     places = (offsets.span(*match.span()) for match in pattern.finditer(folded) if match[0] in wanted)
     return [Span(start, end, text[start:end]) for start, end in places]
 
 
-@lru_cache(maxsize=32)
-def _marker_pattern(kind: str, known: tuple[Language, ...]) -> tuple[frozenset[str], re.Pattern[str]]:
+@by_languages(maxsize=32)
+def _marker_pattern(kind: str) -> tuple[frozenset[str], re.Pattern[str]]:
     """The wanted markers, and one pattern over them and the longer words that only contain one."""
     wanted, other = (
-        {entry for language in known for entry in language.table("markers").get(name, "").split("|") if entry}
+        {entry for language in languages() for entry in language.table("markers").get(name, "").split("|") if entry}
         for name in (kind, f"not_{kind}")
     )
     longest_first = sorted({*wanted, *other}, key=lambda entry: (-len(entry), entry))

@@ -10,21 +10,20 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
-from workbench.language import Language, languages
+from workbench.data.text.kept import kept
+from workbench.language import by_languages, languages
 
 KANA = "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
 HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 
 
+@by_languages(maxsize=8)
 def unspaced() -> str:
     """The characters of the known languages that part no words by spaces, as ranges of a regular expression."""
-    return _unspaced(languages())
-
-
-@lru_cache(maxsize=8)
-def _unspaced(known: tuple[Language, ...]) -> str:
-    return "".join(language.facts["script"] for language in known if language.script and not language.facts["spaced"])
+    own = (language.facts for language in languages() if language.script)
+    return "".join(facts["script"] for facts in own if not facts["spaced"])
 
 
 #: The same of the languages of the package, and one such character, a run of them.
@@ -33,7 +32,10 @@ HAN_CHARACTER = re.compile(f"[{HAN}]")
 HAN_RUN = re.compile(f"[{HAN}]+")
 #: Half of a character, which no file, frame or tokenizer takes.
 SURROGATE = re.compile("[\ud800-\udfff]")
-_CLUSTER = re.compile("[^\u0300-\u036f\u3099\u309a][\u0300-\u036f\u3099\u309a]+|.", re.DOTALL)
+_MARK = "\u0300-\u036f\u3099\u309a"
+_CLUSTER = re.compile(f"[^{_MARK}][{_MARK}]+|.", re.DOTALL)
+#: Characters without marks of their own, to be folded at once; else one cluster.
+_STRETCH = re.compile(f"([^{_MARK}]{{1,256}}(?![{_MARK}]))|{_CLUSTER.pattern}", re.DOTALL)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
@@ -78,10 +80,8 @@ def normalise(text: str) -> str:
 
 
 def _normalise(text: str) -> str:
-    folded = text.lower() if text.isascii() else _fold_aligned(text)
-    if folded is None:
-        folded = "".join([_fold_cluster(piece) for piece in _CLUSTER.findall(text)])
-    return " ".join(folded.split())
+    folded = _fold_aligned(text)
+    return " ".join((_fold_with_map(text)[0] if folded is None else folded).split())
 
 
 _normalise_cached = lru_cache(maxsize=32768)(_normalise)
@@ -89,7 +89,11 @@ _normalise_cached = lru_cache(maxsize=32768)(_normalise)
 
 def normalise_with_map(text: str) -> tuple[str, Offsets]:
     """``normalise(text)`` and the ``Offsets`` that lead from it back to ``text``."""
-    folded: str | None = text.lower() if text.isascii() else _fold_aligned(text)
+    return _mapped_before(text) if len(text) > 2000 else _mapped(text)
+
+
+def _mapped(text: str) -> tuple[str, Offsets]:
+    folded = _fold_aligned(text)
     if folded is not None:
         plain = " ".join(folded.split())
         if len(plain) == len(folded):
@@ -98,8 +102,14 @@ def normalise_with_map(text: str) -> tuple[str, Offsets]:
     return _fold_spaces(*_fold_with_map(text))
 
 
+#: Several readers ask for the map of one long text, one after the other.
+_mapped_before = kept(characters=2_000_000)(_mapped)
+
+
 def _fold_aligned(text: str) -> str | None:
     """The folded text if every character folds to exactly one, else None."""
+    if text.isascii():
+        return text.lower()
     folded = text.translate(_character_table() if HAN_CHARACTER.search(text) else _WIDTH_TABLE)
     if _INVISIBLE.search(folded) or not unicodedata.is_normalized("NFKC", folded):
         return None
@@ -128,12 +138,20 @@ def _fold_with_map(text: str) -> tuple[str, list[int], list[int]]:
     starts: list[int] = []
     ends: list[int] = []
     at = 0
-    for piece in _CLUSTER.findall(text):
-        folded, following = _fold_cluster(piece), at + len(piece)
-        pieces.append(folded)
-        starts.extend([at] * len(folded))
-        ends.extend([following] * len(folded))
-        at = following
+    for stretch in _STRETCH.finditer(text):
+        whole = _fold_aligned(stretch[0]) if stretch[1] else None
+        if whole is not None:
+            pieces.append(whole)
+            starts.extend(range(at, at + len(whole)))
+            ends.extend(range(at + 1, at + 1 + len(whole)))
+            at += len(whole)
+            continue
+        for piece in _CLUSTER.findall(stretch[0]):
+            folded, following = _fold_cluster(piece), at + len(piece)
+            pieces.append(folded)
+            starts.extend([at] * len(folded))
+            ends.extend([following] * len(folded))
+            at = following
     return "".join(pieces), starts, ends
 
 
@@ -191,8 +209,27 @@ def _character_table() -> dict[int, str]:
     return table
 
 
-def fold_surrogates(text: str) -> tuple[str, bool]:
-    """``text`` with each lone surrogate replaced by U+FFFD, and whether there was one."""
-    if text.isascii() or not SURROGATE.search(text):
-        return text, False
-    return SURROGATE.sub("\ufffd", text), True
+def scrub(text: str) -> str:
+    """``text`` with lone surrogates replaced by U+FFFD: no file and no frame can hold them."""
+    return text if text.isascii() or not SURROGATE.search(text) else SURROGATE.sub("\ufffd", text)
+
+
+def scrubbed(value: Any) -> Any:
+    """``value`` with every text in it scrubbed; the very same object where there is nothing to replace."""
+    return _replaced(value) if _has_surrogate(value) else value
+
+
+def _has_surrogate(value: Any) -> bool:
+    if isinstance(value, str):
+        return not value.isascii() and SURROGATE.search(value) is not None
+    if isinstance(value, dict):
+        return any(_has_surrogate(key) or _has_surrogate(part) for key, part in value.items())
+    return isinstance(value, (list, tuple)) and any(map(_has_surrogate, value))
+
+
+def _replaced(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_replaced(key): _replaced(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_replaced(part) for part in value]
+    return scrub(value) if isinstance(value, str) else value

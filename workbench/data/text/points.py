@@ -16,7 +16,7 @@ from functools import lru_cache
 from workbench.data.text.kept import kept
 from workbench.data.text.normalise import KANA, Offsets, Span, normalise_with_map, unspaced
 from workbench.data.text.quantities import Quantity, quantities, same_quantity
-from workbench.language import Language, languages, pattern
+from workbench.language import by_languages, languages, pattern
 
 
 @dataclass(frozen=True)
@@ -29,20 +29,20 @@ class _Patterns:
     multiplier: re.Pattern[str]
 
 
-@lru_cache(maxsize=8)
-def _patterns(known: tuple[Language, ...]) -> _Patterns:
+@by_languages(maxsize=8)
+def _patterns() -> _Patterns:
     marks = f"{unspaced()}{KANA}"
     return _Patterns(
         re.compile(rf"(?<=[{marks}，。、；：]) | (?=[{marks}，。、；：])|\*\*|__|[`*]"),
         re.compile(f"[{marks}]"),
-        "".join(language.table("points").get("numerals", "") for language in known),
+        "".join(language.table("points").get("numerals", "") for language in languages()),
         pattern("points", "«multiplier»"),
     )
 
 
 def _compact(folded: str, offsets: Offsets) -> tuple[str, Offsets]:
     """Leave out the spaces next to CJK characters and markdown emphasis, and carry the map along."""
-    dropped = _patterns(languages()).dropped
+    dropped = _patterns().dropped
     if not dropped.search(folded):
         return folded, offsets
     all_starts = range(len(folded)) if offsets.starts is None else offsets.starts
@@ -208,7 +208,7 @@ def _joined(text: str, at: int, inner: str, *, before: bool) -> bool:
     outer = text[at - 1 : at] if before else text[at : at + 1]
     if not outer:
         return False
-    numerals = _patterns(languages()).numerals
+    numerals = _patterns().numerals
     if inner.isdigit():
         return _digit_joined(text, at, outer, before=before)
     if inner in numerals:
@@ -224,14 +224,14 @@ def _digit_joined(text: str, at: int, outer: str, *, before: bool) -> bool:
         return beyond.isdigit()
     if before:
         return _is_letter(outer) or (outer in "_-#" and _is_letter(text[at - 2 : at - 1]))
-    if not _patterns(languages()).multiplier.fullmatch(outer):
+    if not _patterns().multiplier.fullmatch(outer):
         return False
     return not (_is_letter(outer) and _is_letter(text[at + 1 : at + 2]))
 
 
 def _is_letter(character: str) -> bool:
     """A letter of a script that parts words with spaces."""
-    return character.isalpha() and not _patterns(languages()).unspaced.match(character)
+    return character.isalpha() and not _patterns().unspaced.match(character)
 
 
 def _negated(text: str, start: int) -> bool:
@@ -265,7 +265,7 @@ def stitch(left: str, right: str) -> str:
 def _joint(left: str, right: str) -> str:
     if not left or not right or left[-1].isspace() or right[0].isspace():
         return ""
-    unspaced = _patterns(languages()).unspaced
+    unspaced = _patterns().unspaced
     return "" if unspaced.match(left[-1]) or unspaced.match(right[0]) or left[-1] in "。！？；，、" else " "
 
 

@@ -236,6 +236,9 @@ class Grammar:
         self.groups: dict[str, int] = en["numerals"]["groups"]
         self.fractions: dict[str, int] = en["numerals"]["fractions"]
         self.little = {*words_of("en", "numerals", "article"), *words_of("en", "numerals", "and")}
+        self.before_article = tuple(f"{word} " for word in en["numerals"]["before_article"].split())
+        self.after_article = re.compile(en["numerals"]["after_article"])
+        self.for_each = re.compile(zh["numerals"]["for_each"])
         self.scales: dict[str, float] = en["scales"] | zh["scales"]
         self.glued, self.glued_money = en["glued"], en["glued_money"]
         self.large = large = [word for word in en["scales"] if len(word) > 2]
@@ -306,6 +309,7 @@ class Grammar:
         names = enumerate(parserinfo.MONTHS, start=1)
         self.months = {name.lower(): number for number, spelt in names for name in spelt}
         self.days = {name.lower(): n for n, spelt in enumerate(parserinfo.WEEKDAYS, start=1) for name in spelt}
+        self.days |= {f"{name}s": n for name, n in self.days.items() if len(name) > 4}
         month = any_of(self.months) + r"\b"
         day, full_day = any_of(self.days), any_of(name for name in self.days if len(name) > 4)
         nth = {word: number for number, word in enumerate(words_of("en", "numerals", "ordinals"), start=1)}
@@ -340,6 +344,7 @@ class Grammar:
         self.weekdays = zh["dates"]["weekdays"]
         ordinal_of, first = any_of(zh["dates"]["ordinal_of"].split()), zh["dates"]["ordinal"]
         self.han_ordinal = re.compile(rf"{first}\ ?(?P<o>\d+|[{self.han}]+)(?:\ ?{ordinal_of})?")
+        self.ordinal_next = re.compile(zh["dates"]["ordinal_next"])
         self.han_quarter = re.compile(
             rf"{first}?\ ?(?P<q>[1-4]|[{zh['numerals']['digits'][2:8]}])\ ?{zh['dates']['quarter']}"
         )
@@ -409,6 +414,7 @@ class Grammar:
 
     def _cues(self, en: dict[str, Any], zh: dict[str, Any]) -> None:
         def gathered(section: str) -> dict[str, str]:
+            """Word → cue of one section, both languages."""
             return {word: cue for table in (en, zh) for cue, words in table[section].items() for word in words}
 
         self.before = gathered("cues")
@@ -466,7 +472,8 @@ class Grammar:
 
     def _starts(self, zh: dict[str, Any]) -> None:
         self.weekday_firsts = frozenset(word[0] for word in zh["dates"]["weekday"].split())
-        firsts = {*self.weekday_firsts, zh["dates"]["ordinal"], self.half, *(word[0] for word in self.one_half)}
+        firsts = {*self.weekday_firsts, *zh["dates"]["ordinal_next_firsts"], zh["dates"]["ordinal"], self.half}
+        firsts |= {word[0] for word in self.one_half}
         self.numerals = frozenset(self.han)
         self.word, self.digits, self.dotted = (
             re.compile("[a-z]+"),

@@ -111,6 +111,7 @@ class _Reader(NumberReader):
         return self.plain(at, Number(int(match[1]) / int(match[2]), 0.0, match.end()))
 
     def at_word(self, at: int) -> Quantity | int | None:
+        """What begins with a Latin word: a number in words, a date, a unit; where to go on for a name that holds digits."""
         g, text = self.g, self.text
         before = text[at - 1 : at]
         if before.isalnum() and before.isascii():
@@ -144,6 +145,7 @@ class _Reader(NumberReader):
         return self.version(match.start(), version.end(), re.sub(r"^v\.?\ ?", "", version[0]))
 
     def at_digit(self, at: int) -> Quantity | int | None:
+        """What begins with a digit or sign: number and unit, date, time, range; where to go on for an identifier."""
         g, text = self.g, self.text
         before = text[max(self.floor, at - 28) : at]
         last = before[-1:]
@@ -177,6 +179,7 @@ class _Reader(NumberReader):
         return self.plain(at, self.arabic(at))
 
     def at_han(self, at: int) -> Quantity | int | None:
+        """What begins with a character of a numeral, a weekday or "half"."""
         g, text, first = self.g, self.text, self.text[at]
         if first == g.half:
             return self.half(at)
@@ -186,6 +189,8 @@ class _Reader(NumberReader):
         if first not in g.numerals:
             if (match := g.han_quarter.match(text, at)) is not None:
                 return self.made(at, match.end(), float(small_number(match["q"])), "q", "date")
+            if g.ordinal_next.match(text, at) is not None:
+                return self.made(at, at + 2, 2.0, "ordinal", "ordinal")
             if (match := g.han_ordinal.match(text, at)) is not None:
                 value = float(match["o"]) if match["o"].isdigit() else chinese_number(match["o"])
                 return None if value is None else self.made(at, match.end(), value, "ordinal", "ordinal")
@@ -222,6 +227,7 @@ class _Reader(NumberReader):
     # ------------------------------------------------ kinds that begin with a word
 
     def english(self, at: int, match: re.Match[str]) -> Quantity | int | None:
+        """A number written in English words, with what follows it."""
         number = self.words(match)
         if number is None:
             return None
@@ -254,6 +260,7 @@ class _Reader(NumberReader):
         return found
 
     def word_ordinal(self, at: int) -> Quantity | None:
+        """"the third quarter", "second floor": an ordinal in words where it counts."""
         g, text = self.g, self.text
         word = re.compile(r"[a-z]+(?:[- ][a-z]+)?").match(text, at)
         name = word[0] if word and word[0] in g.ordinals else re.split("[- ]", word[0])[0] if word else ""
@@ -287,17 +294,21 @@ class _Reader(NumberReader):
         return replace(found, also=((value, f"{found.unit}d", "date"),))
 
     def article(self, at: int, word: str) -> Quantity | None:
-        """``an hour and a half``."""
+        """``an hour and a half``; ``within a month``, where what stands around leaves no other reading."""
         if word not in ("a", "an"):
             return None
         unit = self.unit(at + len(word))
-        if unit is None or unit.kind != "duration" or not self.text.startswith(AND_HALF, unit.end):
+        if unit is None or unit.kind != "duration":
             return None
-        return self.made(at, unit.end + len(AND_HALF), 1.5, unit.name, unit.kind)
+        if self.text.startswith(AND_HALF, unit.end):
+            return self.made(at, unit.end + len(AND_HALF), 1.5, unit.name, unit.kind)
+        alone = self.text[:at].endswith(self.g.before_article) and not self.g.after_article.match(self.text, unit.end)
+        return self.plain(at, Number(1.0, 0.0, at + len(word))) if alone else None
 
     # ------------------------------------------------ kinds of Chinese words
 
     def half(self, at: int) -> Quantity | None:
+        """"half a year": a half before its unit, not one after a number."""
         g, text = self.g, self.text
         if at and text[at - 1] in g.before_half:
             return None
@@ -307,6 +318,7 @@ class _Reader(NumberReader):
         return self.plain(at, Number(0.5, 0.0, at + 1))
 
     def han_fraction(self, match: re.Match[str]) -> Quantity | None:
+        """A fraction written in characters, "two thirds"; per cent and per mille among them."""
         under = self.g.scales.get(match["under"]) or plain_value(match["under"])
         top = plain_value(match["top"])
         if not under or top is None:
@@ -350,6 +362,7 @@ class _Reader(NumberReader):
         return self.date(match)
 
     def date(self, match: re.Match[str]) -> Quantity | None:
+        """A date in any of the grammar's forms."""
         g, kind = self.g, match.lastgroup or ""
         if kind in ("days", "dayname", "w", "w2"):
             return self.days(match)
@@ -387,6 +400,7 @@ class _Reader(NumberReader):
         return small_number(written)
 
     def days(self, match: re.Match[str]) -> Quantity:
+        """One weekday, or from one to another, as numbers from 1 (Monday)."""
         g = self.g
         first, second = match["w1"] or match[0] if "w1" in match.re.groupindex else match["w"], match["w2"]
         low, high = (g.days.get(day) or min(g.weekdays.index(day) + 1, 7) if day else None for day in (first, second))
@@ -428,6 +442,7 @@ class _Reader(NumberReader):
     def moment(
         self, begin: int, end: int, hour: int, minute: int, half: str | None, *, open_: bool = False
     ) -> Quantity:
+        """A time of day in minutes since midnight, ``half``: "a" or "p" where said."""
         if half == "p" and hour <= 12:
             hour = hour % 12 + 12
         elif half == "a" and hour <= 12:
@@ -458,6 +473,7 @@ class _Reader(NumberReader):
         return self.moment(begin, match.end(), hour, minute, words, open_=True)
 
     def word_clock(self, match: re.Match[str]) -> Quantity | None:
+        """A time in words, "half past three", and named ones such as noon."""
         g = self.g
         if match["name"]:
             return self.made(match.start(), match.end(), float(g.clock_names[match["name"]]), "hm", "time")
@@ -541,6 +557,7 @@ class _Reader(NumberReader):
         return at, False, currency
 
     def kind_of(self, at: int, number: Number, unit: Unit | None) -> tuple[str, str | None]:
+        """The kind of quantity and its unit: a bare number, a year, what the unit measures."""
         if unit is None or unit.kind == "count":
             return "number", None
         if unit.spelling == self.g.year_word and number.end == at + 4 and 1000 <= number.value <= 2999:
@@ -562,6 +579,8 @@ class _Reader(NumberReader):
         written = text[at : number.end]
         if text[at] not in g.numerals:
             return written == "one" and (unit is None or unit.kind == "count")
+        if number.value == 1 and unit is not None and unit.kind == "duration" and g.for_each.search(text[:at]):
+            return True  # what is counted by the day is no day
         bare = unit is None or unit.kind == "count"
         if written in g.no_words or written + text[number.end : number.end + 1] in g.no_pairs:
             return bare or unit is None or not text.startswith(unit.spelling, number.end) or len(unit.spelling) == 1
@@ -609,6 +628,7 @@ class _Reader(NumberReader):
         self, begin: int, number: Number, unit: Unit | None, second: tuple[Number, Unit | None, bool, str],
         currency: Unit | None, sign: bool,
     ) -> Quantity | None:  # fmt: skip
+        """Two numbers as one quantity from low to high; None where they are no range, such as a date or a product."""
         other, other_unit, negative, written = second
         named = currency or other_unit or unit
         low, high = -number.value if sign else number.value, -other.value if negative else other.value
@@ -712,7 +732,8 @@ _LIST_MARKS = ".)、"
 #: "Must not take more than": a bound that is denied.
 _OPPOSITE = {"<": ">=", ">": "<="}
 _CURRENCY_SIGNS = frozenset("$¥€£₹")
-_NO_ORDINAL = re.compile(r" of all\b|\s*[,-]")
+#: "first of all", "second-hand"; but "the second-most populous" counts.
+_NO_ORDINAL = re.compile(r" of all\b|\s*,|\s*-(?!most\b|[a-z]+est\b)")
 _MORE_DIGITS = re.compile(r"-\d")
 #: Kinds of dates that may not stand behind a point, a slash or a currency.
 _NUMBERED = frozenset(["ymd", "numeric", "cmd", "dmy", "ampm", "time", "version", "ordinal", "decade"])

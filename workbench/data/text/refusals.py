@@ -34,7 +34,7 @@ from workbench.data.text.sentences import (
     spoken,
 )
 from workbench.data.text.words import written_in
-from workbench.language import Language, languages, pattern
+from workbench.language import Language, by_languages, languages, pattern
 
 # ------------------------------------------------------------------------------
 # What a text states: its claims, each a span of the original.
@@ -272,13 +272,9 @@ def coefficients(code: str) -> Mapping[str, Any]:
     return next(found for own in languages() if own.code == code and (found := _own_coefficients(own)) is not None)
 
 
+@by_languages(maxsize=65536)
 def clause(segment: str) -> Clause:
     """What one clause does, whatever stands around it."""
-    return _clause(segment, languages())
-
-
-@lru_cache(maxsize=65536)
-def _clause(segment: str, known: tuple[Language, ...]) -> Clause:
     if pattern("refusals", "«refuses»").search(folded(segment)):
         return _MATCHED
     model = _own_coefficients(written_in(folded(segment)))
@@ -562,12 +558,12 @@ def refusal_of(
 
 def may_decline(text: str) -> bool:
     """Whether a text has one of the words without which no answer of a known language declines."""
-    return _cue(languages()).search(text.lower()) is not None
+    return _cue().search(text.lower()) is not None
 
 
-@lru_cache(maxsize=8)
-def _cue(known: tuple[Language, ...]) -> re.Pattern[str]:
-    cues = (own.table("answers").get("refusing", {}).get("cues", "") for own in known)
+@by_languages(maxsize=8)
+def _cue() -> re.Pattern[str]:
+    cues = (own.table("answers").get("refusing", {}).get("cues", "") for own in languages())
     return re.compile("|".join(re.escape(cue) for listed in cues for cue in listed.split("|") if cue) or "(?!)")
 
 

@@ -310,13 +310,10 @@ def _is_heading(sentence: str) -> bool:
 _STOPS = " \t\r\n。！!？?.;；,，、"
 
 
-def _is_question(sentence: str) -> bool:
-    return sentence.rstrip(_CLOSERS + "]" + _STOPS[:4]).endswith(("?", "？"))
-
-
 def _stripped_claim(text: str, span: Span) -> Span | None:
     """The span without list marker and citation marks at its edges, or None if nothing is stated."""
-    if _is_question(span.text) or pattern("sentences", "«no_claim»", re.IGNORECASE).search(span.text):
+    asks = span.text.rstrip(_CLOSERS + "]" + _STOPS[:4]).endswith(("?", "？"))
+    if asks or pattern("sentences", "«no_claim»", re.IGNORECASE).search(span.text):
         return None
     start, end = span.start, span.end
     mark = pattern("sentences", _LIST_MARK).match(text, start, end)

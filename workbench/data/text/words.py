@@ -18,17 +18,16 @@ from workbench.data.text.normalise import (
     KANA,
     Offsets,
     Span,
-    fold_surrogates,
     normalise,
     normalise_with_map,
     simplify,
     unspaced,
 )
-from workbench.language import Language, languages
+from workbench.language import Language, by_languages, languages
 from workbench.steps import checkpoint
 
 __all__ = [
-    "HAN", "HANGUL", "KANA", "Offsets", "Span", "Token", "char_ngrams", "content_words", "fold_surrogates", "language",
+    "HAN", "HANGUL", "KANA", "Offsets", "Span", "Token", "char_ngrams", "content_words", "language",
     "normalise", "normalise_with_map", "stem", "stop_words", "tokens", "word_list", "words", "written_in",
 ]  # fmt: skip
 
@@ -65,14 +64,15 @@ def language(text: str) -> str:
     says, more where the Latin words are no English sentence), then by the cue words of known languages; other Latin text of
     20 letters or more goes to a small language model, shorter one is English.
     """
-    return _language(text[:2000], languages())
+    return _language(text[:2000])
 
 
-@lru_cache(maxsize=32768)
-def _language(sample: str, known: tuple[Language, ...]) -> str:
+@by_languages(maxsize=32768)
+def _language(sample: str) -> str:
+    known = languages()
     latin = sum(map(len, _LATIN_WORD.findall(sample)))
     if sample.isascii():
-        return _latin_language(sample, latin, known)
+        return _latin_language(sample, latin)
     counts = {own.code: (len(own.script.findall(sample)), _weight(own)) for own in known if own.script}
     counts |= {code: (len(of.findall(sample)), weight) for code, (of, weight) in _SCRIPTS.items() if code not in counts}
     kana = len(_KANA.findall(sample))
@@ -80,28 +80,28 @@ def _language(sample: str, known: tuple[Language, ...]) -> str:
     if kana and kana * 5 >= shared and (shared + kana) * 2 >= latin:
         return "ja"
     name, (count, weight) = max(counts.items(), key=lambda item: item[1][0])
-    if count and (count * weight >= latin or (count * 12 >= latin and _by_cues(sample, known) is None)):
+    if count and (count * weight >= latin or (count * 12 >= latin and _by_cues(sample) is None)):
         return name
-    return _latin_language(sample, latin, known)
+    return _latin_language(sample, latin)
 
 
 def _weight(own: Language) -> int:
     return int(own.table("words").get("weight", 1))
 
 
-def _latin_language(sample: str, letters: int, known: tuple[Language, ...]) -> str:
+def _latin_language(sample: str, letters: int) -> str:
     if letters == 0:
         return "other"
-    cued = _by_cues(sample, known)
+    cued = _by_cues(sample)
     if cued is not None or letters < 20:
-        return (cued or known[0]).code
+        return (cued or languages()[0]).code
     return str(_identifier().classify(" ".join(_LATIN_WORD.findall(sample)))[0])
 
 
-def _by_cues(sample: str, known: tuple[Language, ...]) -> Language | None:
+def _by_cues(sample: str) -> Language | None:
     """The language in Latin script of whose cue words at least a fifth of the words are: no model is needed then."""
     found = _LATIN_WORD.findall(sample.lower())
-    shares = [(sum(word in _cues(own) for word in found), own) for own in known if own.script is None]
+    shares = [(sum(word in _cues(own) for word in found), own) for own in languages() if own.script is None]
     most, best = max(shares, key=lambda share: share[0])
     return best if most * 5 >= len(found) else None
 
@@ -111,8 +111,10 @@ def _cues(own: Language) -> frozenset[str]:
     return frozenset(own.table("words").get("cues", "").split())
 
 
-@lru_cache(maxsize=32768)
-def _written_in(text: str, known: tuple[Language, ...]) -> Language:
+@by_languages(maxsize=32768)
+def written_in(text: str) -> Language:
+    """The known language of a clause, by its script and cue words alone; English where nothing tells."""
+    known = languages()
     latin = sum("a" <= c <= "z" or "A" <= c <= "Z" for c in text)
     for own in known:
         count = len(own.script.findall(text)) if own.script and not text.isascii() else 0
@@ -120,12 +122,7 @@ def _written_in(text: str, known: tuple[Language, ...]) -> Language:
             return own
     if sum(own.script is None for own in known) == 1:
         return known[0]
-    return _by_cues(text, known) or known[0]
-
-
-def written_in(text: str) -> Language:
-    """The known language of a clause, by its script and cue words alone; English where nothing tells."""
-    return _written_in(text, languages())
+    return _by_cues(text) or known[0]
 
 
 #: Languages in Latin script that questions are written in; without this list keywords come out as Pidgin or Latin.
@@ -150,10 +147,10 @@ def _identifier() -> Any:
 # Words.
 
 
-@lru_cache(maxsize=8)
-def _tokenizer(known: tuple[Language, ...]) -> tuple[re.Pattern[str], dict[str, Language]]:
+@by_languages(maxsize=8)
+def _tokenizer() -> tuple[re.Pattern[str], dict[str, Language]]:
     """What finds tokens, and the names of its groups that are runs of characters without spaces, with their language."""
-    own = {f"run{i}": one for i, one in enumerate(known) if one.script and not one.facts["spaced"]}
+    own = {f"run{i}": one for i, one in enumerate(languages()) if one.script and not one.facts["spaced"]}
     runs = "".join(f"(?P<{name}>[{one.facts['script']}]+) | " for name, one in own.items())
     letters = rf"(?:[^\W{unspaced()}{KANA}][\u0300-\u036f]*)+"
     pattern = rf"""
@@ -185,7 +182,7 @@ def tokens(text: str) -> list[Token]:
     whole (``doc-a#1``, ``foo_bar``, ``v2.3.1``, ``ERR-1042``, ``/api/v1``, URLs, e-mail addresses); hyphenated plain
     words, number ranges and a number with its unit (``500GB``) are parted.
     """
-    pattern, runs = _tokenizer(languages())
+    pattern, runs = _tokenizer()
     found: list[Token] = []
     for match in pattern.finditer(text):
         checkpoint()
@@ -254,7 +251,7 @@ def _cut(own: Language, run: str, counted: bool) -> Sequence[str]:
 
 def words(text: str) -> list[str]:
     """Normalised words for counting and ranking: :func:`tokens` of the normalised text, digit groups joined."""
-    pattern, runs = _tokenizer(languages())
+    pattern, runs = _tokenizer()
     found: list[str] = []
     folded = normalise(text)
     for match in pattern.finditer(folded):
@@ -268,14 +265,10 @@ def words(text: str) -> list[str]:
     return found
 
 
+@by_languages(maxsize=32)
 def word_list(table: str, name: str) -> frozenset[str]:
     """The list ``name`` under ``[table]`` in ``words.toml`` of every language together."""
-    return _word_list(table, name, languages())
-
-
-@lru_cache(maxsize=32)
-def _word_list(table: str, name: str, known: tuple[Language, ...]) -> frozenset[str]:
-    return frozenset().union(*(own.table("words").get(table, {}).get(name, "").split() for own in known))
+    return frozenset().union(*(own.table("words").get(table, {}).get(name, "").split() for own in languages()))
 
 
 def stop_words() -> frozenset[str]:
@@ -321,7 +314,7 @@ def stem(word: str) -> str:
     Rules of our own after Porter's first steps: one ending is cut where at least three letters with a vowel remain;
     irregular forms are listed in ``words.toml``.
     """
-    word = _irregular(languages()).get(word, word)
+    word = _irregular().get(word, word)
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
     if word.endswith("ss"):
@@ -336,10 +329,10 @@ def stem(word: str) -> str:
     return word
 
 
-@lru_cache(maxsize=8)
-def _irregular(known: tuple[Language, ...]) -> dict[str, str]:
+@by_languages(maxsize=8)
+def _irregular() -> dict[str, str]:
     """Irregular form → plain form."""
-    tables = (own.table("words").get("irregular", {}).get("words", "") for own in known)
+    tables = (own.table("words").get("irregular", {}).get("words", "") for own in languages())
     lines = [verb.split() for table in tables for line in table.splitlines() for verb in line.split("|")]
     return {form: plain for plain, *forms in filter(None, lines) for form in forms}
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from workbench.data.fields import scrub
+from workbench.data.text.normalise import scrub
 from workbench.errors import CancelledError, EncoderError
 from workbench.evidence.cache import Cache, content_key
 from workbench.language import languages

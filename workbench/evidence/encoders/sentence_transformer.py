@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.data.fields import scrub
+from workbench.data.text.normalise import scrub
 from workbench.errors import EncoderError
 from workbench.evidence.encoders.base import Kind, TokenVectors, unit_rows
 from workbench.language import languages

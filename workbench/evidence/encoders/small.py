@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from workbench.data.fields import scrub
 from workbench.data.files import redacted
+from workbench.data.text.normalise import scrub
 from workbench.errors import EncoderError
 from workbench.evidence.encoders.base import Kind, checked_vectors, unit_rows
 

@@ -16,7 +16,6 @@ import os
 import re
 import threading
 import time
-import tomllib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +24,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from workbench.data.files import Secret, redacted
+from workbench.data.files import Secret, parsed_toml, read_text, redacted
 from workbench.data.record import Put, iterate
 from workbench.data.schema import Sample
 from workbench.data.text.reasoning import final_words
@@ -385,13 +384,7 @@ def read_options(path: str | Path) -> dict[str, Any]:
 
     Raises ``InputError`` when the file cannot be read, has no such table, or holds a key.
     """
-    try:
-        table = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{path}: the options file cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid TOML ({error})") from error
-    options = table.get("llm")
+    options = parsed_toml(read_text(path), path).get("llm")
     if not isinstance(options, dict):
         raise InputError(f"{path}: the options file needs a table [llm]")
     if "api_key" in options:

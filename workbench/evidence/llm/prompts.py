@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.data.files import write_text
 from workbench.data.schema import Sample
+from workbench.data.text.normalise import scrub
 from workbench.data.text.sentences import sentences
-from workbench.data.text.words import fold_surrogates
 from workbench.data.text.words import language as written_in
 from workbench.errors import InputError
 from workbench.evidence.judge import MAX_CLAIMS
@@ -34,7 +34,7 @@ from workbench.evidence.llm.replies import (
     shape,
     verify_schema,
 )
-from workbench.language import Language, language_of, languages, text
+from workbench.language import Language, by_languages, language_of, languages, text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,15 +90,11 @@ def _template(name: str, item: Language) -> str | None:
     return item.file("prompts", f"{name}.txt")
 
 
+@by_languages(maxsize=8)
 def prompt_hash() -> str:
     """Twelve hex digits that change with any character of any prompt."""
-    return _hash(languages())
-
-
-@cache
-def _hash(known: tuple[Language, ...]) -> str:
     digest = hashlib.sha256(PROMPT_VERSION.encode())
-    for item in known:
+    for item in languages():
         for name in NAMES:
             if (content := _template(name, item)) is not None:
                 digest.update(f"\0{item.code}/{name}\0{content}".encode())
@@ -250,13 +246,13 @@ _TEMPLATE_MARKS = r"<\|im_(?:start|end)\|>|\[/?INST\]|<</?SYS>>"
 
 def addresses_judge(text: str) -> str | None:
     """The first passage of ``text`` that reads like an instruction to a judge, at most 80 characters, or None."""
-    match = _addresses(languages()).search(text)
+    match = _addresses().search(text)
     return " ".join(match[0].split())[:80] if match else None
 
 
-@cache
-def _addresses(known: tuple[Language, ...]) -> re.Pattern[str]:
-    patterns = [pattern for item in known for pattern in _part(item, "addresses").get("patterns", ())]
+@by_languages(maxsize=8)
+def _addresses() -> re.Pattern[str]:
+    patterns = [pattern for item in languages() for pattern in _part(item, "addresses").get("patterns", ())]
     return re.compile("|".join([*patterns, _TEMPLATE_MARKS]), re.IGNORECASE)
 
 
@@ -355,7 +351,7 @@ def _cleaned(sample: Sample) -> Sample:
     """``sample`` with lone surrogates replaced one for one, so that it can be sent."""
 
     def clean(text: str | None) -> str | None:
-        return None if text is None else fold_surrogates(text)[0]
+        return None if text is None else scrub(text)
 
     contexts = sample.contexts and tuple(dataclasses.replace(c, text=clean(c.text) or "") for c in sample.contexts)
     return dataclasses.replace(

@@ -22,7 +22,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from workbench.data.text import reasoning
 from workbench.evidence.judge import MAX_CLAIMS
-from workbench.language import Language, languages
+from workbench.language import by_languages, languages
 
 # ---------------------------------------------------------------- the last complete JSON object of a reply
 
@@ -230,14 +230,10 @@ _EDGES = " \t\r\n\"'“”‘’`*_#.!,;[]()"
 _FENCE = re.compile(r"```(?:json|text|txt)?\s|```")
 
 
+@by_languages(maxsize=32)
 def _words(table: str) -> dict[str, str]:
     """Word → what it means, from one table of every language's ``replies.toml``."""
-    return _merged(table, languages())
-
-
-@cache
-def _merged(table: str, known: tuple[Language, ...]) -> dict[str, str]:
-    tables = [item.table("replies").get(table, {}) for item in reversed(known)]
+    tables = [item.table("replies").get(table, {}) for item in reversed(languages())]
     return {word: meaning for lists in tables for meaning, words in lists.items() for word in words}
 
 
@@ -251,14 +247,16 @@ class _Marks(NamedTuple):
     taken_back: re.Pattern[str]
 
 
-@cache
-def _marks_of(known: tuple[Language, ...]) -> _Marks:
-    tables = [item.table("replies").get("marks", {}) for item in known]
+@by_languages(maxsize=8)
+def _marks() -> _Marks:
+    tables = [item.table("replies").get("marks", {}) for item in languages()]
 
     def characters(name: str) -> str:
+        """The characters of one name, those of all languages."""
         return "".join(str(table.get(name, "")) for table in tables)
 
     def either(name: str) -> str:
+        """The words of one name in any language, as alternatives."""
         return "|".join(re.escape(word) for table in tables for word in table.get(name, ())) or "(?!)"
 
     edges = _EDGES + characters("edges")
@@ -276,10 +274,6 @@ def _marks_of(known: tuple[Language, ...]) -> _Marks:
         ),
         re.compile(either("taken_back"), re.IGNORECASE),
     )
-
-
-def _marks() -> _Marks:
-    return _marks_of(languages())
 
 
 def edges() -> str:

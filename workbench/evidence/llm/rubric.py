@@ -105,10 +105,12 @@ def rate(
     def row(
         item: tuple[Sample, Criterion], reason: str, state: str = "judge_error", score: float = _NAN, why: str = ""
     ) -> Any:
+        """One row of the table under its key; by default that of a judgement that failed."""
         key = (item[0].sample_id, item[1].name)
         return key, (*key, score, why, state, reason, model.method)
 
     async def ask(item: tuple[Sample, Criterion], asker: Asker) -> Any:
+        """One sample by one criterion; without an answer there is nothing to ask."""
         sample, chosen = item
         task = model.settings.task(sample)
         if not task.answer:
@@ -141,9 +143,11 @@ def preferences(
     items = [(s, a or "", b or "") for s, a, b in zip(samples, first, second, strict=True)]
 
     def row(item: Any, reason: str, state: str = "judge_error", *said: str | None) -> Any:
+        """One row of the table, by default that of a judgement that failed."""
         return item[0].sample_id, (item[0].sample_id, *(said or (None, None)), state, reason)
 
     async def ask(item: Any, asker: Asker) -> Any:
+        """Both answers in both orders; equal or missing ones cost no call."""
         sample, a, b = item
         if not a.strip() or not b.strip():
             return row(item, "no_answer", "undefined")
@@ -183,10 +187,12 @@ def sampled_consistency(judge: LLMJudge, samples: Sequence[Sample]) -> pd.DataFr
     """
 
     def failed(sample: Sample, reason: str, state: str = "judge_error") -> Any:
+        """The row of a sample that has no score, with the reason."""
         key = sample.sample_id
         return key, (key, _NAN, 0, len(sample.sampled_answers), [], state, reason, judge.method)
 
     async def ask(sample: Sample, asker: Asker) -> Any:
+        """One sample: its sentences against its other answers."""
         others = [text for text in sample.sampled_answers if text.strip()]
         claims = [span.text for span in sentences(sample.answer or "")][:MAX_CLAIMS]
         if not others:
@@ -211,6 +217,7 @@ async def _shares(judge: LLMJudge, asker: Asker, sample: Sample, claims: list[st
     for number, pieces in enumerate(task.parts):
 
         def read(text: str, cut_off: bool, n: int = len(pieces)) -> Reply:
+            """The verdicts of one reply, which has to have them all."""
             return read_part(text, len(claims), n, relevance=False, cut_off=cut_off).strict()
 
         call = part_call(task, number, claims, relevance=False)

@@ -1,7 +1,9 @@
-"""Which of two things is more, and which of two comes first.
+"""Which of two things is more, which of two comes first, what has taken the place of what, and which goes with which.
 
 "Ann is taller than Bob, Bob is taller than Carl" tells that Ann is taller than Carl, that Carl is shorter than Ann, and
 that Carl is not taller than Ann. "Switch it off before you clean it" tells that cleaning comes after, in whatever words.
+"They moved from Leeds to York" tells that they are in Leeds no longer. "Ann and Bob are 20 and 19 years old, respectively"
+tells that Bob is 19.
 The patterns are those of the languages' ``polarity.toml``.
 """
 
@@ -12,7 +14,7 @@ from functools import cache, lru_cache
 
 from workbench.data.text.words import normalise, stem
 from workbench.evidence.offline.lexicon import lexicon, tables
-from workbench.evidence.offline.words import FUNCTION, analyse, word_id
+from workbench.evidence.offline.words import FUNCTION, NUMBER, analyse, word_id
 
 #: (greater, lesser, quality, whether strictly)
 Order = tuple[str, str, int, bool]
@@ -76,6 +78,80 @@ def steps(text: str) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
     return tuple(found)
 
 
+def superseded(claim: str, sentence: str) -> tuple[str, str] | None:
+    """(old, new) where a sentence tells that something has given way to another thing and the claim says that it is still so;
+    None where it does not, or speaks of the past."""
+    for forms, past in _changes():
+        found = [match for form in forms for match in form.finditer(normalise(sentence))]
+        said = normalise(claim) if found else ""
+        for match in found:
+            old, new = (re.compile(rf"(?<![a-z0-9]){re.escape(match[name].strip())}(?![a-z0-9])") for name in ("old", "new"))
+            if old.search(said) and not new.search(said) and not past.search(said):
+                return match["old"].strip(), match["new"].strip()
+    return None
+
+
+def paired(claim: str, sentence: str) -> int:
+    """1 when the claim pairs what ``sentence`` pairs by "respectively", -1 when it takes another of the same list, else 0."""
+    lists = _lists(sentence)
+    if lists is None:
+        return 0
+    said = frozenset(analyse(claim).ids.tolist())
+    mine = [[at for at, item in enumerate(items) if item <= said] for items in lists]
+    if any(len(found) != 1 for found in mine):
+        return 0
+    return 1 if mine[0] == mine[1] else -1
+
+
+@lru_cache(maxsize=4096)
+def _lists(sentence: str) -> tuple[tuple[frozenset[int], ...], tuple[frozenset[int], ...]] | None:
+    """The two lists, of one length, whose items "respectively" pairs: ids of the content words of each item."""
+    cue = _respectively().search(normalise(sentence))
+    if cue is None:
+        return None
+    text = analyse(sentence)
+    joints = _joints()
+    found: list[tuple[int, list[frozenset[int]]]] = []
+    items: list[frozenset[int]] = []
+    item: set[int] = set()
+    joined = False
+    end = 0
+    for start, stop, number, kind in zip(text.starts, text.ends, text.ids.tolist(), text.kind, strict=True):
+        word, gap = text.folded[start:stop], text.folded[end:start].strip()
+        parts = word in joints or gap in joints or gap in (",", "，")
+        # "Basic and Pro hold 10 and 50 GB": no function word stands between the lists.
+        second = kind == NUMBER and joined and bool(item)
+        if parts or kind == FUNCTION or gap or second or cue.start() <= start < cue.end():
+            items += [frozenset(item)] if item else []
+            item = set()
+            joined |= word in joints or gap in joints
+            if not parts:
+                found += [(int(start), items)] if joined and len(items) > 1 else []
+                items, joined = [], False
+        if kind != FUNCTION and word not in joints and not cue.start() <= start < cue.end():
+            item.add(number)
+        end = stop
+    items += [frozenset(item)] if item else []
+    found += [(end, items)] if joined and len(items) > 1 else []
+    before = [some for at, some in found if at <= cue.start() + 1]
+    after = [some for at, some in found if at > cue.start() + 1]
+    chosen = (before[-1], after[0]) if before and after else before[-2:]
+    if len(chosen) < 2 or len(chosen[0]) < len(chosen[1]):
+        return None
+    heads, values = chosen  # "At the time, Venus and Serena": what a comma parts may stand before the list
+    return tuple(heads[-len(values) :]), tuple(values)
+
+
+@cache
+def _respectively() -> re.Pattern[str]:
+    return re.compile("|".join(word for table in tables("polarity") for word in table["words"]["respectively"].split()))
+
+
+@cache
+def _joints() -> frozenset[str]:
+    return frozenset(word for table in tables("polarity") for word in table["words"]["and"].split())
+
+
 def _content(text: str) -> frozenset[int]:
     words = analyse(text)
     return frozenset(words.ids[words.kind != FUNCTION].tolist())
@@ -132,6 +208,12 @@ def _cue() -> re.Pattern[str]:
 def _sequences() -> tuple[tuple[re.Pattern[str], tuple[re.Pattern[str], ...]], ...]:
     found = [table["sequence"] for table in tables("polarity")]
     return tuple((re.compile(t["cue"], re.I), tuple(map(re.compile, t["orders"]))) for t in found)
+
+
+@cache
+def _changes() -> tuple[tuple[tuple[re.Pattern[str], ...], re.Pattern[str]], ...]:
+    found = [table["change"] for table in tables("polarity") if "change" in table]
+    return tuple((tuple(map(re.compile, t["forms"])), re.compile(t["past"])) for t in found)
 
 
 @cache

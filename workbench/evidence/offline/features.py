@@ -262,13 +262,18 @@ def untold(grid: Grid, number: int, question: Analysis | None) -> NDArray[np.boo
                 theirs = text.quantities
                 found[at] = not (
                     (len(grid.read[at]) < len(text.bounds) and _numbers_of(text.text, None).holding(stated.quantity))
-                    or any(rounds(stated.quantity, other) for other in theirs)
+                    or any(rounds(stated.quantity, other) or _as_long(stated.quantity, other) for other in theirs)
                     or follows(stated.quantity, theirs)
                 )
     for code in islice(codes_of(grid.claims[number]), _MANY):
         if question is None or not holds_code(question.folded, code):
             found |= [not holds_code(text.folded, code) for text in grid.texts]
     return found
+
+
+def _as_long(one: Quantity, other: Quantity) -> bool:
+    """Whether two durations may be meant for the same though their units do not convert: 60 days, two months."""
+    return one.kind == other.kind == "duration" and one.unit != other.unit and quantity_relation(one, other) == "unrelated"
 
 
 def holds_code(text: str, code: str) -> bool:
@@ -280,7 +285,9 @@ def holds_code(text: str, code: str) -> bool:
 @lru_cache(maxsize=4096)
 def _whole_code(code: str) -> re.Pattern[str]:
     bare = re.sub(r"^(?:https?://)?(?:www\.)?|[/.]+$", "", code)
-    return re.compile(rf"(?<![a-z0-9_])(?<![a-z0-9_]-){re.escape(bare)}(?![a-z0-9_]|[-/.:@][a-z0-9_])")
+    # What looks like a flag may be the end of a word: "pseudo -scientific".
+    free = "(?<!-)" if re.fullmatch(r"-[a-z]{4,}", bare) else "(?<![a-z0-9_])(?<![a-z0-9_]-)"
+    return re.compile(rf"{free}{re.escape(bare)}(?![a-z0-9_]|[-/.:@][a-z0-9_])")
 
 
 @lru_cache(maxsize=4096)
@@ -495,6 +502,10 @@ def align(
             sentences, firsts = np.unique(known, return_index=True)
             for values, found in ((plain, cosines), (relational, related)):
                 values[first : first + len(found), sentences] = np.maximum.reduceat(found, firsts, axis=1)
+    for where, sentence in grid.initials:
+        # The vector of "SSO" is nowhere near those of the words that it stands for.
+        for values, most in ((plain, _COMMON_PLAIN), (relational, _COMMON_RELATIONAL)):
+            values[where, sentence] = np.maximum(values[where, sentence], most)
     return Alignment(plain, relational)
 
 
@@ -997,6 +1008,8 @@ def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: 
     if relation.reversed_order:
         start, end = words.text.bounds[words.number].tolist()
         yield Sign(0.85, "order", claim.source.text[claim.start : claim.end][:80], words.text.text[start:end][:80])
+    if relation.superseded is not None and (rest := _rest(claim, present, slice(0, 0))) >= REST["exchange"]:
+        yield Sign(_level(rest, 0.5), "change", *relation.superseded)
     if relation.exchanged is not None:
         rest = _rest(claim, present, slice(0, 0))
         if rest >= REST["exchange"]:

@@ -149,12 +149,13 @@ class _Reader:
             and ((kinds[at] != FUNCTION and at not in marked) or at in self.flips or int(ids[at]) in opposed)
         ]
         self.negating = sorted(mark[2] for mark in self.marks if mark[0] == "forward")
+        self.predicating = [mark[2] for mark in self.marks if mark[0] == "predicate"]
         self.clause = self._clauses(starts, ends)
 
     def reading(self) -> Reading:
         found = Reading(self.first, self.last, self.content, self.clause, self.flips)
         found.others = [at for at, word in self.words.items() if word in _any_of("others")]
-        found.predicates = [low for category, _, low, _ in self.marks if category == "predicate"]
+        found.predicates = self.predicating
         for category, value, low, high in self.marks:
             self._apply(found, category, value, low, high)
         self._answered(found)
@@ -239,7 +240,9 @@ class _Reader:
         elif category == "only":
             found.only.append(low)
         elif category == "or":
-            found.disjunctions.append(low)
+            # "A bowling alley (or bowling centre)" is one thing with two names.
+            if self.text.folded[: int(self.text.starts[low])].rstrip()[-1:] not in ("(", "（"):
+                found.disjunctions.append(low)
         elif category == "passive":
             found.passive = True
         elif category in ("quantity", "frequency", "modality"):
@@ -255,6 +258,12 @@ class _Reader:
             # "Lacks ribosomes and makes lipids".
             joint = min((at for at in range(high, self.last) if self.words[at] in _any_of("and")), default=self.last)
             following = [at for at in following if at < joint]
+        end = self._end_of_modifier(low, high, following)
+        if end is not None:
+            following = [at for at in following if at < end]
+            if not inside and not following:
+                found.operators.append(Operator(low, (), -1))
+                return
         # What the next negation of the clause reaches is its own: "does not work without the battery".
         stop = min((at for at in self.negating if at >= high and not self._flipped(at)), default=self.last)
         scope = tuple([*inside, *(at for at in following if at < stop)][:_REACH])
@@ -272,6 +281,19 @@ class _Reader:
         if scope:
             found.operators.append(Operator(low, scope, -1 if self.words[low] in _any_of("subject") else scope[0]))
             found.downward.append(frozenset(whole or scope))
+
+    def _end_of_modifier(self, low: int, high: int, following: list[int]) -> int | None:
+        """Where a negation inside a modifier ends, which in Chinese stands before a subject that the predicate then speaks of
+        freely ("leave not taken can be kept"); None where it denies the predicate."""
+        here = self.clause[low]
+        predicates = [at for at in (*self.predicating, *self.negating) if at > low and self.clause[at] == here]
+        particle = next((at for at in range(high, self.last) if self.words[at] in _any_of("relative")), self.last)
+        if any(at > particle for at in predicates):
+            return particle
+        if any(at >= high for at in predicates) and self.words[low].startswith(tuple(_any_of("attributive"))):
+            # Without a particle: of the verb alone, which the segmenter may have glued to the negation.
+            return high if self.words[low] not in _any_of("attributive") or not following else following[0] + 1
+        return None
 
     def _flipped(self, at: int) -> bool:
         """Whether a word is negated by its own form (unable): a negation before it reaches it."""
@@ -294,7 +316,7 @@ class _Reader:
 
     def _range(self, at: int) -> list[int]:
         """What a quantifier at ``at`` ranges over: up to the predicate."""
-        stop = min((low for category, _, low, _ in self.marks if category == "predicate" and low >= at), default=self.last)
+        stop = min((low for low in self.predicating if low >= at), default=self.last)
         return [word for word in self._after(at) if word < min(stop, at + _RANGE)]
 
     def _except(self, found: Reading, low: int, high: int) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.sentences import denied
-from workbench.evidence.offline.comparisons import ordered, sequence_reversed
+from workbench.evidence.offline.comparisons import ordered, paired, sequence_reversed, superseded
 from workbench.evidence.offline.lexicon import Lexicon, lexicon, opposite_lists, tables
 from workbench.evidence.offline.polarity import Operator, Reading, read
 from workbench.evidence.offline.words import NAME, TERM, Analysis, ClaimWords, names_of, quantities_of
@@ -40,7 +40,8 @@ RELATION = (
     "disorder",  # share of the claim's words that stand in another order
     "asked",  # the sentence is an open question
     "unmet",  # the claim negates something of which the sentence says nothing
-    "follows",  # the comparatives of the text tell that of the claim (1) or the reverse (-1)
+    "follows",  # the comparatives (or "respectively") of the text tell what the claim says (1) or the reverse (-1)
+    "edited",  # rarity of the rarest word that the sentence lacks, x the share of the sentence that the claim repeats
 )
 #: Sentences with a lower share of the claim are not compared.
 ALIKE = 0.4
@@ -80,6 +81,7 @@ class Relation:
     stronger: tuple[int, int] | None = None
     exchanged: tuple[tuple[int, int], tuple[int, int]] | None = None
     reversed_order: bool = False
+    superseded: tuple[str, str] | None = None
     universal: bool = False
     #: Words of the claim that need no evidence (they only widen an "or", or narrow what holds for the broader), words
     #: that have none though they look alike (a poodle where any dog is told), and words of the sentence without which
@@ -158,6 +160,9 @@ class _Relating:
         self.my_ids, self.my_weight = self.claim.source.ids, self.claim.source.weight
         self.ids, self.weight = self.text.ids, self.text.weight
         self.my_down = self.mine.down()
+        #: Words inside numbers: "two weeks" is no rival of "each month".
+        spans = (self.claim.source.words_between(*quantity.wide) for quantity in quantities_of(self.claim))
+        self.counted = {at for span in spans for at in range(span.start, span.stop)}
         self.found = dict.fromkeys(RELATION, 0.0)
 
     def related(self) -> Relation:
@@ -170,6 +175,7 @@ class _Relating:
                 self._strength()
                 self._compare()
                 self._order()
+                self._edit()
         self.relation.features = np.array([self.found[name] for name in RELATION], dtype=np.float32)
         return self.relation
 
@@ -225,6 +231,7 @@ class _Relating:
     def _listed(self, at: int, number: int, places: dict[int, list[int]]) -> tuple[list[int], str]:
         known = self.lexicon
         down = at in self.my_down
+        counted = at in self.counted
         ways = (
             (known.same, "alike"),
             (known.kinds if down else known.members, "kind"),
@@ -233,7 +240,7 @@ class _Relating:
             (known.rivals, "rival"),
         )
         for table, how in ways:
-            for other in table.get(number, ()):
+            for other in () if counted and how == "rival" else table.get(number, ()):
                 if other in places and (how in ("alike", "kind") or not self._claimed(other)):
                     return places[other], how
         return [], ""
@@ -283,7 +290,10 @@ class _Relating:
         if not self.found["antonym"] and not self.found["negation_gap"]:
             self._written()
         reached = {m.mine for m in pairs}
-        self.found["unmet"] = float(any(not reached & set(one.scope) for one in mine))
+        # What both deny in words of their own is taken for the same.
+        own = {m.other for m in pairs}
+        unmet, theirs_unmet = (sum(not laid & set(one.scope) for one in ops) for laid, ops in ((reached, mine), (own, theirs)))
+        self.found["unmet"] = float(unmet > theirs_unmet)
         for one in self.other.excepted:
             if not any(one == operator.unless for operator in theirs):
                 self.found["exception_dropped"] = 1.0
@@ -453,10 +463,13 @@ class _Relating:
     def _compare(self) -> None:
         claim = self.claim
         said = claim.source.text[claim.start : claim.end]
-        told = ordered(said, self.text.text)
-        self.found["follows"] = float(told)
         start, end = self.text.bounds[int(self.text.sentence[self.other.first])].tolist()
-        self.relation.reversed_order = told < 0 or sequence_reversed(said, self.text.text[start:end])
+        sentence = self.text.text[start:end]
+        negated = self.mine.operators or self.other.operators
+        told = ordered(said, self.text.text) or (0 if negated else paired(said, sentence))
+        self.found["follows"] = float(told)
+        self.relation.reversed_order = told < 0 or sequence_reversed(said, sentence)
+        self.relation.superseded = superseded(said, sentence)
 
     # -- order -----------------------------------------------------------------------------------------------
 
@@ -476,6 +489,14 @@ class _Relating:
         if pair is not None and self._once(*pair):
             self.found["exchanged"] = 1.0
             self.relation.exchanged = pair
+
+    def _edit(self) -> None:
+        """A sentence that is repeated but for a word was meant to say another thing; who tells a part of it in other words,
+        with a word of the subject or of the question, may well mean the same."""
+        laid = {m.mine: m.other for m in self.relation.matches if m.how in ("same", "alike", "kind")}
+        spared = {*laid, *self.relation.harmless}
+        rarest = max((float(self.my_weight[at]) for at in self.mine.content if at not in spared), default=0.0)
+        self.found["edited"] = rarest * len({*laid.values()} & {*self.other.content}) / len(self.other.content)
 
     def _once(self, left: tuple[int, int], right: tuple[int, int]) -> bool:
         """Whether both parts are said once in the claim and in the sentence: of two girls none can be told."""
@@ -616,6 +637,8 @@ def _exchanged_runs(
             for left in range(first + 1, min(first + _RUN, second - 1) + 1):
                 for right in range(second + 1, min(second + _RUN, n) + 1):
                     if left - first + right - second == 2:
+                        continue
+                    if len({any(unit[3] == "number" for unit in run) for run in (units[first:left], units[second:right])}) > 1:
                         continue
                     between = range(units[left - 1][1], units[second][0])
                     changed = [*places[:first], *places[second:right], *places[left:second], *places[first:left],

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.fields import scrub
+from workbench.data.text.normalise import scrub
 from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.encoders.base import Encoder, checked_vectors, encoder_identity, length_batches
 from workbench.evidence.encoders.resolve import load_cached

@@ -686,6 +686,8 @@ class Grid:
         self.exact = presence(self.ids, self.word_ids, sentence, self.n_sentences)
         self.gram_present = self._gram_presence()
         self.stated = self._quantity_presence()
+        #: Rows that the initials of their words (or the words of their initials) stand for in a sentence.
+        self.initials: list[tuple[slice, int]] = []
         self.present = self._word_presence()
 
     def _columns(self, sentences: Sequence[Ints]) -> tuple[list[Any], Ints]:
@@ -710,6 +712,7 @@ class Grid:
         present = np.where(self.exact, 1.0, np.where(nearly, spelt * 0.8, 0.0)).astype(np.float32)
         self._find_inside(present, spelt)
         self._find_alike(present)
+        self._find_initials(present)
         self._find_headings(present)
         for stated in self.stated:
             present[stated.rows] = stated.sentences
@@ -778,6 +781,27 @@ class Grid:
         found = np.maximum.reduceat(hits.astype(np.float32), firsts, axis=0) * _ALIKE
         present[rows[firsts]] = np.maximum(present[rows[firsts]], found)
 
+    def _find_initials(self, present: Floats) -> None:
+        """Words count nearly like their initials (SSO, single sign-on), and those like the words, where the other side has
+        nothing else for them."""
+        for claim, rows, grams in zip(self.claims, self.rows, self.gram_rows, strict=True):
+            mine = [(short, at) for short, at in _initials(claim.source.text) if claim.start <= at < claim.end]
+            for owner, text in enumerate(self.texts):
+                if text is claim.source:
+                    continue
+                pairs = [(at, at + len(short), told) for short, at in mine for told, _ in _spelt_out(text, short)]
+                pairs += [(*span, at) for short, at in _initials(text.text) for span in _spelt_out(claim.source, short)]
+                for start, end, told in pairs:
+                    where = word_rows(claim, rows, start, end)
+                    sentence = max(int(np.searchsorted(text.bounds[:, 0], told, side="right")) - 1, 0)
+                    column = self.column(owner, sentence)
+                    if column >= 0 and claim.start <= start and end <= claim.end and where.stop > where.start:
+                        present[where, column] = np.maximum(present[where, column], _ALIKE)
+                        word = claim.source.gram_word[claim.grams] - claim.words.start + rows.start
+                        inside = np.flatnonzero((where.start <= word) & (word < where.stop))
+                        self.gram_present[grams.start + inside, column] = True
+                        self.initials.append((where, column))
+
     @cached_property
     def leaning(self) -> Bools:
         """(s,) sentences that begin with a pronoun for what the sentence before in the same text is about."""
@@ -820,6 +844,47 @@ class Grid:
                 where = word_rows(claim, rows, max(quantity.wide[0], claim.start), min(quantity.wide[1], claim.end))
                 result.append(Stated(where, known[alike], quantity))
         return result
+
+
+#: Initials of three letters or more: of fewer too many words have them. A text with more of them is a list of codes.
+_FEW_INITIALS = 40
+_LARGE = re.compile(r"(?<![A-Za-z0-9])[A-Z]{3,6}(?![A-Za-z0-9])")
+_SPELT = re.compile(r"[a-z]+")
+
+
+@lru_cache(maxsize=4096)
+def _initials(text: str) -> tuple[tuple[str, int], ...]:
+    """The words of a text that look like initials, once each, with where they first stand; a text all in capitals has none."""
+    found: dict[str, int] = {}
+    for match in _LARGE.finditer(text):
+        found.setdefault(match[0], match.start())
+    return tuple(found.items()) if len(found) <= _FEW_INITIALS and not text.isupper() else ()
+
+
+@lru_cache(maxsize=4096)
+def _runs(folded: str) -> tuple[tuple[str, tuple[tuple[int, int], ...]], ...]:
+    """Runs of words parted by a space or hyphen alone: their first letters, and where each word stands."""
+    runs: list[tuple[list[str], list[tuple[int, int]]]] = []
+    end = -9
+    for match in _SPELT.finditer(folded):
+        if match.start() != end + 1 or folded[end] not in " -":
+            runs.append(([], []))
+        runs[-1][0].append(match[0][0])
+        runs[-1][1].append(match.span())
+        end = match.end()
+    return tuple(("".join(letters), tuple(spans)) for letters, spans in runs if len(letters) >= 3)
+
+
+def _spelt_out(text: Analysis, short: str) -> list[tuple[int, int]]:
+    """Where words with these initials follow one another in a text that does not have the initials themselves."""
+    if re.search(rf"\b{short}\b", text.text):
+        return []
+    wanted, found = short.lower(), []
+    for letters, spans in _runs(text.folded):
+        at = letters.find(wanted)
+        if at >= 0:
+            found.append((spans[at][0], spans[at + len(wanted) - 1][1]))
+    return found
 
 
 def _some(values: Sequence[_Span], at: Any) -> Iterable[_Span]:

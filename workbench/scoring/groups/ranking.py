@@ -77,14 +77,12 @@ def _without_ids(view: View) -> Mask:
 
 def _arrays(view: View) -> dict[str, Any]:
     contexts = view.facts.contexts
-    documents = view.facts.evidence.contexts["doc_id"].astype(object)
-    unnamed = documents.isna().to_numpy()
-    codes = pd.factorize(documents)[0]
+    codes = pd.factorize(view.facts.evidence.contexts["doc_id"])[0]
     # Texts without an id are no duplicates of each other.
-    codes = np.where(unnamed, np.arange(len(codes)) + int(codes.max(initial=0)) + 1, codes)
+    codes = np.where(codes < 0, np.arange(len(codes)) + int(codes.max(initial=0)) + 1, codes)
     found = view.facts.matches(view.t.match)
     rows = found["context"].to_numpy(dtype=np.int64)
-    plain = np.setdiff1d(np.arange(len(codes)), rows)
+    plain = np.flatnonzero(np.bincount(rows, minlength=len(codes)) == 0)
     every = np.concatenate([rows, plain])
     entry = np.concatenate([found["entry"].to_numpy(dtype=np.int64), np.full(len(plain), -1, dtype=np.int64)])
     entries = view.facts.entries.drop_duplicates("entry").sort_values("entry")

@@ -422,7 +422,8 @@ class CalibrationPanel(ListPanel):
         return self._ids
 
     def _empty_words(self) -> str:
-        return _t(f"calibration.empty.{self.shown.value}")
+        sure = self.shown.value == "unsure" and self.fitting.fitted is not None
+        return _t(f"calibration.empty.{'all_sure' if sure else self.shown.value}")
 
     def draw_card(self) -> None:
         """Show the selected sample, its place, and what was said of it."""

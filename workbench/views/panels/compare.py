@@ -65,8 +65,8 @@ SHOWN = ("flipped", "broken", "fixed", "still_failing", "still_passing", "moved"
 COLUMNS = ("question", "change", "cause_before", "cause_after", "answer_changed", "contexts_changed", "contrast")
 #: Other evaluations that are looked for beside the session's.
 MOST_RUNS = 50
-#: Up to this many samples slices are looked for while a notebook waits.
-SLICED_AT_ONCE = 2_000
+#: Up to this many samples slices are looked for, and every metric is tested, while a notebook waits.
+TESTED_AT_ONCE = 2_000
 
 
 def changed_samples(
@@ -76,6 +76,8 @@ def changed_samples(
 
     Parameters
     ----------
+    comparison
+        One whose run after is the session's evaluation.
     shown
         ``broken``, ``fixed``, ``still_failing``, ``still_passing``; ``flipped`` (broken or fixed), ``moved`` (another
         cause), ``changed`` (another answer or other contexts), ``noise`` (verdict moved on identical text), ``all``.
@@ -93,11 +95,13 @@ def changed_samples(
         "changed": lambda: pairs.answer_changed | pairs.contexts_changed, "noise": lambda: comparison.noisy,
         "all": lambda: np.ones(len(comparison), dtype=bool),
     }  # fmt: skip
-    keep = groups.get(shown, lambda: comparison.changed_to(shown))() & pairs.ids.isin(session.matching())
+    passing = np.zeros(len(session.samples), dtype=bool)
+    passing[session.places()] = True
+    keep = groups.get(shown, lambda: comparison.changed_to(shown))() & passing[pairs.right]
     if cause:
         keep = keep & comparison.has_cause(cause)
     found = comparison.flips(keep).set_index("sample_id")
-    found.insert(0, "question", session.samples["question"].reindex(found.index))
+    found.insert(0, "question", session.samples["question"].to_numpy()[pairs.right[keep]])
     return found[list(COLUMNS)].sort_values("contrast", kind="stable")
 
 
@@ -137,7 +141,11 @@ def headline(comparison: Comparison) -> Markup:
     """What to know before any number, then the verdict in words."""
     warnings = [h("p", "⚠ ", line, cls="wb-note wb-warning") for line in comparison.warnings]
     notes = quiet(" ".join(comparison.notes), tag="p") if comparison.notes else None
-    return h("div", *warnings, notes, h("p", comparison.verdict, cls="wb-verdict"))
+    verdict = h("p", comparison.verdict, cls="wb-verdict")
+    if comparison.right:
+        verdict = join([h("p", comparison.right, cls="wb-verdict"),
+                        h("p", quiet(_t("compare.verdict.beyond"), " "), comparison.verdict)])  # fmt: skip
+    return h("div", *warnings, notes, verdict)
 
 
 def counts_markup(comparison: Comparison) -> Markup:
@@ -280,12 +288,13 @@ def comparison_html(comparison: Comparison) -> Fragment:
     )  # fmt: skip
 
 
-def top_html(comparison: Comparison) -> list[Markup]:
+def top_html(comparison: Comparison, differences: bool = True) -> list[Markup]:
     """Verdict, counts, both pictures with their captions (none without a matched sample), and the lines below."""
     pictures = []
     if len(comparison):
-        pictures = [still(flow_figure(comparison), _t("compare.panel.flow_caption")),
-                    still(differences_figure(comparison), _t("compare.panel.differences_caption"))]  # fmt: skip
+        pictures = [still(flow_figure(comparison), _t("compare.panel.flow_caption"))]
+        if differences:
+            pictures.append(still(differences_figure(comparison), _t("compare.panel.differences_caption")))
     return [headline(comparison), counts_markup(comparison), *pictures, lines_markup(comparison)]
 
 
@@ -399,10 +408,11 @@ def _claim_lines(claims: pd.DataFrame, sample_id: str) -> list[Markup]:
 
 def _scores(comparison: Comparison, sample_id: str) -> Markup | None:
     """The scores that moved, before → after."""
-    place = int(comparison.pairing.ids.get_indexer([sample_id])[0])
-    chips = []
+    pairing, chips = comparison.pairing, []
+    place = int(pairing.ids.get_loc(sample_id))
     for name, metric in comparison.metrics.items():
-        first, second = (float(scored.values[place]) for scored in comparison.scored(name))
+        first = float(comparison.before.metric(name).values[pairing.left[place]])
+        second = float(comparison.after.metric(name).values[pairing.right[place]])
         if numbers.score(first) == numbers.score(second):
             continue
         gain = 0.0 if metric.higher_is_better is None else (second - first) * (1 if metric.higher_is_better else -1)
@@ -465,6 +475,7 @@ class Compare(ListPanel):
     """
 
     stem = "compare"
+    ahead = True
 
     def __init__(self, session: Session, before: Any = None, gate: Any = None) -> None:
         super().__init__(session)
@@ -474,6 +485,7 @@ class Compare(ListPanel):
         self._comparison: Comparison | None = None
         self._sides: tuple[Side, Side] | None = None
         self._rows: pd.DataFrame | None = None
+        self._ids: list[str] = []
         self.gate = GateRow(self, gate)
         self.before = dropdown(_t("compare.panel.before"), [], None)
         self.after = dropdown(_t("compare.panel.after"), [], None)
@@ -581,6 +593,10 @@ class Compare(ListPanel):
             return
         after = self.session.evaluation
         self._comparison = found = compared(self.run(name), after, like=self._comparison)
+        # What a moved slider is watched for comes first: the page shows each part as it arrives.
+        show(self.count, counts_markup(found))
+        if len(found):
+            self.picture.draw(lambda: flow_figure(found, "screen"), _t("compare.panel.flow_caption"))
         self._sides = Side(found.before), Side(after)
         with self.quietly():
             self.cut.value = self.session.thresholds.support
@@ -590,12 +606,10 @@ class Compare(ListPanel):
             self.cause.options = [(_t("panels.filters.any"), ANY), *options]
             self.cause.value = kept
         show(self.head, headline(found))
-        show(self.count, counts_markup(found))
         for widget in (self.picture, self.lines, self.by_metric):
             display(widget, len(found) > 0)
         self._draw_metrics()
         if len(found):
-            self.picture.draw(lambda: flow_figure(found, "screen"), _t("compare.panel.flow_caption"))
             show(self.lines, lines_markup(found))
 
     def _draw_metrics(self) -> None:
@@ -620,6 +634,7 @@ class Compare(ListPanel):
             assert self.rows is not None
             found = changed_samples(self.session, self._comparison, shown=self.shown.value, cause=self.cause.value or None)
             self._rows = self.rows.ordered(found)
+            self._ids = self._rows.index.tolist()
             self.rows.set(self._rows, empty=self._empty_words(), note=self._note())
             self.keep_selection()
 
@@ -638,7 +653,7 @@ class Compare(ListPanel):
 
     def ids(self) -> list[str]:
         """Ids of the list, in its order."""
-        return [] if self._rows is None else [str(name) for name in self._rows.index]
+        return self._ids
 
     def _empty_words(self) -> str:
         filtered = self.session.filter.words()
@@ -707,10 +722,10 @@ class Compare(ListPanel):
         return None if self._comparison is None or not len(self._comparison) else flow_figure(self._comparison)
 
     def page(self) -> Fragment:
-        """:meth:`html`, of many samples without the search for slices, which takes longer than everything else."""
-        return self.html(slices=len(self._comparison or ()) <= SLICED_AT_ONCE)
+        """:meth:`html`, of many samples without slices and tests by metric, which take longer than everything else."""
+        return self.html(tests=len(self._comparison or ()) <= TESTED_AT_ONCE)
 
-    def html(self, rows: int = 15, slices: bool = True) -> Fragment:
+    def html(self, rows: int = 15, tests: bool = True) -> Fragment:
         """Verdict, counts, both pictures, the tests, the first ``rows`` samples and the selected one side by side."""
         comparison = self._comparison
         if comparison is None:
@@ -718,7 +733,7 @@ class Compare(ListPanel):
         listed = self.table()
         found = self.series.history
         return fragment(
-            *(history_parts(found) if found is not None and len(found) > 2 else ()), *top_html(comparison),
+            *(history_parts(found) if found is not None and len(found) > 2 else ()), *top_html(comparison, tests),
             listed_table(listed.head(rows), len(listed), self.session.selection), self.still_card(),
-            slices_markup(comparison) if slices and len(comparison) else None, tests_table(comparison),
+            slices_markup(comparison) if tests and len(comparison) else None, tests_table(comparison) if tests else None,
         )  # fmt: skip

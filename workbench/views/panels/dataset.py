@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as W
 from markupsafe import Markup
 
-from workbench.data.mapping import Columns, columns_of, remember_mapping
+from workbench.data.columns import remember_mapping
+from workbench.data.load import Columns, columns_of
 from workbench.data.schema import SampleSet, none_if_missing
 from workbench.errors import InputError
 from workbench.language import labelled, listed
 from workbench.language import text as _t
-from workbench.views.data_paths import remember
+from workbench.views.data_paths import baseline_path, corpus_path, remember, remember_before
 from workbench.views.error_box import error_html
 from workbench.views.filtering import facets
 from workbench.views.html import Fragment, cell, excerpt, fragment, h, join, notebook_link, quiet, safe, table
@@ -90,20 +91,26 @@ class Dataset(Panel):
 
     def __init__(self, source: Any, corpus: Any = None, mapping: Mapping[str, str] | None = None) -> None:
         super().__init__(source if isinstance(source, Session) else None)
-        self._corpus, self._path = corpus, source if isinstance(source, (str, Path)) else None
+        self._path = source if isinstance(source, (str, Path)) else None
+        #: The corpus that lies beside the sample data is that of no other file.
+        self._beside = self._path is not None and corpus is not None and corpus == corpus_path(None, self._path)
+        self._corpus = corpus
         self.samples: SampleSet | None = None
         self._checks: pd.DataFrame | None = None
         path = str(source) if isinstance(source, (str, Path)) else ""
         self.path = text_box(_t("panels.dataset.path"), path, "560px", continuous_update=False,
                              placeholder=_t("panels.dataset.placeholder"))  # fmt: skip
+        before = "" if self._path is None else baseline_path(None, self._path) or ""
+        self.before = text_box(_t("panels.dataset.before"), before, "560px", continuous_update=False,
+                               placeholder=_t("panels.dataset.before_hint"))  # fmt: skip
         self.load = button(_t("panels.dataset.load"), self.guarded(self._load, "load"), button_style="primary")
         self.back = button(_t("panels.dataset.back"), self.guarded(self._back, "back"))
         self.mapper = Mapper(self, self._mapped)
         self.columns = button(_t("panels.mapper.open"), self.guarded(self._offer, "columns"))
         self.message = markup()
         self.body, self.doctor, self.next = markup(), PagedTable(self, 10), markup()
-        self.compose(row(self.path, self.load, self.columns, self.back), self.message, self.mapper, self.body,
-                     self.doctor, self.next)  # fmt: skip
+        self.compose(row(self.path, self.before), row(self.load, self.columns, self.back), self.message, self.mapper,
+                     self.body, self.doctor, self.next)  # fmt: skip
         if mapping and self._path is not None:
             remember_mapping(self._path, mapping)
         self.guarded(lambda: self._open(source), "open")()
@@ -112,8 +119,7 @@ class Dataset(Panel):
         """Read what stands in the path box; from then on the other notebooks open it."""
         path = self.path.value.strip().strip("\"'")
         if path and self._open(Path(path).expanduser()):
-            remember(path)
-            self._say(_t("panels.dataset.chosen", path=path))
+            self._choose(path)
 
     def _offer(self) -> None:
         """Show the columns of the file, to say which is which; a saved evaluation has none."""
@@ -123,21 +129,42 @@ class Dataset(Panel):
     def _mapped(self) -> None:
         """Read the file again with the columns just chosen, and open it in the other notebooks."""
         if self._path is not None and self._open(self._path):
-            remember(self._path)
-            self._say(_t("panels.mapper.applied") + " " + _t("panels.dataset.chosen", path=self._path))
+            self._choose(self._path, _t("panels.mapper.applied") + " ")
+
+    def _choose(self, path: str | Path, words: str = "") -> None:
+        """Let the other notebooks open ``path``, and compare it with the run before where one is named that can be read."""
+        before = self.before.value.strip().strip("\"'")
+        remember(path)
+        remember_before(None)
+        self._say(words + _t("panels.dataset.chosen", path=path))
+        if before:
+            try:
+                samples_of(str(Path(before).expanduser()))
+            except InputError as error:
+                show(self.message, error_html(error, details=False))
+                return
+            remember_before(before)
+            self._say(words + _t("panels.dataset.chosen_before", path=path, before=before))
 
     def _back(self) -> None:
         remember(None)
+        remember_before(None)
         self._say(_t("panels.dataset.forgotten"))
 
     def _open(self, source: Any) -> bool:
         """Show ``source``; a file that cannot be read is said in words and is no fault of the panel."""
         self._path = source if isinstance(source, (str, Path)) else None
+        if self._beside and self._path is not None:
+            self._corpus = corpus_path(None, self._path)
         self.mapper.hide()
         try:
             self.samples, self._checks = samples_of(source), None
         except InputError as error:
             show(self.message, error_html(error, details=False))
+            # What was read before is no part of this file.
+            for part in (self.body, self.next):
+                show(part, Markup())
+            display(self.doctor, False)
             if error.key in ("near_question", "no_question"):
                 self._offer()
             return False

@@ -28,6 +28,7 @@ from workbench.views.widgets import LABEL, button, display, markup, row, show, t
 if TYPE_CHECKING:
     import pandas as pd
 
+    from workbench.views.session import Session
     from workbench.views.widgets import Panel
 
 #: How many samples are proposed at once.
@@ -64,6 +65,13 @@ def rate_words(evaluation: Any, labels: pd.DataFrame, fitted: FittedJudge | None
               naive=numbers.percent(found.loc["judge", "share"]))  # fmt: skip
 
 
+def suggested(session: Session, labels: pd.DataFrame, fitted: FittedJudge | None = None) -> list[str]:
+    """Ids of the samples whose verdict would teach most, in order; none under a fitted judge, which is not fitted again."""
+    if fitted_in(session.evaluation.manifest) is not None:
+        return []
+    return [str(item) for item in suggest(session.evaluation, labels, PROPOSED, fitted).index]
+
+
 class FittingBox(W.VBox):
     """Error rate, file and button; what was fitted; how many right answers there are with it.
 
@@ -76,9 +84,9 @@ class FittingBox(W.VBox):
         self._session, self._labels, self._changed = panel.session, labels, changed
         self.fitted: FittedJudge | None = None
         self.rate = W.BoundedFloatText(value=0.1, min=0.01, max=0.5, step=0.01, description=_t("fitting.rate"),
-                                       style=LABEL, layout=W.Layout(width="180px"))  # fmt: skip
+                                       style=LABEL, layout=W.Layout(width="250px"))  # fmt: skip
         default = (self._session.folder or Path()) / "judge.toml"
-        self.file = text_box(_t("fitting.file"), str(default))
+        self.file = text_box(_t("fitting.file"), str(default), "460px")
         self.button = button(_t("fitting.button"), panel.guarded(self._fit, "fit"), "wb-fit")
         self.said = markup(None, "wb-fitted")
         self.intro = markup()
@@ -129,6 +137,4 @@ class FittingBox(W.VBox):
 
     def suggested(self) -> list[str]:
         """Ids of the samples whose verdict would teach most, in order."""
-        if fitted_in(self._session.evaluation.manifest) is not None:
-            return []
-        return [str(item) for item in suggest(self._session.evaluation, self._labels(), PROPOSED, self.fitted).index]
+        return suggested(self._session, self._labels(), self.fitted)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as W
 import numpy as np
 
+from workbench.diagnosis.calibration import own_verdicts
 from workbench.diagnosis.statistics import wilson
 from workbench.language import numbers
 from workbench.language import text as _t
@@ -20,11 +21,12 @@ from workbench.views.wording import cause_title, metric_reading, metric_title, v
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from workbench.views.session import Session
 
 #: Which samples of the filter are listed.
-SHOWN = ("failing", "beyond", "without", "all")
+SHOWN = ("failing", "beyond", "without", "teaching", "all")
 #: Columns of the static table.
 COLUMNS = ("sample_id", "question", "score", "cause", "type", "language", "verdict")
 
@@ -35,7 +37,8 @@ def low_samples(session: Session, metric: str, cut: float, *, shown: str = "fail
     Parameters
     ----------
     shown
-        The ``failing`` ones, by cause; those ``beyond`` the threshold, worst first; those ``without`` a score; or ``all``.
+        The ``failing`` ones, by cause; those ``beyond`` the threshold, worst first; those ``without`` a score; the
+        ``teaching`` ones, whose verdict would help most to fit the judge, in the order to be labelled; or ``all``.
 
     Returns
     -------
@@ -43,21 +46,24 @@ def low_samples(session: Session, metric: str, cut: float, *, shown: str = "fail
     """
     import pandas as pd
 
-    ids = session.matching()
-    scores = session.scores[metric].reindex(ids)
+    places, scores = filtered_scores(session, metric)
     if shown == "failing":
-        scores = scores[session.causes.failing[session.samples.index.get_indexer(ids)]]
+        places = places[session.causes.failing[places]]
+    elif shown == "teaching":
+        from workbench.views.panels.fitting import suggested
+
+        proposed = session.samples.index.get_indexer(suggested(session, own_verdicts(session.annotations)))
+        places = proposed[np.isin(proposed, places)]
     elif shown != "all":
-        keep = scores.isna() if shown == "without" else beyond(scores, cut, low_is_bad=low_is_bad(metric))
-        scores = scores[keep]
-    ids = scores.index
-    places = session.samples.index.get_indexer(ids)
-    known = session.facets.loc[ids]
-    notes = [session.annotations.get(name) for name in ids]
+        places = places[np.isnan(scores) if shown == "without" else beyond(scores, cut, low_is_bad=low_is_bad(metric))]
+    scores = session.scores[metric].to_numpy(dtype=float)[places]
+    ids = session.samples.index[places]
+    known = session.facets.iloc[places]
+    notes = [session.annotations.get(name) for name in ids] if session.annotations else [None] * len(ids)
     frame = pd.DataFrame({
-        "question": session.samples["question"].loc[ids], "score": scores,
+        "question": session.samples["question"].to_numpy()[places], "score": scores,
         # States of many samples are costly, and only a missing score needs them.
-        "state": "ok" if scores.notna().all() else session.states[metric].loc[ids],
+        "state": "ok" if np.isfinite(scores).all() else session.states[metric].to_numpy()[places],
         "cause": session.causes.primary[places], "confidence": session.causes.confidence[places], "type": known["type"],
         "language": known["language"], "verdict": [note.verdict if note else None for note in notes],
         "note": [note.note if note else "" for note in notes],
@@ -69,10 +75,16 @@ def low_samples(session: Session, metric: str, cut: float, *, shown: str = "fail
     return frame.iloc[np.lexsort((-frame["confidence"].fillna(0), by_cause))] if shown == "failing" else frame
 
 
+def filtered_scores(session: Session, metric: str) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Positions of the samples of the session's filter, and their scores (NaN where there is none)."""
+    places = session.places()
+    return places, session.scores[metric].to_numpy(dtype=float)[places]
+
+
 def cause_counts(session: Session) -> list[tuple[str, int, int]]:
     """Causes over the session's filter, most frequent first: name, samples with it as the main cause, and how many more it
     contributes to."""
-    causes, places = session.causes, session.samples.index.get_indexer(session.matching())
+    causes, places = session.causes, session.places()
     counts = []
     for name in causes.known:
         main, any_ = causes.primary[places] == name, causes.has(name)[places]
@@ -82,7 +94,7 @@ def cause_counts(session: Session) -> list[tuple[str, int, int]]:
 
 def low_counts(session: Session, metric: str, cut: float) -> dict[str, int]:
     """Over the session's filter: ``n_low`` beyond the cut, ``n_scored``, ``n_without`` a score, ``n_all``."""
-    scores = session.scores[metric].reindex(session.matching()).to_numpy(dtype=float)
+    _, scores = filtered_scores(session, metric)
     n_low = int(beyond(scores, cut, low_is_bad=low_is_bad(metric)).sum())
     n_scored = int(np.isfinite(scores).sum())
     return {"n_low": n_low, "n_scored": n_scored, "n_without": len(scores) - n_scored, "n_all": len(scores)}
@@ -90,7 +102,7 @@ def low_counts(session: Session, metric: str, cut: float) -> dict[str, int]:
 
 def failing_words(session: Session) -> str:
     """ "32 of 80 samples fail"."""
-    places = session.samples.index.get_indexer(session.matching())
+    places = session.places()
     return _t("panels.low_scores.failing", failing=f"{int(session.causes.failing[places].sum()):,}", n=f"{len(places):,}")
 
 
@@ -110,10 +122,12 @@ class LowScores(ListPanel):
     """
 
     stem = "low_scores"
+    ahead = True
 
     def __init__(self, session: Session, metric: str | None = None) -> None:
         super().__init__(session)
         self._rows: pd.DataFrame | None = None
+        self._ids: list[str] = []
         self.metric: W.Dropdown | None = None
         metrics = offered(session.scores)
         if not metrics:
@@ -145,7 +159,7 @@ class LowScores(ListPanel):
 
     def ids(self) -> list[str]:
         """Ids of the list, in its order."""
-        return [] if self._rows is None else self._rows.index.tolist()
+        return self._ids
 
     def _follow(self, names: frozenset[str]) -> None:
         if "filter" in names and self.session.filter.sample_ids is not None:
@@ -178,8 +192,8 @@ class LowScores(ListPanel):
             self.session.set_filter(cause=None if own.cause == key[1] else key[1], sample_ids=None, label="")
             return
         _, low, high = key
-        scores = self.session.scores[self.chosen[0]].reindex(self.session.matching())
-        inside = scores.index[(scores >= low) & (scores < high)]
+        places, scores = filtered_scores(self.session, self.chosen[0])
+        inside = self.session.samples.index[places[(scores >= low) & (scores < high)]].tolist()
         metric = metric_title(self.chosen[0])
         self.session.show(inside, _t("lists.between", metric=metric, low=numbers.score(low), high=numbers.score(high)))
 
@@ -207,6 +221,7 @@ class LowScores(ListPanel):
         assert self.rows is not None
         self.rows.columns = self._columns()
         self._rows = self.rows.ordered(low_samples(self.session, *self.chosen, shown=self.shown.value))
+        self._ids = self._rows.index.tolist()
         self.rows.set(self._rows, empty=self._empty_words(), note=self._note())
         self.keep_selection()
 
@@ -235,7 +250,7 @@ class LowScores(ListPanel):
         metric, cut = self.chosen
         counts = low_counts(self.session, metric, cut)
         if self.shown.value == "failing":
-            places = self.session.samples.index.get_indexer(self.session.matching())
+            places = self.session.places()
             n, low = len(places), int(self.session.causes.failing[places].sum())
             title = failing_words(self.session)
         else:
@@ -258,7 +273,7 @@ class LowScores(ListPanel):
     def figure(self, theme: str = "print") -> Figure:
         """The causes of failures beside how the scores of the metric are spread, over the session's filter."""
         metric, cut = self.chosen
-        scores = self.session.scores[metric].reindex(self.session.matching()).to_numpy(dtype=float)
+        _, scores = filtered_scores(self.session, metric)
         titles = failing_words(self.session), count_words(metric, cut, low_counts(self.session, metric, cut))
         return plots.failures(cause_counts(self.session), scores, cut, low_is_bad=low_is_bad(metric), titles=titles,
                               label=metric_title(metric), theme=theme)  # fmt: skip

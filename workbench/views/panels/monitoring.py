@@ -175,7 +175,8 @@ class MonitoringPanel(Panel):
         ])  # fmt: skip
 
     def _rows(self, chosen: Callable[[int], None], *names: str) -> RowList:
-        columns = [Column(name, _t(f"monitoring.columns.{name}"), "text") for name in names]
+        kinds = dict.fromkeys(("value", "baseline", "limit"), "number") | {"n": "tiny"}
+        columns = [Column(name, _t(f"monitoring.columns.{name}"), kinds.get(name, "text")) for name in names]
         return RowList(columns, self.guarded, chosen, lambda: self._fill(), rows=8)
 
     # A click on an alert or a window.

@@ -9,27 +9,43 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as W
 import pandas as pd
 
+from workbench.data.text.points import find_point
 from workbench.errors import CancelledError, InputError
 from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.repair import words
-from workbench.repair.plan import RepairPlan, prompt, repair_plan
+from workbench.repair.plan import RepairPlan, accepted_synonyms, prompt, repair_plan
 from workbench.repair.sweep import Sweep, sweep
 from workbench.views import plots
 from workbench.views.card import FilterNote, ListPanel, card_html
-from workbench.views.html import Fragment, Markup, empty, excerpt, fragment, h, join, marked, quiet, table
-from workbench.views.widgets import Background, PagedTable, Panel, button, display, dropdown, markup, row, show, still
+from workbench.views.html import Fragment, Mark, Markup, empty, excerpt, fragment, h, join, marked, quiet, table
+from workbench.views.widgets import (
+    Background,
+    PagedTable,
+    Panel,
+    Picture,
+    button,
+    display,
+    dropdown,
+    markup,
+    row,
+    show,
+    still,
+)
 from workbench.views.wording import cause_title, count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from workbench.repair.documents import Passage
+    from workbench.repair.needs import Reader
     from workbench.views.session import Session
 
 #: Sign and colour of a cell of the matrix.
 _SIGNS = {"rescued": ("✓", "success"), "broken": ("✗", "danger"), "better": ("↑", "info"), "worse": ("↓", "warning"),
           "same": ("·", ""), "untold": ("?", "")}  # fmt: skip
+#: Characters of a context that are shown, more where a key point stands later.
+SHOWN = 260
 #: Samples on one page of the matrix.
 COLUMNS = 13
 #: Seconds to wait for the plan before the panel opens without it.
@@ -43,7 +59,7 @@ class RepairPlanPanel(ListPanel):
 
     Parameters
     ----------
-    corpus, encoder, documents, price
+    corpus, encoder, options
         As for ``wb.repair_plan``; synonyms accepted in notebook 04 are taken from the session.
     write
         Writes the plan's page of Markdown.
@@ -53,14 +69,14 @@ class RepairPlanPanel(ListPanel):
 
     stem = "repair_plan"
 
-    def __init__(self, session: Session, write: Write, corpus: Any = None, encoder: Any = None, documents: Any = None,
-                 price: Any = None) -> None:  # fmt: skip
+    def __init__(self, session: Session, write: Write, corpus: Any = None, encoder: Any = None, **options: Any) -> None:
         super().__init__(session)
-        self._write, self._given = write, {"corpus": corpus, "encoder": encoder, "documents": documents, "price": price}
+        self._write, self._given = write, {"corpus": corpus, "encoder": encoder, **options}
         self.plan: RepairPlan | None = None
         self._matrix, self._first = pd.DataFrame(), 0
         self.headline, self.reading, self.before_after = markup(None, "wb-reading"), markup(), markup(None, "wb-contexts")
-        self.list, self.unreached = PagedTable(self, 12), PagedTable(self)
+        self.list, self.unreached, self.stays = PagedTable(self, 12), PagedTable(self), markup()
+        self.list.add_class("wb-plan")
         self.start_button = button(_t("repair.panel.start"), self.guarded(lambda: self.start_work(), "start"))
         self.work = Background(self, _progress_words, _t("repair.panel.cancel"),
                                on_busy=lambda _: display(self.start_button, False))  # fmt: skip
@@ -76,7 +92,7 @@ class RepairPlanPanel(ListPanel):
         self.compose(
             row(self.work, self.start_button), self.headline, self.filters, self.picture, self.list, self.reading,
             row(self.back, self.columns, self.forward), self.grid, row(self.fix, self.count), self.bar, self.before_after,
-            self.card, self.unreached, self.prompts,
+            self.card, self.stays, self.unreached, self.prompts,
         )  # fmt: skip
         self.begin(draw=False)
         self.start_work(PATIENCE)
@@ -85,8 +101,7 @@ class RepairPlanPanel(ListPanel):
 
     def start_work(self, patience: float = 0.0) -> None:
         """Carry every fix out; waits ``patience`` seconds for the end, then leaves it to the thread."""
-        folder, evaluation = self.session.folder, self.session.evaluation
-        synonyms = None if folder is None or not (folder / "synonyms.json").is_file() else folder / "synonyms.json"
+        evaluation, synonyms = self.session.evaluation, accepted_synonyms(self.session.folder)
 
         def plan(progress: Any, cancelled: Any) -> RepairPlan:
             """Texts encoded, then fixes carried out."""
@@ -118,7 +133,8 @@ class RepairPlanPanel(ListPanel):
         self.picture.draw(lambda: self.figure("screen") or none, _t("repair.panel.caption"))
         self.list.set(words.shown_table(plan), empty=_t("repair.nothing"))
         show(self.reading, _legend())
-        self.unreached.set(words.unreached_table(plan), empty=_t("repair.unreached_none"))
+        show(self.stays, _stays(plan))
+        self.unreached.set(words.unreached_table(plan))
         show(self.prompts, join([prompts_html(plan), basis_html(plan)]))
         self._first = 0
         self._draw_grid()
@@ -153,7 +169,7 @@ class RepairPlanPanel(ListPanel):
                 cell = W.Button(description=sign, button_style=style, layout=layout, tooltip=words_of)
                 cell.on_click(self.guarded(lambda _, key=repair.fix.key, one=sample_id: self.look_at(key, one), "cell"))
                 cells.append(cell)
-        self.grid.layout.grid_template_columns = f"minmax(180px, 330px) repeat({len(shown)}, minmax(32px, 52px))"
+        self.grid.layout.grid_template_columns = f"minmax(140px, 330px) repeat({len(shown)}, minmax(32px, 52px))"
         self.grid.children = tuple(cells)
         show(self.columns, quiet(_t("repair.panel.columns", first=count(min(self._first + 1, len(affected))),
                                     last=count(self._first + len(shown)), n=count(len(affected)))))  # fmt: skip
@@ -204,8 +220,7 @@ class RepairPlanPanel(ListPanel):
 
     def table(self) -> pd.DataFrame:
         """The plan; see ``RepairPlan.table``."""
-        self.join()
-        return self._ready().table()
+        return self.ready().table()
 
     def figure(self, theme: str = "print") -> Figure | None:
         """The estimated points of each fix with their intervals, dark on white; None where none can be estimated."""
@@ -228,16 +243,18 @@ class RepairPlanPanel(ListPanel):
     def save(self, folder: str | Path) -> list[Path]:
         """The files of every panel, and the plan as ``repair_plan.md``."""
         written = super().save(folder)
-        return [*written, self._write(self._ready(), (Path(folder).expanduser() / self.stem).with_suffix(".md"))]
+        return [*written, self._write(self.ready(), (Path(folder).expanduser() / self.stem).with_suffix(".md"))]
 
-    def _ready(self) -> RepairPlan:
+    def ready(self) -> RepairPlan:
+        """The plan, waited for; raises ``InputError`` when it was not worked out."""
+        self.join()
         if self.plan is None:
             raise InputError("the repair plan was not worked out; see the line beside the bar")
         return self.plan
 
     def pin(self) -> None:
         """Keep what the fixes taken bring together as a finding."""
-        plan = self._ready()
+        plan = self.ready()
         self.card.keep(words.headline(plan), value=plan.total.mean, interval=(plan.total.low, plan.total.high))
 
     def _snippet(self) -> str:
@@ -249,6 +266,10 @@ class RepairPlanPanel(ListPanel):
 
 def _progress_words(progress: Any) -> str:
     return _t("repair.panel.progress", done=count(progress.done), total=count(progress.total))
+
+
+def _stays(plan: RepairPlan) -> Markup:
+    return h("div", h("h3", _t("repair.unreached_title")), h("p", words.unreached_words(plan)))
 
 
 def _legend() -> Markup:
@@ -272,11 +293,11 @@ def before_after(plan: RepairPlan, sample_id: str, key: str) -> Markup:
     code = list(plan.now.index).index(sample_id)
     sides = [plan.contexts(sample_id), plan.contexts(sample_id, key)]
     known = [{_identity(c) for c in side} for side in sides]
-    needed = plan.reader.needed(code)
     effect = str(plan.matrix().at[key, sample_id])
-    head = h("p", h("strong", _t(f"repair.effect.{effect}")), " ", quiet(plan.repair(key).fix.title))
+    head = h("p", h("strong", _t(f"repair.effect.{effect}")), " ", quiet(plan.repair(key).fix.title), " ",
+             quiet(_t("repair.panel.marks")))  # fmt: skip
     columns = [
-        h("div", h("h4", title), _contexts(side, others, mark, needed))
+        h("div", h("h4", title), _contexts(side, others, mark, plan.reader, code))
         for title, side, others, mark in (
             (_t("repair.today"), sides[0], known[1], "wb-gone"), (_t("repair.panel.after"), sides[1], known[0], "wb-new"),
         )
@@ -288,16 +309,18 @@ def _identity(context: Passage) -> tuple[str | None, str]:
     return context.doc_id, context.text
 
 
-def _contexts(contexts: Sequence[Passage], others: set[Any], mark: str, needed: Callable[[Passage], bool]) -> Markup:
+def _contexts(contexts: Sequence[Passage], others: set[Any], mark: str, reader: Reader, code: int) -> Markup:
     if not contexts:
         return empty(_t("repair.panel.no_contexts"))
-    items = []
+    items, needed, points = [], reader.needed(code), reader.needs[code].points
     for rank, context in enumerate(contexts, 1):
         star = "★ " if needed(context) else ""
         kind = "" if _identity(context) in others else mark
         name = h("strong", f"{rank} · {star}{context.doc_id or '–'}", cls="wb-expected" if star else "")
         head = h("p", name, " ", quiet(excerpt(context.title or "", 50)), cls=kind)
-        items.append(h("div", head, h("p", marked(context.text, shown=260))))
+        spans = [span for point in points for option in point if (span := find_point(option, context.text)) is not None]
+        shown = max([SHOWN, *(span.end + 20 for span in spans)])
+        items.append(h("div", head, h("p", marked(context.text, [Mark(s.start, s.end, "match") for s in spans], shown=shown))))
     return h("div", *items)
 
 
@@ -324,7 +347,7 @@ def plan_html(plan: RepairPlan, figure: Figure | None) -> Markup:
     return h(
         "div", h("h3", _t("repair.title")), h("p", _t("repair.lead")), h("p", h("strong", words.headline(plan))),
         quiet(words.usual_words(plan), tag="p"), None if figure is None else still(figure, _t("repair.panel.caption")),
-        table(words.shown_table(plan)), h("h3", _t("repair.unreached_title")), h("p", words.unreached_words(plan)),
+        h("div", table(words.shown_table(plan)), cls="wb-plan"), _stays(plan),
         table(unreached) if len(unreached) else None, prompts_html(plan), basis_html(plan),
     )  # fmt: skip
 
@@ -348,8 +371,9 @@ class SweepPanel(Panel):
         self.found: Sweep | None = None
         self.work = Background(self, _progress_words, _t("repair.panel.cancel"))
         self.start_button = button(_t("repair.panel.start"), self.guarded(lambda: self.start_work(), "start"))
-        self.shown = markup()
-        self.compose(row(self.work, self.start_button), self.shown)
+        self.headline, self.picture, self.cells = markup(None, "wb-reading"), Picture(guarded=self.guarded), markup()
+        display(self.picture, False)
+        self.compose(row(self.work, self.start_button), self.headline, self.picture, self.cells)
         self.start_work(PATIENCE)
 
     def start_work(self, patience: float = 0.0) -> None:
@@ -363,7 +387,10 @@ class SweepPanel(Panel):
             display(self.start_button, isinstance(error, CancelledError))
             return
         self.found = result
-        show(self.shown, sweep_html(result))
+        show(self.headline, h("p", h("strong", knee_words(result))))
+        display(self.picture, True)
+        self.picture.draw(lambda: plots.sweep_curve(result, theme="screen"), _t("repair.panel.sweep_caption"))
+        show(self.cells, cells_html(result))
 
     def _ready(self) -> Sweep:
         self.work.join()
@@ -377,7 +404,7 @@ class SweepPanel(Panel):
 
     def figure(self) -> Figure:
         """The curve, dark on white."""
-        return plots.sweep_curve(self._ready(), knee_words(self._ready()))
+        return plots.sweep_curve(self._ready())
 
     def html(self) -> Fragment:
         """The curve and the cells worth a look."""
@@ -388,16 +415,22 @@ class SweepPanel(Panel):
 def knee_words(found: Sweep) -> str:
     """Where the knee is."""
     knee = found.knee
-    return _t("repair.panel.no_knee") if knee is None else _t(
-        "repair.panel.knee_words", ranking=_t(f"repair.ranking.{knee['ranking']}"), chunking=knee["chunking"] or "–",
-        k=knee["k"], recall=numbers.percent(knee["recall"]), tokens=count(knee["tokens"]),
-    )  # fmt: skip
+    if knee is None:
+        return _t("repair.panel.no_knee")
+    return _t("repair.panel.knee_words", ranking=_t(f"repair.ranking.{knee['ranking']}"), k=knee["k"],
+              chunking=words.chunking_words(knee["chunking"]), recall=numbers.percent(knee["recall"]),
+              tokens=count(knee["tokens"]))  # fmt: skip
+
+
+def cells_html(found: Sweep) -> Markup:
+    """The efficient cells."""
+    listed = found.frame[found.frame["efficient"]].drop(columns=["efficient"]).sort_values("tokens")
+    formats = {"ranking": lambda name: _t(f"repair.ranking.{name}"), "tokens": count, "chunking": words.chunking_words,
+               "knee": lambda knee: "◯" if knee else ""}  # fmt: skip
+    return table(listed, headings="repair.columns", formats=formats)
 
 
 def sweep_html(found: Sweep) -> Markup:
     """The curve of recall against tokens, and the efficient cells."""
-    said = knee_words(found)
-    listed = found.frame[found.frame["efficient"]].drop(columns=["efficient"]).sort_values("tokens")
-    formats = {"ranking": lambda name: _t(f"repair.ranking.{name}"), "tokens": count, "chunking": lambda name: name or "–"}
-    curve = still(plots.sweep_curve(found, said), _t("repair.panel.sweep_caption"))
-    return h("div", h("p", h("strong", said)), curve, table(listed, headings="repair.columns", formats=formats))
+    curve = still(plots.sweep_curve(found), _t("repair.panel.sweep_caption"))
+    return h("div", h("p", h("strong", knee_words(found))), curve, cells_html(found))

@@ -229,6 +229,7 @@ def score_table(session: Session) -> pd.DataFrame:
 def score_figure(summary: pd.DataFrame, *, theme: str = "print") -> Figure:
     """Means in [0, 1] with their intervals and targets."""
     shown = summary[(summary["n_ok"] > 0) & summary["mean"].between(0, 1)]
+    shown = shown.loc[[name for _, own in by_layer(str(name) for name in shown.index) for name in own]]
     names = [metric_title(str(name)) for name in shown.index]
     return plots.intervals(names, shown["mean"], shown["low"], shown["high"], targets=shown["target"],
                            title=_t("panels.score.figure_title", n=len(shown)), theme=theme)  # fmt: skip
@@ -239,21 +240,23 @@ def score_html(session: Session, summary: pd.DataFrame) -> Markup:
     groups = by_layer(str(name) for name in summary.index[summary["n_ok"] > 0])
     shown = summary.loc[[name for _, names in groups for name in names]]
     rows = {
-        "layer": [title if at == 0 else "" for title, names in groups for at in range(len(names))],
-        "metric": [h("span", f"{metric_title(str(name))} ", quiet(direction(str(name))), title=metric_reading(str(name)))
+        "layer": [h("span", title if at == 0 else "", cls="wb-name") for title, names in groups for at in range(len(names))],
+        "metric": [h("span", f"{metric_title(str(name))} ", quiet(direction(str(name))), title=metric_reading(str(name)),
+                     cls="wb-name")
                    for name in shown.index],
-        "mean": [join([h("strong", numbers.score(line.mean)), quiet(" ", level_title(line.level))])
+        "mean": [h("span", h("strong", numbers.score(line.mean)), quiet(" ", level_title(line.level)), cls="wb-name")
                  for line in shown.itertuples()],
         "interval": [h("span", numbers.interval(a, b), cls="wb-light")
                      for a, b in zip(shown["low"], shown["high"], strict=True)],
         "target": [_target(line) for line in shown.itertuples()],
-        **{name: shown[name].to_numpy() for name in COUNTS},
+        # States that no sample has take no column.
+        **{name: shown[name].to_numpy() for name in COUNTS if shown[name].any()},
         "spread": [plots.spark(session.scores[name]) for name in shown.index],
     }  # fmt: skip
     import pandas as pd
 
     formats: Mapping[str, Callable[[Any], Any]] = dict.fromkeys(
-        ("metric", "mean", "interval", "target", "spread"), safe
+        ("layer", "metric", "mean", "interval", "target", "spread"), safe
     )
     parts = [table(pd.DataFrame(rows, dtype=object), headings="panels.columns", formats=formats)]
     # Metrics without a single score, named with what they lack.

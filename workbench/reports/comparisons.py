@@ -1,12 +1,14 @@
-"""A history of runs for others: Markdown for a pull request, one HTML file with the cards of the samples, JSON."""
+"""What changed between runs, written for others: a comparison of two and a history of many, as text, Markdown, HTML, JSON."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
-from workbench.data.files import without_controls
+from workbench.data.files import without_controls, write_csv, write_text
 from workbench.data.schema import none_if_missing
+from workbench.diagnosis.comparison import Comparison, change_title
 from workbench.language import get_language, listed
 from workbench.language import text as _t
 from workbench.reports.render import md, md_table
@@ -24,8 +26,84 @@ from workbench.views.history import (
 from workbench.views.html import h, page
 from workbench.views.wording import cause_title
 
-#: Rows of a table in Markdown.
+#: Rows of a table in Markdown and on a terminal.
 ROWS = 20
+
+# ------------------------------------------------------------------------------
+# A comparison of two runs.
+
+
+def comparison_parts(comparison: Comparison) -> list[tuple[str, str]]:
+    """Title and text of each part, in the order in which they are read."""
+    flips = comparison.flips().sort_values("contrast", kind="stable")
+    flipped = flips[flips["change"].isin(["broken", "fixed"])]
+    columns = ["metric", "n_pairs", "before", "after", "delta", "low", "high", "p_value", "p_adjusted", "smallest_detectable"]
+    tests = comparison.tests()[columns].round(3)
+    numbers = tests.select_dtypes("float").columns
+    tests[numbers] += 0.0  # no minus before a zero
+    ledger = comparison.ledger()
+    moved = ledger.loc[
+        ledger["cause_before"] != ledger["cause_after"], ["cause_before", "cause_after", "n", "sample_ids"]
+    ]
+    moved = moved.assign(
+        sample_ids=moved["sample_ids"].map(lambda ids: ", ".join(ids[:8]) + (" …" if len(ids) > 8 else ""))
+    )
+    shown = flipped[["sample_id", "change", "cause_before", "cause_after", "answer_changed", "contexts_changed"]]
+    return [
+        (f"{comparison.before.name} → {comparison.after.name}", str(comparison)),
+        (_t("compare.section.counts"), _counts(comparison)),
+        (_t("compare.section.ledger"), _printable(moved) if len(moved) else "–"),
+        (_t("compare.section.layers"), _printable(comparison.layers())),
+        (_t("compare.section.tests", method=comparison.correction),
+         _printable(tests[tests["n_pairs"] > 0].reset_index(drop=True))),
+        (_t("compare.section.flips", shown=min(ROWS, len(shown)), total=len(shown)),
+         _printable(shown.head(ROWS).reset_index(drop=True)) if len(shown) else "–"),
+    ]  # fmt: skip
+
+
+def _counts(comparison: Comparison) -> str:
+    """ "fixed 16 · broken 3 · still failing 20 …"."""
+    counts = comparison.counts
+    return " · ".join(f"{change_title(name)} {getattr(counts, name)}" for name in counts._fields[1:6])
+
+
+def write_comparison(comparison: Comparison, out: str) -> None:
+    """Write it as the kind of file that ``out`` is named as."""
+    suffix = Path(out).suffix.lower()
+    if suffix == ".csv":
+        write_csv(out, comparison.flips(), index=False)
+    elif suffix == ".json":
+        frames = {"ledger": comparison.ledger(), "layers": comparison.layers().reset_index(), "flips": comparison.flips(),
+                  "tests": comparison.tests(), "noise": comparison.noise(), "split": comparison.split().reset_index(),
+                  "rank_moves": comparison.rank_moves(), "red_lines": comparison.red_lines()}  # fmt: skip
+        content = {
+            "before": comparison.before.name, "after": comparison.after.name, "warnings": comparison.warnings,
+            "notes": comparison.notes, "verdict": comparison.verdict, "counts": comparison.counts._asdict(),
+            "only_before": comparison.only_before, "only_after": comparison.only_after,
+            **{name: json.loads(frame.to_json(orient="records", force_ascii=False)) for name, frame in frames.items()},
+        }  # fmt: skip
+        write_text(out, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+    elif suffix == ".md":
+        (title, body), *parts = comparison_parts(comparison)
+        blocks = [f"## {name}\n\n" + (f"```text\n{text}\n```" if "\n" in text else text) for name, text in parts]
+        write_text(out, without_controls("\n\n".join([f"# {title}\n\n{body}", *blocks])) + "\n")
+    else:
+        from workbench.views.panels.compare import comparison_html
+
+        title = f"{comparison.before.name} → {comparison.after.name}"
+        write_text(out, str(page(title, comparison_html(comparison), language=get_language())))
+
+
+def _printable(table: Any) -> str:
+    """A frame as plain text, whole."""
+    import pandas as pd
+
+    with pd.option_context("display.width", 200, "display.max_colwidth", 80):
+        return str(table.to_string(na_rep="–"))
+
+
+# ------------------------------------------------------------------------------
+# A history of runs.
 
 
 def history_html(history: History, *, cards: int = CARDS) -> str:
