@@ -849,9 +849,8 @@ def _told_of_another(asked: Reading, said: Reading, wanted: Reading, new: Sequen
 
     The clauses that repeat most of the question name others; those that hold the name repeat nothing of it.
     """
-    if said.han or wanted.numbers or not new or not all(wanted.capital[i] for i in new):
-        return False
-    if len(re.findall(r"[.!?\n](?=\s+\S)", said.text)) > 0:
+    named_alone = bool(new) and not wanted.numbers and all(wanted.capital[i] for i in new)
+    if said.han or not named_alone or re.search(r"[.!?\n]\s+\S", said.text):
         return False
     cuts = _clause_starts(said.text)
     clauses: dict[int, list[int]] = {}
@@ -859,9 +858,8 @@ def _told_of_another(asked: Reading, said: Reading, wanted: Reading, new: Sequen
         clauses.setdefault(bisect_right(cuts, at), []).append(p)
     named = {p for i in new for p in said.at.get(wanted.words[i], ())}
     repeated = {p for p, (word, root) in enumerate(zip(said.words, said.stems, strict=True)) if asked.holds(word, root)}
-    told = {
-        at: sum(said.weights[p] for p in places if p in repeated and not said.capital[p]) for at, places in clauses.items()
-    }
+    plainly = {p for p in repeated if not said.capital[p]}
+    told = {at: sum(said.weights[p] for p in plainly.intersection(places)) for at, places in clauses.items()}
     mine = [at for at, places in clauses.items() if named.intersection(places)]
     # Its own clause begins with the name and goes on to say something.
     own = all(clauses[at][0] in named and any(not said.capital[p] for p in clauses[at]) and not told[at] for at in mine)
