@@ -102,7 +102,7 @@ def test_opposites_are_listed_both_ways():
 
 LISTED = [
     ("{a} and {b} were built in {x} and {y}, respectively.", "{0} was built in {1}.", "{0} was not built in {1}."),
-    ("They say {a} and {b} cost {x} and {y} dollars respectively.", "{0} costs {1} dollars.", "{0} never cost {1} dollars."),
+    ("{a} and {b} cost {x} and {y} dollars respectively.", "{0} costs {1} dollars.", "{0} never cost {1} dollars."),
     ("{a}和{b}的容量分别为{x}升和{y}升。", "{0}的容量为{1}升。", "{0}的容量不是{1}升。"),
     ("{a}与{b}分别在{x}年和{y}年建成。", "{0}在{1}年建成。", "{0}不在{1}年建成。"),
 ]

@@ -546,7 +546,7 @@ UNSURE, WIDENED = 0.35, 0.7
 #: The most that code or a formula is supported that does not stand in the text as it is, and a claim that repeats a sentence
 #: but for a telling word: unsure. From which rarity of that word times the share of the sentence on: nobody calls a claim
 #: supported that was made by exchanging a word; where less is repeated, people do in three of five (WiCE, BEGIN).
-CODE, EDITED = 0.45, 0.5
+CODE, EDITED = 0.45, 0.45
 #: From this alignment on the missing words are there in another spelling (licence, license).
 SPELT_ALIKE = 0.95
 #: A cell of a table that the claim names by row and column: how sure it is that it holds, or that it says otherwise.
