@@ -284,6 +284,7 @@ def support_table(examples: Sequence[Example], features: Features) -> tuple[Tabl
     ``untold``, is no feature of a model: it says where the judge lowers what the model says.
     """
     samples = [Sample("", "?", contexts=(Context(e.evidence),), reference=e.claim) for e in examples]
+    features.keep([text for e in examples for text in (e.claim, e.evidence)], ["?"])
     rows, spans = [], []
     names: tuple[str, ...] = ()
     for seen in features.examinations(samples):
