@@ -745,7 +745,8 @@ def test_a_bound_reaches_over_a_verb(verb):
     ("one", "other"),
     [
         ("closed on Mondays", "closed every Monday"), ("open Tuesdays to Fridays", "open Tuesday to Friday"),
-        ("次年生效", "第二年生效"), ("次日到账", "第二天到账"), ("翌日退款", "第2天退款"), ("超过半小时", "超过30分钟"),
+        ("次年生效", "第二年生效"), ("次日到账", "第二天到账"),
+        ("首年免费", "第一年免费"), ("翌日退款", "第2天退款"), ("超过半小时", "超过30分钟"),
         ("过半小时", "过30分钟"), ("within a month", "within 1 month"), ("less than a week", "less than 7 days"),
         ("takes an hour", "takes 60 minutes"),
     ],

@@ -592,3 +592,20 @@ def test_what_has_given_way_holds_no_longer(told, now, then):
         assert "change" in kinds(now.format(b, a=a), text)
         assert not kinds(now.format(c, a=a), text)
         assert "change" not in kinds(then.format(b, a=a), text)
+
+
+@pytest.mark.parametrize(("here", "there"), [("lobby", "laboratory"), ("garden", "archive"), ("hall", "vault")])
+def test_what_is_forbidden_in_one_place_is_allowed_in_another(here, there):
+    told = f"Photography is prohibited in the {there}, but allowed in the {here}."
+    assert not kinds(f"Photography is allowed in the {here}.", told)
+    assert not kinds(f"Photography is prohibited in the {there}.", told)
+    assert "negation" in kinds(f"Photography is allowed in the {there}.", told)
+
+
+@pytest.mark.parametrize("thing", ["Loans", "Rooms", "Passes"])
+def test_what_unless_excepts_is_the_other_way_round(thing):
+    told = f"{thing} can be renewed twice unless another member has reserved the item."
+    assert not kinds("Items reserved by another member cannot be renewed.", told)
+    assert "negation" in kinds("Items reserved by another member can be renewed.", told)
+    assert not kinds(f"{thing} can be renewed twice.", told)
+    assert "negation" in kinds(f"{thing} cannot be renewed.", told)

@@ -344,7 +344,7 @@ class Grammar:
         self.weekdays = zh["dates"]["weekdays"]
         ordinal_of, first = any_of(zh["dates"]["ordinal_of"].split()), zh["dates"]["ordinal"]
         self.han_ordinal = re.compile(rf"{first}\ ?(?P<o>\d+|[{self.han}]+)(?:\ ?{ordinal_of})?")
-        self.ordinal_next = re.compile(zh["dates"]["ordinal_next"])
+        self.ordinal_next, self.ordinal_nexts = re.compile(zh["dates"]["ordinal_next"]), zh["dates"]["ordinal_nexts"]
         self.han_quarter = re.compile(
             rf"{first}?\ ?(?P<q>[1-4]|[{zh['numerals']['digits'][2:8]}])\ ?{zh['dates']['quarter']}"
         )
@@ -472,7 +472,7 @@ class Grammar:
 
     def _starts(self, zh: dict[str, Any]) -> None:
         self.weekday_firsts = frozenset(word[0] for word in zh["dates"]["weekday"].split())
-        firsts = {*self.weekday_firsts, *zh["dates"]["ordinal_next_firsts"], zh["dates"]["ordinal"], self.half}
+        firsts = {*self.weekday_firsts, *self.ordinal_nexts, zh["dates"]["ordinal"], self.half}
         firsts |= {word[0] for word in self.one_half}
         self.numerals = frozenset(self.han)
         self.word, self.digits, self.dotted = (

@@ -190,7 +190,7 @@ class _Reader(NumberReader):
             if (match := g.han_quarter.match(text, at)) is not None:
                 return self.made(at, match.end(), float(small_number(match["q"])), "q", "date")
             if g.ordinal_next.match(text, at) is not None:
-                return self.made(at, at + 2, 2.0, "ordinal", "ordinal")
+                return self.made(at, at + 2, float(g.ordinal_nexts[first]), "ordinal", "ordinal")
             if (match := g.han_ordinal.match(text, at)) is not None:
                 value = float(match["o"]) if match["o"].isdigit() else chinese_number(match["o"])
                 return None if value is None else self.made(at, match.end(), value, "ordinal", "ordinal")

@@ -153,6 +153,7 @@ class _Reader:
         self.clause = self._clauses(starts, ends)
 
     def reading(self) -> Reading:
+        """The marks laid out as operators, ranks and downward places."""
         found = Reading(self.first, self.last, self.content, self.clause, self.flips)
         found.others = [at for at, word in self.words.items() if word in _any_of("others")]
         found.predicates = self.predicating

@@ -51,7 +51,8 @@ _LONG = 160
 _WHOLE = 0.6
 #: Words of a part that has changed places as a whole.
 _RUN = 3
-#: The distance that a clause's end adds between two words.
+#: The distance that a word of another form adds, and a clause's end between two words.
+_OTHER_WAY = 3
 _CLAUSE = 6
 
 
@@ -166,6 +167,7 @@ class _Relating:
         self.found = dict.fromkeys(RELATION, 0.0)
 
     def related(self) -> Relation:
+        """The relation, worked out; empty for a long claim or where no word is laid on another."""
         if len(self.mine.content) <= _LONG and self.other.content:
             self._match()
             if self.relation.matches:
@@ -204,7 +206,9 @@ class _Relating:
             if len(where) > 1:
                 free = [place for place in where if place not in taken] or where
                 beside = [place for place in (before, after) if place >= 0] or self._crowd(at, options)
-                best = min(free, key=lambda place: sum(self._apart(place, other) for other in beside))
+                # What is there itself rather than what negates it, where both are near.
+                other_way = {place: _OTHER_WAY * (int(self.ids[place]) != int(self.my_ids[at])) for place in free}
+                best = min(free, key=lambda place: other_way[place] + sum(self._apart(place, one) for one in beside))
             taken.add(best)
             before = best
             self.relation.matches.append(Match(at, best, how))
@@ -231,16 +235,15 @@ class _Relating:
     def _listed(self, at: int, number: int, places: dict[int, list[int]]) -> tuple[list[int], str]:
         known = self.lexicon
         down = at in self.my_down
-        counted = at in self.counted
         ways = (
             (known.same, "alike"),
             (known.kinds if down else known.members, "kind"),
             (known.opposites, "opposite"),
             (known.members if down else known.kinds, "narrower"),
-            (known.rivals, "rival"),
+            ({} if at in self.counted else known.rivals, "rival"),
         )
         for table, how in ways:
-            for other in () if counted and how == "rival" else table.get(number, ()):
+            for other in table.get(number, ()):
                 if other in places and (how in ("alike", "kind") or not self._claimed(other)):
                     return places[other], how
         return [], ""
@@ -252,10 +255,17 @@ class _Relating:
     # -- polarity --------------------------------------------------------------------------------------------
 
     def _active(self, reading: Reading, spoken: set[int]) -> list[Operator]:
-        """The operators that hold: an exception only where half of what it excepts is spoken of."""
+        """The operators that hold: an exception only where half of what it excepts is spoken of, a word that is a negation
+        (prohibited) only where what it negates is not spoken of elsewhere ("but allowed in the lobby")."""
+        elsewhere = {
+            int(self.my_ids[m.mine]) for m in self.relation.matches
+            if m.how == "same" and reading is self.other and m.other not in reading.flips
+        }  # fmt: skip
         return [
-            one for one in reading.operators if not one.unless or 2 * len(spoken & set(one.unless)) >= len(one.unless)
-        ]
+            one for one in reading.operators
+            if (not one.unless or 2 * len(spoken & set(one.unless)) >= len(one.unless))
+            and reading.flips.get(one.at) not in elsewhere
+        ]  # fmt: skip
 
     def _polarity(self) -> None:
         pairs = [m for m in self.relation.matches if m.how in ("same", "alike", "kind", "opposite")]
