@@ -132,7 +132,7 @@ def addressed(folder: Path) -> None:
             other = [(a, text) for a in asked if (text := _beside(a, chance))]
             _causes(f"XQuAD beside, {told}, {code}", evaluated([_asked(a, text, reference) for a, text in other])[1])
     path = folder / "evouna" / "evouna_tq_1.jsonl"
-    lines = [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines() if text.strip()]
+    lines = [json.loads(text) for text in path.read_text(encoding="utf-8").split("\n") if text.strip()]
     right = [r for r in lines if r["right"]]
     chosen = random.Random(1).sample(right, min(CASES, len(right)))
     _causes("EVOUNA right", evaluated([{"question": r["question"], "answer": r["answer"], "reference": r["reference"]}
@@ -149,7 +149,9 @@ def _span(item: rows.Asked) -> str:
 
 
 def _sentence(item: rows.Asked) -> str:
-    return next((s.text for s in sentences(item.passage) if item.answer in s.text), item.answer)
+    """The sentence that answers, without the mark that leads on to the next: an answer with one looks cut off."""
+    found = next((s.text for s in sentences(item.passage) if item.answer in s.text), item.answer)
+    return found.rstrip(";；:： ")
 
 
 def _beside(item: rows.Asked, chance: random.Random) -> str:
