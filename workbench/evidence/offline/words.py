@@ -861,7 +861,7 @@ def _initials(text: str) -> tuple[tuple[str, int], ...]:
     return tuple(found.items()) if len(found) <= _FEW_INITIALS and not text.isupper() else ()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=64)
 def _runs(folded: str) -> tuple[tuple[str, tuple[tuple[int, int], ...]], ...]:
     """Runs of words parted by a space or hyphen alone: their first letters, and where each word stands."""
     runs: list[tuple[list[str], list[tuple[int, int]]]] = []
@@ -877,10 +877,15 @@ def _runs(folded: str) -> tuple[tuple[str, tuple[tuple[int, int], ...]], ...]:
 
 def _spelt_out(text: Analysis, short: str) -> list[tuple[int, int]]:
     """Where words with these initials follow one another in a text that does not have the initials themselves."""
-    if re.search(rf"\b{short}\b", text.text):
+    return _spelt(text.text, text.folded, short)
+
+
+@lru_cache(maxsize=4096)
+def _spelt(text: str, folded: str, short: str) -> list[tuple[int, int]]:
+    if re.search(rf"\b{short}\b", text):
         return []
     wanted, found = short.lower(), []
-    for letters, spans in _runs(text.folded):
+    for letters, spans in _runs(folded):
         at = letters.find(wanted)
         if at >= 0:
             found.append((spans[at][0], spans[at + len(wanted) - 1][1]))
