@@ -470,6 +470,7 @@ def _by_cross_encoder(model: str) -> Reranker:
         raise InputError(f"reranker {model}: has {loaded.num_labels} outputs; a cross-encoder that ranks has one")
 
     def score(asked: Sequence[tuple[str, list[str]]], cancel: Callable[[], bool] | None) -> list[np.ndarray]:
+        """One array of scores a question, in the order of its texts."""
         scores = []
         for question, texts in asked:
             if cancel is not None and cancel():

@@ -212,7 +212,7 @@ def _sequences() -> tuple[tuple[re.Pattern[str], tuple[re.Pattern[str], ...]], .
 
 @cache
 def _changes() -> tuple[tuple[tuple[re.Pattern[str], ...], re.Pattern[str]], ...]:
-    found = [table["change"] for table in tables("polarity") if "change" in table]
+    found = [table["change"] for table in tables("polarity")]
     return tuple((tuple(map(re.compile, t["forms"])), re.compile(t["past"])) for t in found)
 
 

@@ -404,9 +404,8 @@ def _rests(seen: Examination, row: int) -> tuple[float, float]:
     mine = [at for at, span in enumerate(seen.spans) if span.side == "answer"]
     if not end or not mine:
         return 0.0, 0.0
-    asked = sentence_cover(seen.grid, row)[:end]
-    near = np.maximum(asked, 0.8 * np.where(seen.grid.leaning[:end], np.roll(asked, 1), 0.0))
-    best = float(asked.max(initial=0.0))
+    near = seen.near_question
+    best = float(sentence_cover(seen.grid, row)[:end].max(initial=0.0))
     there = elsewhere = 0.0
     for claim in mine:
         cover = sentence_cover(seen.grid, claim)[:end]
@@ -885,6 +884,13 @@ class Examination:
         return found
 
     @cached_property
+    def near_question(self) -> Floats:
+        """(sentences of the contexts,) how much each says of the question, or the one before that it leans on."""
+        end = int(self.grid.offsets[self.n_contexts])
+        asked = sentence_cover(self.grid, len(self.claims))[:end]
+        return np.maximum(asked, 0.8 * np.where(self.grid.leaning[:end], np.roll(asked, 1), 0.0))
+
+    @cached_property
     def other_values(self) -> dict[int, tuple[int, Sign]]:
         """The claims of the answer that say a value and nothing beside it, where the contexts have it only in sentences that
         say much less of the question than one with another value of its kind ("until 6 p.m." of a Thursday on which it is
@@ -893,7 +899,6 @@ class Examination:
         alone = [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value] if end else []
         asked = Numbers((quantity, 0) for quantity in self.question.quantities)
         found: dict[int, tuple[int, Sign]] = {}
-        cover: Floats | None = None
         for number in alone:
             rows = self.grid.rows[number]
             stated = [one for one in self.grid.stated if rows.start <= one.rows.start < rows.stop]
@@ -904,15 +909,12 @@ class Examination:
             beside = self._beside_values(number, values)
             if not here.any() or len(beside) > 1:
                 continue
-            if cover is None:
-                cover = sentence_cover(self.grid, len(self.claims))[:end]
-                cover = np.maximum(cover, 0.8 * np.where(self.grid.leaning[:end], np.roll(cover, 1), 0.0))
             best, other = max(
-                ((float(cover[at]), (at, told)) for at, told in self._others_like(values[0], asked)
+                ((float(self.near_question[at]), (at, told)) for at, told in self._others_like(values[0], asked)
                  if not any(one.sentences[at] for one in stated) and (self.grid.present[beside, at] >= HELD).all()),
                 key=lambda pair: pair[0], default=(0.0, None),
             )  # fmt: skip
-            gap = best - float(cover[here].max())
+            gap = best - float(self.near_question[here].max())
             if other is not None and gap >= SAYS_LESS:
                 text = int(np.searchsorted(self.grid.offsets, other[0], side="right")) - 1
                 probability = OTHER_VALUE if gap >= SAYS_LITTLE else UNSURE
