@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import compress
+from itertools import compress, zip_longest
 from typing import Any
 
 from workbench.data.text.normalise import Span, normalise
@@ -49,8 +49,9 @@ def claims(text: str) -> Claims:
     """
     found: list[Span] = []
     for start, end in spoken(text):
-        for sentence in sentences(text[start:end]):
-            if not _is_heading(sentence.text):
+        cut = list(sentences(text[start:end]))
+        for sentence, following in zip_longest(cut, cut[1:]):
+            if not _is_heading(sentence.text, "" if following is None else following.text):
                 clauses = _clauses(text, start + sentence.start, start + sentence.end)
                 stated = (claim for c in clauses if (claim := _stripped_claim(text, c)) is not None)
                 found += [claim for claim in stated if not refuses(claim.text) or denied(claim.text.lower())]

@@ -299,10 +299,12 @@ CITATION_MARK = pattern(
 _TABLE_RULE = re.compile(r"^[\s|:=*_-]+$")
 
 
-def _is_heading(sentence: str) -> bool:
+def _is_heading(sentence: str, following: str = "") -> bool:
+    """Whether a sentence is a heading, a rule or, by what follows it, the head of a table."""
     return (
         bool(re.match(r"#{1,6}\s", sentence))
         or bool(_TABLE_RULE.match(sentence))
+        or ("|" in sentence and "-" in following and bool(_TABLE_RULE.match(following)))
         or (sentence.endswith((":", "：")) and len(sentence) <= 80)
     )
 

@@ -159,6 +159,9 @@ SHORT_VALUE = 60
 def _value_alone(reference: str) -> tuple[str, ...]:
     """The value that a reference begins with, where it goes on to say something about it."""
     match = _added().search(reference)
+    counted = re.match(r"[^:：]{1,30}(?=[:：])", reference)
+    if counted and read(counted[0]).numbers:
+        match = re.compile("[:：]").search(reference)  # "Three: Rome, Milan and Turin"
     if match is None:
         return ()
     value = reference[: match.start()].strip()

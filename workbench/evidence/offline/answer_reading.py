@@ -363,14 +363,25 @@ def _amount() -> re.Pattern[str]:
 
 
 def _statements(text: str) -> list[tuple[int, int]]:
-    """The sentences that state something: without courtesy, and without the words that lead in."""
+    """The sentences that state something: without courtesy, and without the words that lead in. A list is one of them, with
+    the line that heads it."""
     courtesy = _opening("courtesy")
-    found = []
+    found: list[tuple[int, int]] = []
+    items = 0
     for span in sentences(text):
         polite = courtesy.match(span.text.lower())
-        if polite is None or (len(span.text) > 60 and polite.end() < 12):
+        if polite is not None and (len(span.text) <= 60 or polite.end() >= 12):
+            continue
+        item = _ITEM.match(text, span.start) is not None
+        items = items + 1 if item else 0
+        if found and item and (items > 1 or text[: found[-1][1]].rstrip().endswith((":", "："))):
+            found[-1] = (found[-1][0], span.end)
+        else:
             found.append((span.start, span.end))
     return found or [(0, len(text))]
+
+
+_ITEM = re.compile(r"(?:[-*+•·]|\(?\d{1,2}[.)、．）]|[①-⑳])\s*\S")
 
 
 @cache

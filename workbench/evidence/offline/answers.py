@@ -38,12 +38,17 @@ from workbench.evidence.offline.answer_reading import (
     read,
 )
 from workbench.evidence.offline.examination import bare_values
+from workbench.evidence.offline.grid import claim_words
+from workbench.evidence.offline.relations import relate
+from workbench.evidence.offline.words import analyse
 from workbench.language import languages, pattern
 
 #: The last value says which weights count: a span is to be found, a statement to be told as a whole.
 SHAPES = ("span", "statement")
 #: The most that an answer without any number can reach where a number is asked for.
 UNCOUNTED = 0.1
+#: What is left where two parts of the reference have changed places, and the sentences of an answer that are looked at.
+EXCHANGED, _SENTENCES = 0.1, 10
 #: What is left where an answer leaves out a part of what was asked, and the recall from which a part is told.
 PART_LEFT_OUT, PART_TOLD = 0.3, 0.3
 
@@ -97,6 +102,9 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
         # "I could not find this" makes no point, where the reference is a word like "this" alone.
         if rows[row][AT["refused"]] > 0.5 and not content_words(alternatives[usable[owner]]):
             scores[row] = min(scores[row], 1 - rows[row][AT["refused"]])
+    for row, owner in enumerate(owners):
+        if scores[row] >= 0.5 and _exchanges(said, alternatives[usable[owner]]):
+            scores[row] = EXCHANGED
     inner = _denied(said)
     if inner is not None:
         # Who denies what the reference says is as wrong as who says it would be right.
@@ -153,6 +161,15 @@ def _leaves_out(question: str, said: str, reference: str) -> bool:
     rows = [compared(question, said, [part])[0][0] for part in parts if any(new_words(read(question), read(part)))]
     told = [row[AT["number_missing"]] < 1 and row[AT["recall"]] >= PART_TOLD for row in rows]
     return len(told) > 1 and not all(told) and any(told)
+
+
+def _exchanges(said: str, reference: str) -> bool:
+    """Whether a sentence of the answer says what the reference says with two parts in each other's place (who sued whom)."""
+    wanted, told = analyse(reference), analyse(said)
+    if len(wanted.bounds) != 1 or len(wanted.ids) < 3:
+        return False
+    claim = claim_words(wanted, 0, len(reference))
+    return any(relate(claim, told, at).exchanged is not None for at in range(min(len(told.bounds), _SENTENCES)))
 
 
 @cache

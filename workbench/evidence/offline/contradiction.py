@@ -95,8 +95,8 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             told = present[:, sentence]
             before = np.maximum(told, present[:, sentence - 1]) if grid.leaning[sentence] else told
             relation = related(grid, number, int(sentence)) if with_before[sentence] >= _RELATED else None
-            misplaced = _misplaced(grid, number, int(sentence), cover)
-            sign = strongest(claim, text, at, told, before, relation=relation, misplaced=misplaced)
+            misplaced, excused = _misplaced(grid, number, int(sentence), cover), _excused(grid, number, int(sentence))
+            sign = strongest(claim, text, at, told, before, relation=relation, misplaced=misplaced, excused=excused)
             if sign is not None:
                 yield int(sentence), sign
 
@@ -126,6 +126,28 @@ def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> f
         and not one.sentences[sentence]
         and one.sentences[inside].any()
         and not (one.sentences[inside] & excusing).any()
+    )
+
+
+def _excused(grid: Grid, number: int, sentence: int) -> frozenset[Quantity]:
+    """The numbers of a claim that a sentence need not have: those that can be worked out; those that another text has where
+    this one has another number of the claim of the same kind ("10 days by law and 5 by us", put together); all of several
+    where a sentence of another text has them all ("raised from 300 to 600" beside what was said before)."""
+    stated = list(stated_in(grid, grid.rows[number]))
+    held = [one.quantity for one in stated if one.sentences[sentence] and not one.reckoned]
+    owner = int(np.searchsorted(grid.offsets, sentence, side="right")) - 1
+    here = slice(*grid.offsets[owner : owner + 2].tolist())
+    together = len(stated) > 1 and bool(np.logical_and.reduce([one.sentences[: grid.n_told] for one in stated]).any())
+    return frozenset(
+        one.quantity
+        for one in stated
+        if one.reckoned
+        or (together and not one.sentences[here].any())
+        or (
+            any(other.unit == one.quantity.unit and other.kind == one.quantity.kind for other in held)
+            and not one.sentences[here].any()
+            and one.sentences[: grid.n_told].any()
+        )
     )
 
 
@@ -180,6 +202,7 @@ def strongest(
     alone: bool = False,
     relation: Relation | None = None,
     misplaced: frozenset[Quantity] = frozenset(),
+    excused: frozenset[Quantity] = frozenset(),
 ) -> Sign | None:
     """The strongest sign of one sentence against a claim.
 
@@ -193,10 +216,12 @@ def strongest(
         Whether only this sentence of the text counts: a number that stands elsewhere in it is no excuse.
     misplaced
         Numbers of the claim that stand elsewhere in the text for something else, which is no excuse either.
+    excused
+        Numbers of the claim that this sentence need not have.
     """
     words = _Sentence(text, sentence, alone=alone)
     signs = [
-        *_numbers(claim, words, present if before is None else before, misplaced),
+        *_numbers(claim, words, present if before is None else before, misplaced, excused),
         *_names(claim, words, present),
         *_related_signs(claim, words, present, relate(claim, text, sentence) if alone else relation),
     ]
@@ -253,9 +278,9 @@ def _same_slot(claim: ClaimWords, mine: Quantity | Entity, words: _Sentence, oth
 
 
 def _numbers(
-    claim: ClaimWords, words: _Sentence, present: Any, misplaced: frozenset[Quantity] = frozenset()
+    claim: ClaimWords, words: _Sentence, present: Any, misplaced: frozenset[Quantity], excused: frozenset[Quantity]
 ) -> Iterator[Sign]:
-    mine = quantities_of(claim)
+    mine = [quantity for quantity in quantities_of(claim) if quantity not in excused]
     if not mine or not words.quantities:
         return
     claimed = Numbers((quantity, 0) for quantity in mine)

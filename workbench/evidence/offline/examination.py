@@ -42,9 +42,10 @@ from workbench.evidence.offline.features import (
 )
 from workbench.evidence.offline.grid import ClaimWords, Grid, Windows, claim_words, windows
 from workbench.evidence.offline.models import Coefficients
+from workbench.evidence.offline.reckoning import lists_in
 from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.vectors import TextVectors, sentence_vectors, vectors_of
-from workbench.evidence.offline.words import DATES, NAME, NUMBER, TERM, Analysis, Floats, Numbers, analyse
+from workbench.evidence.offline.words import DATES, FUNCTION, NAME, NUMBER, TERM, Analysis, Floats, Numbers, analyse
 from workbench.language import pattern
 
 #: A comma parts values too, but not the digits of a number nor a date from its year.
@@ -132,6 +133,8 @@ COMMON, COMMON_SHARE = 0.6, 0.12
 KEY = 0.2
 #: Rarity from which a word that two contexts share links them.
 LINKING = 0.5
+#: Rarity from which a word tells which thing of a list is meant.
+LISTED = 0.4
 #: Support of a bare value that stands in a text, and that does not.
 VALUE_FOUND, VALUE_ABSENT = 0.95, 0.03
 
@@ -310,7 +313,7 @@ class Examination:
         # All sentences are compared by their words, but where that would be too many only those that are read.
         cells = sum(row.n_words for row in self.rows) * sum(len(text.bounds) for text in self.texts)
         read = [None if some is None or cells <= CELLS else some.sentences for some in self.excerpts]
-        found = Grid(self.rows, self.texts, read)
+        found = Grid(self.rows, self.texts, read, self.question, len(self.contexts) + len(self.joints))
         found.n_related = len(self.rows) if self.relates_all else len(self.claims)
         return found
 
@@ -522,6 +525,7 @@ class Examination:
             entail[number, lacking] *= UNTOLD
             self._on_the_whole(number, entail[number], lacking)
             entail[number] = self._at_most_unsure(number, entail[number])
+            self._each_listed(number, entail[number])
             self._in_parts(number, entail[number])
             if number in self.other_values:
                 among = slice(self.n_contexts + len(self.joints))
@@ -566,6 +570,30 @@ class Examination:
         flipped = best >= 0 and (len(claim_negations(claim)) > 0) != bool(self.grid.negations[best])
         if told >= MADE and not (flipped and entail[at] < NOTHING_SEEN):
             entail[at] = max(entail[at], 1 / (1 + math.exp(-TOLD_STEEP * (told - MADE))))
+
+    def _each_listed(self, number: int, entail: Floats) -> None:
+        """A claim of the answer that lists things is at most unsure (in place) by a text that lists things too and lacks the
+        telling words of one of them: each thing is stated by itself."""
+        claim, rows = self.claims[number], self.grid.rows[number]
+        lists = [items for items in lists_in(self.claim_text(number)) if len(items) > 2]
+        if self.spans[number].side != "answer" or not lists:
+            return
+        first, source = claim.words.start, claim.source
+        telling = self.grid.weight[rows] > LISTED
+        things = []
+        for items in lists:
+            for start, end in items[1:]:
+                at = source.words_between(claim.start + start, claim.start + end)
+                own = np.arange(max(at.start, first), min(at.stop, claim.words.stop)) - first
+                named = own[telling[own]]
+                # The last thing of a list is named before what is said of it: up to a function word.
+                after = own[(self.grid.kind[rows][own] == FUNCTION) & (own > named[:1].min(initial=len(telling)))]
+                things.append(named[named < after.min(initial=len(telling))])
+        for text in np.flatnonzero(entail[: self.n_contexts + len(self.joints)] >= 0.5).tolist():
+            there = slice(*self.grid.offsets[text : text + 2].tolist())
+            best = self.grid.present[rows][:, there].max(axis=1, initial=0.0)
+            if any(len(own) and best[own].max() < HELD for own in things):
+                entail[text] = CODE
 
     def _in_parts(self, number: int, entail: Floats) -> None:
         """Raise the support (in place) of a claim of the answer that no single sentence tells but the contexts together do.

@@ -235,7 +235,6 @@ def _numbers_missing(grid: Grid, number: int, spans: Windows) -> Floats:
 @lru_cache(maxsize=256)
 def numbers_of(text: str, sentence: int | None) -> Numbers:
     """The numbers of a text, or of one of its sentences."""
-    """The numbers of a text, or of one of its sentences."""
     found = analyse(text)
     inside = slice(None) if sentence is None else run_of(found.quantity_sentence, sentence)
     return Numbers((quantity, 0) for quantity in found.quantities[inside])
@@ -255,7 +254,7 @@ def untold(grid: Grid, number: int, question: Analysis | None) -> NDArray[np.boo
     asked = Numbers((quantity, 0) for quantity in (question.quantities if question else ()))
     found = np.zeros(len(grid.texts), dtype=bool)
     for stated in islice(stated_in(grid, grid.rows[number]), MANY_NUMBERS):
-        if not may_be_counted(stated.quantity) and not asked.holding(stated.quantity):
+        if not (stated.reckoned or may_be_counted(stated.quantity) or asked.holding(stated.quantity)):
             held = np.diff(np.concatenate([[0], np.cumsum(stated.sentences)])[grid.offsets]) > 0
             for at in np.flatnonzero(~held & ~found).tolist():
                 text = grid.texts[at]

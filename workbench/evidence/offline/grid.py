@@ -21,7 +21,18 @@ from workbench.data.text.quantities import (
     Quantity,
 )
 from workbench.evidence.offline.lexicon import lexicon
-from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis, Floats, Ints, Numbers, said, sentences_with
+from workbench.evidence.offline.reckoning import counted, reckoned
+from workbench.evidence.offline.words import (
+    FUNCTION,
+    NUMBER,
+    Analysis,
+    Floats,
+    Ints,
+    Numbers,
+    may_be_counted,
+    said,
+    sentences_with,
+)
 from workbench.language import pattern
 from workbench.steps import checkpoint
 
@@ -110,11 +121,13 @@ def _read_of(texts: Sequence[Analysis], read: Read) -> list[Ints]:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A number of a claim: its ``rows`` on the word axis, and the ``sentences`` (s,) bool that hold it."""
+    """A number of a claim: its ``rows`` on the word axis, and the ``sentences`` (s,) bool that hold it or, where it stands in
+    none and can be worked out (``reckoned``), that hold what it is worked out from."""
 
     rows: slice
     sentences: Bools
     quantity: Quantity
+    reckoned: bool = False
 
 
 class Grid:
@@ -138,13 +151,23 @@ class Grid:
         For each text the numbers of its sentences that are in the grid: all but in long texts.
     """
 
-    def __init__(self, claims: Sequence[ClaimWords], texts: Sequence[Analysis], read: Read = ()) -> None:
+    def __init__(
+        self,
+        claims: Sequence[ClaimWords],
+        texts: Sequence[Analysis],
+        read: Read = (),
+        question: Analysis | None = None,
+        n_evidence: int | None = None,
+    ) -> None:
+        self.question = question
         self.claims, self.texts, self.read = claims, texts, _read_of(texts, read)
         #: Relations worked out so far by (claim, sentence), and how many of the claims need any (not the question).
         self.relations: dict[tuple[int, int], Any] = {}
         self.n_related = len(claims)
         self.offsets = np.concatenate([[0], np.cumsum([len(some) for some in self.read])]).astype(np.int64)
         self.n_sentences = int(self.offsets[-1])
+        #: Sentences of the first ``n_evidence`` texts, which are evidence; the sample's own answer and reference follow.
+        self.n_told = int(self.offsets[len(texts) if n_evidence is None else n_evidence])
         self.rows = _slices([claim.n_words for claim in claims])
         self.gram_rows = _slices([claim.grams.stop - claim.grams.start for claim in claims])
         self.weight = _joined([claim.source.weight[claim.words] for claim in claims], np.float32)
@@ -309,14 +332,42 @@ class Grid:
         theirs = Numbers(zip(told, at.tolist(), strict=True))
         known: dict[Quantity, Bools] = {}
         result: list[Stated] = []
+        told = [quantity for quantity, places in theirs.places.items() if min(places) < self.n_told]
         for claim, rows in zip(self.claims, self.rows, strict=True):
+            mine = []
             for quantity in quantities_of(claim):
                 alike = said(quantity)
                 if alike not in known:
                     known[alike] = sentences_with(alike, theirs, self.n_sentences)
                 where = word_rows(claim, rows, max(quantity.wide[0], claim.start), min(quantity.wide[1], claim.end))
-                result.append(Stated(where, known[alike], quantity))
+                mine.append(Stated(where, known[alike], quantity))
+            if self.question is not None and claim.source is not self.question:
+                self._reckon(mine, self.question, told, theirs)
+            result += mine
         return result
+
+    def _reckon(self, stated: list[Stated], question: Analysis, told: Sequence[Quantity], theirs: Numbers) -> None:
+        """Give those numbers of a claim that the evidence has nowhere, but that can be worked out or counted there, the
+        sentences that they rest on (in place)."""
+        asks_count = pattern("offline", "«asks_count»").search(question.folded) is not None
+        there = [one.quantity for one in stated if one.sentences[: self.n_told].any()]
+        for at, one in enumerate(stated):
+            if one.sentences[: self.n_told].any():
+                continue
+            given = [*question.quantities, *there]
+            rests = np.zeros(self.n_sentences, dtype=bool)
+            for operand in reckoned(one.quantity, given, told):
+                rests |= sentences_with(said(operand), theirs, self.n_sentences)
+            if asks_count and may_be_counted(one.quantity):
+                rests[: self.n_told] |= [one.quantity.value in counted(self.sentence_text(s)) for s in range(self.n_told)]
+            rests[self.n_told :] = False
+            if rests.any():
+                stated[at] = Stated(one.rows, rests | one.sentences, one.quantity, True)
+
+    def sentence_text(self, sentence: int) -> str:
+        """The text of a sentence of the grid."""
+        text, at = self.locate(sentence)
+        return text.text[int(text.bounds[at, 0]) : int(text.bounds[at, 1])]
 
 
 #: Initials of three letters or more: of fewer too many words have them. A text with more of them is a list of codes.

@@ -486,9 +486,15 @@ def _word_facts(word: str) -> tuple[int, float, int]:
     """(hash of the stem, weight, kind) of a folded word."""
     # A code is the same with and without its hyphens.
     number = word_id(word.replace("-", "") if _CODE.fullmatch(word) else word)
-    if word in stop_words() or word in _weak():
+    if word in stop_words() or word in _weak() or _helps(word):
         return number, 0.0, FUNCTION
     return number, min(rarity(word), RAREST) / RAREST, TERM
+
+
+def _helps(word: str) -> bool:
+    """Whether an unlisted word is put together from helping words alone: unspaced texts are cut into such pieces (仍为)."""
+    pieces = stop_words() | _weak()
+    return 1 < len(word) <= 3 and HAN_CHARACTER.match(word) is not None and word not in _rarities() and pieces.issuperset(word)
 
 
 _CODE = re.compile(r"(?=.*\d)(?=.*[a-z])[a-z0-9]+(?:-[a-z0-9]+)+")
