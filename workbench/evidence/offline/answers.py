@@ -40,7 +40,7 @@ from workbench.evidence.offline.answer_reading import (
 from workbench.evidence.offline.examination import bare_values
 from workbench.evidence.offline.grid import claim_words
 from workbench.evidence.offline.relations import relate
-from workbench.evidence.offline.words import analyse
+from workbench.evidence.offline.words import NAME, analyse
 from workbench.language import languages, pattern
 
 #: The last value says which weights count: a span is to be found, a statement to be told as a whole.
@@ -164,12 +164,14 @@ def _leaves_out(question: str, said: str, reference: str) -> bool:
 
 
 def _exchanges(said: str, reference: str) -> bool:
-    """Whether a sentence of the answer says what the reference says with two parts in each other's place (who sued whom)."""
+    """Whether a sentence of the answer says what the reference says with two names in each other's place (who sued whom)."""
     wanted, told = analyse(reference), analyse(said)
-    if len(wanted.bounds) != 1 or len(wanted.ids) < 3:
+    names = [kind == NAME or reference[at].isupper() for kind, at in zip(wanted.kind, wanted.starts.tolist(), strict=True)]
+    if len(wanted.bounds) != 1 or sum(names) < 2:
         return False
     claim = claim_words(wanted, 0, len(reference))
-    return any(relate(claim, told, at).exchanged is not None for at in range(min(len(told.bounds), _SENTENCES)))
+    pairs = (relate(claim, told, at).exchanged for at in range(min(len(told.bounds), _SENTENCES)))
+    return any(all(any(names[slice(*part)]) for part in pair) for pair in pairs if pair is not None)
 
 
 @cache

@@ -23,6 +23,7 @@ from workbench.data.text.quantities import relation as quantity_relation
 from workbench.evidence.offline.features import MANY_NUMBERS, denied_before, holds_code, numbers_of, related, stated_in
 from workbench.evidence.offline.grid import ClaimWords, Grid, names_of, quantities_of
 from workbench.evidence.offline.lexicon import opposite_lists, tables
+from workbench.evidence.offline.reckoning import lists_in
 from workbench.evidence.offline.relations import Relation, relate
 from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis, Numbers, analyse, follows, run_of
 from workbench.language import pattern
@@ -30,7 +31,9 @@ from workbench.steps import checkpoint
 
 #: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
 REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.85, "antonym": 0.7,
-        "kind": 0.7, "strength": 0.85, "exchange": 0.9}  # fmt: skip
+        "kind": 0.7, "strength": 0.85, "exchange": 0.9, "told whole": 0.3, "only": 0.5}  # fmt: skip
+#: Share of a sentence, by rarity, that a claim says too for it to say the whole sentence, and how many telling words at least.
+WHOLE, TELLING_WORDS = 0.7, 2
 #: Two claims of one answer are about the same where each holds this share of the other's words; else the sign is doubted.
 SAME, DOUBTED = 0.9, 0.6
 #: The same for a number whose whole slot is the same, word for word: the rest of the claim may then be told elsewhere.
@@ -418,13 +421,16 @@ def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: 
             rest = 1.0
         # What a pronoun stands for is not known: its sentence may speak of something else.
         pronoun = pattern("offline", "(?:«pronoun»)").match(claim.source.folded, claim.start)
-        if rest >= REST["negation"] and not pronoun:
+        needed = REST["told whole"] if _told_whole(relation, words.text) else REST["negation"]
+        if rest >= needed and not pronoun:
             start, end = words.text.bounds[words.number].tolist()
             shown, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
             yield Sign(_level(rest, 0.5), "negation", shown[:80], found[:80])
     for kind, pair in (("antonym", relation.opposed), ("kind", relation.rival)):
         if pair is not None and (sign := _other_word(claim, words, present, kind, pair)) is not None:
             yield sign
+    if (pair := _only_one(relation, words)) is not None and _rest(claim, present, slice(0, 0)) >= REST["only"]:
+        yield Sign(_level(REST["only"], 0.5), "strength", *pair)
     if relation.stronger is not None:
         rest = _rest(claim, present, slice(0, 0))
         if rest >= REST["strength"]:
@@ -440,6 +446,41 @@ def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: 
         if rest >= REST["exchange"]:
             left, right = (_part(claim.source, *part) for part in relation.exchanged)
             yield Sign(_level(rest, 0.5), "exchange", f"{left} … {right}", f"{right} … {left}")
+
+
+def _told_whole(relation: Relation, text: Analysis) -> bool:
+    """Whether a claim says all that a sentence says, and more ("interns are excluded" – "all, interns too, may apply")."""
+    content = relation.other.content
+    said = {m.other for m in relation.matches}
+    weight = text.weight[content]
+    mine = np.array([at in said for at in content], dtype=bool)
+    return int((weight[mine] > 0.4).sum()) >= TELLING_WORDS and float(weight @ mine) >= WHOLE * float(weight.sum())
+
+
+def _only_one(relation: Relation, words: _Sentence) -> tuple[str, str] | None:
+    """The thing that a claim says to be the only one, and another that the sentence lists beside it."""
+    if not relation.mine.only or relation.other.only or relation.mine.operators:
+        return None
+    text, said = words.text, {m.other for m in relation.matches}
+    start, end = text.bounds[words.number].tolist()
+    for items in lists_in(text.text[start:end]):
+        ends = [(start + low, start + high) for low, high in items]
+        named = [_telling(text, *span) for span in ends]
+        # The first thing stands at the end of its stretch, the last at the beginning.
+        named = [named[0][-2:], *named[1:-1], named[-1][:2]]
+        if any(not {*one}.isdisjoint(operator.scope) for operator in relation.other.operators for one in named):
+            continue
+        told = [not said.isdisjoint(one) for one in named]
+        new = [bool(one) and said.isdisjoint(one) for one in named]
+        if any(told) and any(new):
+            mine, other = ends[told.index(True)], ends[new.index(True)]
+            return text.text[slice(*mine)].strip(), text.text[slice(*other)].strip()
+    return None
+
+
+def _telling(text: Analysis, start: int, end: int) -> list[int]:
+    inside = text.words_between(start, end)
+    return [at for at in range(inside.start, inside.stop) if text.weight[at] > 0.3]
 
 
 def _other_word(

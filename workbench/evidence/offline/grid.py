@@ -326,10 +326,14 @@ class Grid:
         start, end = text.bounds[at]
         return text.folded[start:end]
 
+    def _written(self, number: int) -> str:
+        text, at = self.locate(number)
+        return text.text[slice(*text.bounds[at].tolist())]
+
     def _quantity_presence(self) -> list[Stated]:
         kept, at = self._columns([text.quantity_sentence for text in self.texts])
-        told = (q for text, some in zip(self.texts, kept, strict=True) for q in _some(text.quantities, some))
-        theirs = Numbers(zip(told, at.tolist(), strict=True))
+        found = (q for text, some in zip(self.texts, kept, strict=True) for q in _some(text.quantities, some))
+        theirs = Numbers(zip(found, at.tolist(), strict=True))
         known: dict[Quantity, Bools] = {}
         result: list[Stated] = []
         told = [quantity for quantity, places in theirs.places.items() if min(places) < self.n_told]
@@ -359,17 +363,15 @@ class Grid:
             for operand in reckoned(one.quantity, given, told):
                 rests |= sentences_with(said(operand), theirs, self.n_sentences)
             if asks_count and may_be_counted(one.quantity):
-                rests[: self.n_told] |= [one.quantity.value in counted(self.sentence_text(s)) for s in range(self.n_told)]
+                n = min(self.n_told, _LOOKED_THROUGH)
+                rests[:n] |= [one.quantity.value in counted(self._written(s)) for s in range(n)]
             rests[self.n_told :] = False
             if rests.any():
                 stated[at] = Stated(one.rows, rests | one.sentences, one.quantity, True)
 
-    def sentence_text(self, sentence: int) -> str:
-        """The text of a sentence of the grid."""
-        text, at = self.locate(sentence)
-        return text.text[int(text.bounds[at, 0]) : int(text.bounds[at, 1])]
 
-
+#: Sentences that are looked through for lists of things to count.
+_LOOKED_THROUGH = 1000
 #: Initials of three letters or more: of fewer too many words have them. A text with more of them is a list of codes.
 _FEW_INITIALS = 40
 _LARGE = re.compile(r"(?<![A-Za-z0-9])[A-Z]{3,6}(?![A-Za-z0-9])")

@@ -94,7 +94,7 @@ def _reached(parts: dict[str, int], span: Quantity) -> Iterator[date]:
     try:
         first = date(parts.get("y", _ANY_YEAR), parts["m"], parts["d"])
         for way in (1, -1):
-            there = first + relativedelta(**{_STEPS[str(span.unit)]: way * int(_value(span))})  # type: ignore[arg-type]
+            there = first + relativedelta(**{_STEPS[str(span.unit)]: way * int(_value(span))})
             yield from (there + timedelta(days=by) for by in (0, 1, -1))
     except (ValueError, OverflowError):  # no such day, or beyond the calendar
         return
