@@ -462,6 +462,9 @@ def _only_one(relation: Relation, words: _Sentence) -> tuple[str, str] | None:
     if not relation.mine.only or relation.other.only or relation.mine.operators:
         return None
     text, said = words.text, {m.other for m in relation.matches}
+    focus = [at for at in relation.mine.content if at > relation.mine.only[0]][:2]
+    meant = {m.other for m in relation.matches if m.mine in focus}
+    claimed = relation.claim.source.folded[relation.claim.start : relation.claim.end]
     start, end = text.bounds[words.number].tolist()
     for items in lists_in(text.text[start:end]):
         ends = [(start + low, start + high) for low, high in items]
@@ -470,8 +473,10 @@ def _only_one(relation: Relation, words: _Sentence) -> tuple[str, str] | None:
         named = [named[0][-2:], *named[1:-1], named[-1][:2]]
         if any(not {*one}.isdisjoint(operator.scope) for operator in relation.other.operators for one in named):
             continue
-        told = [not said.isdisjoint(one) for one in named]
-        new = [bool(one) and said.isdisjoint(one) for one in named]
+        told = [not meant.isdisjoint(one) for one in named]
+        new = [
+            bool(one) and said.isdisjoint(one) and not any(_shown(text, at).lower() in claimed for at in one) for one in named
+        ]
         if any(told) and any(new):
             mine, other = ends[told.index(True)], ends[new.index(True)]
             return text.text[slice(*mine)].strip(), text.text[slice(*other)].strip()

@@ -526,6 +526,7 @@ class Examination:
             self._on_the_whole(number, entail[number], lacking)
             entail[number] = self._at_most_unsure(number, entail[number])
             self._each_listed(number, entail[number])
+            self._counted(number, entail[number])
             self._in_parts(number, entail[number])
             if number in self.other_values:
                 among = slice(self.n_contexts + len(self.joints))
@@ -594,6 +595,17 @@ class Examination:
             best = self.grid.present[rows][:, there].max(axis=1, initial=0.0)
             if any(len(own) and best[own].max() < HELD for own in things):
                 entail[text] = CODE
+
+    def _counted(self, number: int, entail: Floats) -> None:
+        """Raise the support (in place) of a claim that says nothing beyond the question but a number which is worked out."""
+        rows = self.grid.rows[number]
+        stated = [one for one in self.grid.stated if rows.start <= one.rows.start < rows.stop]
+        known = np.isin(self.grid.ids[rows], self.question.ids)
+        new = (self.grid.weight[rows] > 0) & (self.grid.kind[rows] != NUMBER) & ~known
+        if stated and all(one.reckoned for one in stated) and not new.any():
+            rests = np.flatnonzero(np.logical_and.reduce([one.sentences for one in stated]))
+            texts = np.unique(np.searchsorted(self.grid.offsets, rests[rests < self.grid.n_told], side="right") - 1)
+            entail[texts] = np.maximum(entail[texts], PARTS)
 
     def _in_parts(self, number: int, entail: Floats) -> None:
         """Raise the support (in place) of a claim of the answer that no single sentence tells but the contexts together do.

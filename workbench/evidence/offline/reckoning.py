@@ -16,7 +16,8 @@ from itertools import combinations, permutations
 from dateutil.relativedelta import relativedelta
 
 from workbench.data.text.quantities import Quantity, date_parts
-from workbench.language import pattern
+from workbench.data.text.words import stop_words
+from workbench.language import languages, pattern
 
 #: Numbers of each kind that are looked at.
 _MANY = 12
@@ -109,22 +110,40 @@ def _same_day(day: date, wanted: dict[str, int], start: dict[str, int]) -> bool:
 def lists_in(text: str) -> tuple[tuple[tuple[int, int], ...], ...]:
     """The lists of a text, each as the offsets of its things: 3 of "in Frankfurt, Dublin and Singapore".
 
-    The first of them reaches back to the beginning of its clause, the last to its end.
+    The first of them reaches back to the beginning of its clause, the last to its end. Commas alone make no list: the last
+    thing is joined by a word (and, 和), or all of them by a mark of lists (、).
     """
     found = []
     for clause in _CLAUSE.finditer(text):
         items: list[tuple[int, int]] = []
+        marks: list[str] = []
         start = clause.start()
         for mark in [*_list_mark().finditer(text, *clause.span()), None]:
             end = clause.end() if mark is None else mark.start()
             items.append((start, end))
-            item = text[start:end].strip()
-            short = len(item.split()) <= _ITEM_WORDS if item.isascii() else len(item) <= _ITEM_CHARACTERS
-            if mark is None or (len(items) > 1 and not short):
-                found.append(tuple(items))
-                items = []
-            start = end if mark is None else mark.end()
-    return tuple(items for items in found if len(items) > 1)
+            if mark is None or (len(items) > 1 and not _is_thing(text[start:end])):
+                if marks and marks[-1] != ",":
+                    found.append(tuple(items))
+                items, marks = [], []
+            if mark is not None:
+                marks.append(mark[0].strip())
+                start = mark.end()
+    return tuple(found)
+
+
+def _is_thing(item: str) -> bool:
+    """Whether what stands between two marks of a list may be one thing of it, not a clause or a phrase of place or time."""
+    item = item.strip()
+    if not item.isascii():
+        return len(item) <= _ITEM_CHARACTERS
+    words = item.split()
+    first = words[0].lower() if words else ""
+    return 0 < len(words) <= _ITEM_WORDS and not item.isdigit() and (first in _articles() or first not in stop_words())
+
+
+@cache
+def _articles() -> frozenset[str]:
+    return frozenset(word for item in languages() for word in item.table("offline").get("articles", "").split())
 
 
 def counted(sentence: str) -> frozenset[int]:
