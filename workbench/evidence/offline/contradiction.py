@@ -449,7 +449,10 @@ def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: 
 
 
 def _told_whole(relation: Relation, text: Analysis) -> bool:
-    """Whether a claim says all that a sentence says, and more ("interns are excluded" – "all, interns too, may apply")."""
+    """Whether a claim that denies nothing says all that a sentence says, which denies one thing, and more ("interns are
+    excluded" – "all, interns too, may apply")."""
+    if relation.mine.operators or relation.mine.flips or len(relation.other.operators) != 1:
+        return False
     content = relation.other.content
     said = {m.other for m in relation.matches}
     weight = text.weight[content]
