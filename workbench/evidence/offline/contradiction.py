@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 
 from workbench.data.text.quantities import Entity, Quantity
 from workbench.data.text.quantities import relation as quantity_relation
-from workbench.evidence.offline.features import MANY_NUMBERS, denied_before, holds_code, numbers_of, related, stated_in
+from workbench.evidence.offline.features import MANY_NUMBERS, claim_negations, denied_before, holds_code, numbers_of, related, stated_in
 from workbench.evidence.offline.grid import ClaimWords, Grid, names_of, quantities_of
 from workbench.evidence.offline.lexicon import opposite_lists, tables
 from workbench.evidence.offline.relations import Relation, relate
-from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis, Numbers, analyse, follows, run_of
+from workbench.evidence.offline.words import FUNCTION, NAME, NUMBER, Analysis, Numbers, analyse, follows, run_of
 from workbench.language import pattern
 from workbench.steps import checkpoint
 
 #: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
-REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.85, "antonym": 0.7,
+REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.75, "negation of another": 0.85, "antonym": 0.7,
         "kind": 0.7, "strength": 0.85, "exchange": 0.9}  # fmt: skip
 #: Two claims of one answer are about the same where each holds this share of the other's words; else the sign is doubted.
 SAME, DOUBTED = 0.9, 0.6
@@ -48,6 +48,8 @@ _LIST_REACH = 160
 _COMPARED = {"name": "name", "title": "name", "code": "code"}
 #: A sentence below this cover is not looked at.
 _CANDIDATE = 0.35
+#: Rarity that the words of a claim must have beside its names for a sentence to be about the same.
+LEAST = 0.3
 #: And below this one only its numbers and names are.
 _RELATED = 0.35
 
@@ -88,6 +90,7 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
     cover = _rest_cover(grid, number)
     claim, present = grid.claims[number], grid.present[grid.rows[number]]
     with_before = np.where(grid.leaning, cover + np.roll(cover, 1), cover)
+    with_before = np.where(_but_for_names(grid, number) >= REST["name"], np.maximum(with_before, _CANDIDATE), with_before)
     for sentence in np.flatnonzero(with_before >= _CANDIDATE):
         checkpoint()
         text, at = grid.locate(int(sentence))
@@ -164,6 +167,19 @@ def _rest_cover(grid: Grid, number: int) -> NDArray[Any]:
     rows = grid.rows[number]
     weight = np.where(grid.kind[rows] == NUMBER, 0.0, grid.weight[rows])
     return (weight @ grid.present[rows]) / max(float(weight.sum()), 1e-6)
+
+
+def _but_for_names(grid: Grid, number: int) -> NDArray[Any]:
+    """(s,) the same with the names left out but for one that the claim begins with: of "the office is in Hamburg" the name is
+    most. Where the claim denies something that one is left out too: what holds for everyone is denied of nobody."""
+    rows = grid.rows[number]
+    weight, kind = grid.weight[rows].copy(), grid.kind[rows]
+    content = np.flatnonzero(weight > 0)
+    free = content[0 if len(claim_negations(grid.claims[number])) else 1 :]
+    weight[free[(kind[free] == NAME) | (free == content[:1])]] = 0.0
+    weight[kind == NUMBER] = 0.0
+    total = float(weight.sum())
+    return (weight @ grid.present[rows]) / total if total > LEAST else np.zeros(grid.n_sentences, dtype=np.float32)
 
 
 def _sentence_of(claim: ClaimWords) -> int:
@@ -393,7 +409,10 @@ def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: 
             rest = 1.0
         # What a pronoun stands for is not known: its sentence may speak of something else.
         pronoun = pattern("offline", "(?:«pronoun»)").match(claim.source.folded, claim.start)
-        if rest >= REST["negation"] and not pronoun:
+        # What is said of another subject or name is not denied of this one.
+        content = np.flatnonzero(claim.source.weight[claim.words] > 0)
+        telling = (claim.source.kind[claim.words] == NAME) | (np.arange(claim.n_words) == content[:1])
+        if rest >= REST["negation of another" if (telling & (laid < 0.5)).any() else "negation"] and not pronoun:
             start, end = words.text.bounds[words.number].tolist()
             shown, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
             yield Sign(_level(rest, 0.5), "negation", shown[:80], found[:80])
