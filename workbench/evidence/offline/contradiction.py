@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from workbench.data.text.quantities import Entity, Quantity
 from workbench.data.text.quantities import relation as quantity_relation
+from workbench.evidence.offline.comparisons import items_of, outnumbered
 from workbench.evidence.offline.features import MANY_NUMBERS, claim_negations, denied_before, holds_code, numbers_of, related, stated_in
 from workbench.evidence.offline.grid import ClaimWords, Grid, names_of, quantities_of
 from workbench.evidence.offline.lexicon import opposite_lists, tables
@@ -35,6 +36,8 @@ REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.75, "n
 SAME, DOUBTED = 0.9, 0.6
 #: The same for a number whose whole slot is the same, word for word: the rest of the claim may then be told elsewhere.
 REST_IN_PLACE = 0.35
+#: That a list is longer than there are things.
+COUNTED = 0.85
 #: Words on each side that make the slot of a number or name.
 _SLOT = 3
 #: A sentence that holds so much less of a claim than another is about something else.
@@ -99,9 +102,23 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             before = np.maximum(told, present[:, sentence - 1]) if grid.leaning[sentence] else told
             relation = related(grid, number, int(sentence)) if with_before[sentence] >= _RELATED else None
             misplaced = _misplaced(grid, number, int(sentence), cover)
-            sign = strongest(claim, text, at, told, before, relation=relation, misplaced=misplaced)
+            closer = cover[sentence] < SAME and bool((cover[_beside(grid, int(sentence))] >= SAME).any())
+            sign = strongest(claim, text, at, told, before, relation=relation, misplaced=misplaced, closer=closer)
             if sign is not None:
                 yield int(sentence), sign
+    listed = items_of(claim.source.text[claim.start : claim.end])
+    if len(listed) > 1:
+        for sentence in np.flatnonzero(cover > 0.0):
+            text, at = grid.locate(int(sentence))
+            start, end = text.bounds[at].tolist()
+            if text is not claim.source and (found := outnumbered(listed, text.text[start:end])) is not None:
+                yield int(sentence), Sign(COUNTED, "count", *found)
+
+
+def _beside(grid: Grid, sentence: int) -> slice:
+    """The sentences of the text that a sentence of the grid stands in."""
+    owner = int(np.searchsorted(grid.offsets, sentence, side="right")) - 1
+    return slice(int(grid.offsets[owner]), int(grid.offsets[owner + 1]))
 
 
 def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> frozenset[Quantity]:
@@ -111,8 +128,7 @@ def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> f
     A sentence is about something else when it holds much less of the claim's words, leans on none before it and has no
     other number of the claim that ``sentence`` lacks.
     """
-    owner = int(np.searchsorted(grid.offsets, sentence, side="right")) - 1
-    inside = slice(int(grid.offsets[owner]), int(grid.offsets[owner + 1]))
+    inside = _beside(grid, sentence)
     if cover[sentence] < REST["number"] or inside.stop - inside.start > _SCANNED:
         return frozenset()
     stated = list(stated_in(grid, grid.rows[number]))
@@ -196,6 +212,7 @@ def strongest(
     alone: bool = False,
     relation: Relation | None = None,
     misplaced: frozenset[Quantity] = frozenset(),
+    closer: bool = False,
 ) -> Sign | None:
     """The strongest sign of one sentence against a claim.
 
@@ -209,12 +226,14 @@ def strongest(
         Whether only this sentence of the text counts: a number that stands elsewhere in it is no excuse.
     misplaced
         Numbers of the claim that stand elsewhere in the text for something else, which is no excuse either.
+    closer
+        Whether another sentence of the text holds nearly all of the claim, and this one does not.
     """
     words = _Sentence(text, sentence, alone=alone)
     signs = [
         *_numbers(claim, words, present if before is None else before, misplaced),
         *_names(claim, words, present),
-        *_related_signs(claim, words, present, relate(claim, text, sentence) if alone else relation),
+        *_related_signs(claim, words, present, relate(claim, text, sentence) if alone else relation, closer),
     ]
     return max(signs, key=lambda sign: sign.probability, default=None)
 
@@ -225,7 +244,8 @@ class _Sentence:
     def __init__(self, text: Analysis, number: int, *, alone: bool = False) -> None:
         self.text, self.number = text, number
         start, end = text.bounds[number]
-        self.scope = text.folded[start:end] if alone else text.folded
+        self.folded = text.folded[start:end]
+        self.scope = self.folded if alone else text.folded
         self.words = text.words_between(int(start), int(end))
         self.ids = text.ids[self.words]
         self.weight = text.weight[self.words]
@@ -336,13 +356,13 @@ def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
     mine = [part for name in names_of(claim) if name.kind in _COMPARED for part in _single(claim.source.text, name)]
     known = claim.source.folded[claim.start : claim.end]
     others = [part for name in words.names for part in _single(words.text.text, name)]
-    leaning = pattern("offline", "(?:«pronoun»)").match(words.text.folded, int(words.text.bounds[words.number, 0]))
+    leaning = pattern("offline", "(?:^|[,，;；] ?)(?:«pronoun»)").search(words.folded)
     meant = [other for other in others if words.text.folded[other.start : other.end] in known]
     for name in mine:
         rows = _inside(claim, name.start, name.end)
         if not len(present[rows]) or float(np.max(present[rows])) > 0:
             continue
-        # The pronoun that a sentence begins with may stand for the name that the claim begins with.
+        # The pronoun that a sentence, or a clause of it, begins with may stand for the name that the claim begins with.
         if leaning and name.start <= claim.start + 4:
             continue
         said = claim.source.folded[name.start : name.end]
@@ -396,7 +416,9 @@ def _joining() -> re.Pattern[str]:
     return re.compile(rf"\s+(?:{words})\s+", re.IGNORECASE)
 
 
-def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: Relation | None) -> Iterator[Sign]:
+def _related_signs(
+    claim: ClaimWords, words: _Sentence, present: Any, relation: Relation | None, closer: bool
+) -> Iterator[Sign]:
     """The same said with another polarity, an opposite, another member, a stronger word, or two parts exchanged."""
     if relation is None:
         return
@@ -412,7 +434,8 @@ def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: 
         # What is said of another subject or name is not denied of this one.
         content = np.flatnonzero(claim.source.weight[claim.words] > 0)
         telling = (claim.source.kind[claim.words] == NAME) | (np.arange(claim.n_words) == content[:1])
-        if rest >= REST["negation of another" if (telling & (laid < 0.5)).any() else "negation"] and not pronoun:
+        another = closer or bool((telling & (laid < 0.5)).any())
+        if rest >= REST["negation of another" if another else "negation"] and not pronoun:
             start, end = words.text.bounds[words.number].tolist()
             shown, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
             yield Sign(_level(rest, 0.5), "negation", shown[:80], found[:80])

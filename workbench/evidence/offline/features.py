@@ -235,7 +235,6 @@ def _numbers_missing(grid: Grid, number: int, spans: Windows) -> Floats:
 @lru_cache(maxsize=256)
 def numbers_of(text: str, sentence: int | None) -> Numbers:
     """The numbers of a text, or of one of its sentences."""
-    """The numbers of a text, or of one of its sentences."""
     found = analyse(text)
     inside = slice(None) if sentence is None else run_of(found.quantity_sentence, sentence)
     return Numbers((quantity, 0) for quantity in found.quantities[inside])
@@ -304,7 +303,7 @@ _IDENTIFIER = re.compile(
       https?://[^\s<>"'()\u3000-\u9fff\uff00-\uffef]+ | www\.[^\s<>"'()\u3000-\u9fff\uff00-\uffef]+
     | [\w.+-]+@[\w-]+(?:\.[\w-]+)+
     | (?<![\w/.])(?:~|\.{1,2})?(?:/[A-Za-z0-9_.{}-]+){2,}/?
-    | (?<![\w-])--?[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?![\w])
+    | (?<!(?u:[\w-]))--?[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*(?!(?u:\w))
     | (?<![\w./@])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?=\b)
     | (?<![\w])[A-Za-z]+(?:_[A-Za-z0-9]+)+
     | (?<![\w])[a-z]+[A-Z][A-Za-z0-9]* | (?<![\w])[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+(?![\w])

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.quantities import Entity
 from workbench.data.text.sentences import denied
-from workbench.evidence.offline.comparisons import ordered, paired, sequence_reversed, superseded
+from workbench.evidence.offline.comparisons import lifespan, ordered, paired, sequence_reversed, superseded
 from workbench.evidence.offline.grid import ClaimWords, names_of, quantities_of
 from workbench.evidence.offline.lexicon import Lexicon, lexicon, opposite_lists, tables
 from workbench.evidence.offline.polarity import Operator, Reading, read
@@ -482,7 +482,11 @@ class _Relating:
         negated = self.mine.operators or self.other.operators
         told = ordered(said, self.text.text) or (0 if negated else paired(said, sentence))
         self.found["follows"] = float(told)
-        self.relation.reversed_order = told < 0 or sequence_reversed(said, sentence)
+        dated, words = lifespan(said, sentence)
+        for low, high in words:
+            inside = claim.source.words_between(claim.start + low, claim.start + high)
+            self.relation.harmless += range(inside.start, inside.stop)
+        self.relation.reversed_order = told < 0 or dated < 0 or sequence_reversed(said, sentence)
         self.relation.superseded = superseded(said, sentence)
 
     # -- order -----------------------------------------------------------------------------------------------
