@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 from workbench.data.text.quantities import Entity, Quantity
 from workbench.data.text.quantities import relation as quantity_relation
 from workbench.evidence.offline.comparisons import items_of, outnumbered
-from workbench.evidence.offline.features import MANY_NUMBERS, claim_negations, denied_before, holds_code, numbers_of, related, stated_in
+from workbench.evidence.offline.features import (
+    MANY_NUMBERS,
+    claim_negations,
+    denied_before,
+    holds_code,
+    numbers_of,
+    related,
+    stated_in,
+)
 from workbench.evidence.offline.grid import ClaimWords, Grid, names_of, quantities_of
 from workbench.evidence.offline.lexicon import opposite_lists, tables
 from workbench.evidence.offline.relations import Relation, relate

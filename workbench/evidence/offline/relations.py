@@ -522,7 +522,7 @@ class _Relating:
         for name in names_of(self.claim):
             words = _span_words(self.claim.source, name)
             told = [laid[at] for at in words if at in laid]
-            if told and all(at in theirs and set(_span_words(self.text, theirs[at])) <= set(told) for at in told):
+            if told and all(at not in theirs or set(_span_words(self.text, theirs[at])) <= set(told) for at in told):
                 yield from (at for at in words if at not in laid)
 
     def _once(self, left: tuple[int, int], right: tuple[int, int]) -> bool:
