@@ -214,3 +214,8 @@ def test_only_what_speaks_to_the_reader_is_read() -> None:
     echo = "Answer the question using only the provided context.\nQuestion: How high is it?\nAnswer: It is 4,207 m high."
     assert refusal(echo).probability < 0.5
     assert refusal('{"answer": "I could not find this in the documents.", "sources": []}').probability >= 0.5
+
+
+@pytest.mark.parametrize("text", ["I do not think that it is scary.", "The notes do not say who signed.", "The fee is 30 euros."])
+def test_a_question_without_a_word_is_no_question(text: str) -> None:
+    assert refusal(text, question="?") == refusal(text, question=" ？！") == refusal(text)

@@ -130,3 +130,18 @@ def test_interjections_are_no_chinese_claims(word: str) -> None:
 ])  # fmt: skip
 def test_what_looks_like_an_interjection_is_kept(text: str) -> None:
     assert texts(claims(text).spans) == [text]
+
+
+@pytest.mark.parametrize("opinion", ["It is important to note that", "It's worth mentioning that", "But it is interesting that"])
+def test_what_is_thought_of_a_statement_is_no_part_of_the_claim(opinion: str) -> None:
+    assert texts(claims(f"{opinion} refunds take five days.").spans) == ["refunds take five days."]
+
+
+@pytest.mark.parametrize("opinion", ["值得注意的是，", "需要说明的是", "有趣的是，"])
+def test_what_is_thought_of_a_statement_is_no_part_of_a_chinese_claim(opinion: str) -> None:
+    assert texts(claims(f"{opinion}退款需要五天。").spans) == ["退款需要五天。"]
+
+
+def test_a_second_subordinate_clause_is_not_torn_from_what_governs_it() -> None:
+    said = "The board said that the search was too narrow, and that the flag may change."
+    assert texts(claims(said).spans) == [said]

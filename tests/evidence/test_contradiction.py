@@ -7,6 +7,7 @@ import random
 import pytest
 
 from workbench.data.text.normalise import HAN_CHARACTER
+from workbench.evidence.offline.comparisons import lifespan
 from workbench.evidence.offline.contradiction import Sign, conflicts, contradictions, opposite_words
 from workbench.evidence.offline.grid import Grid, claim_words
 from workbench.evidence.offline.words import analyse
@@ -129,3 +130,97 @@ def test_what_respectively_pairs_goes_with_nothing_else(text, claim, denial):
 ])  # fmt: skip
 def test_respectively_tells_nothing_of_lists_that_do_not_match(claim, evidence):
     assert not [sign for sign in signs(claim, evidence) if sign.kind == "order"]
+
+
+PLACES = ["Hamburg", "Toronto", "Nairobi", "Lisbon", "Osaka", "Mumbai"]
+PLACED = ["The office is in {}.", "The people are in {}.", "The workshop was held in {}."]
+
+
+@pytest.mark.parametrize("template", PLACED)
+def test_another_name_is_seen_where_it_is_most_of_the_claim(template):
+    for place in PLACES:
+        other = PLACES[PLACES.index(place) - 1]
+        assert [s for s in signs(template.format(other), template.format(place)) if s.kind in ("name", "kind")]
+        assert not signs(template.format(place), template.format(place))
+
+
+def test_a_pronoun_anywhere_in_a_sentence_may_stand_for_the_name_that_a_claim_begins_with():
+    told = "After becoming a student of Anna Berger, he became a practitioner of both crafts."
+    assert not signs("Peter Klein became a practitioner of both crafts.", told)
+
+
+@pytest.mark.parametrize("thing", ["the door", "two children", "the green chairs"])
+def test_far_from_is_the_opposite_of_near_and_negates_nothing(thing):
+    near, far = f"The man sits near {thing}.", f"The man sits far from {thing}."
+    for claim, evidence in ((near, far), (far, near)):
+        assert [s.kind for s in signs(claim, evidence)] == ["antonym"]
+    assert not signs(near, near) and not signs(far, far)
+
+
+def test_what_holds_for_everyone_is_denied_of_nobody_but_a_list_is_not_everything():
+    assert "negation" in [s.kind for s in signs("Brent didn't visit Kenya.", "Everyone has visited every place.")]
+    assert not signs("Brent didn't visit Kenya.", "Everyone has visited Spain, Cuba and Nepal.")
+
+
+NEGATED = [
+    ("The lender did not charge much interest.", "The lender charged 10 percent interest on every loan.", True),
+    ("Tom didn't visit Algeria.", "Anna and Paul have visited Algeria.", False),  # of another subject
+]
+
+
+@pytest.mark.parametrize(("claim", "evidence", "against"), NEGATED)
+def test_a_negation_counts_where_most_of_the_rest_is_said_of_the_same(claim, evidence, against):
+    assert ("negation" in [s.kind for s in signs(claim, evidence)]) == against
+
+
+def test_a_sentence_that_says_the_claim_excuses_the_negation_of_one_that_says_less():
+    text = ("The gospel of Mark was written anonymously. The author used stories and sayings (although not the gospel of "
+            "Thomas, and probably not what Mark had written).")  # fmt: skip
+    assert not signs("The gospel of Mark was written anonymously.", text)
+
+
+@pytest.mark.parametrize("verb", ["does", "did", "is"])
+def test_a_negation_that_a_tokeniser_parted_from_its_verb_is_one(verb):
+    said = {"does": "cover water damage", "did": "cover water damage", "is": "valid abroad"}[verb]
+    claim, told = f"The warranty {verb} not {said}.", f"The warranty {verb} n't {said} ."
+    assert not signs(claim, told)
+    assert "negation" in [s.kind for s in signs(claim.replace(" not", ""), told)]
+
+
+THINGS = ["a hammer", "a saw", "a drill", "a file", "a wrench", "a chisel", "a clamp"]
+DINGE = ["锤子", "锯子", "钻头", "锉刀", "扳手", "凿子", "夹具"]
+WORDS, ZAHLEN = ["two", "three", "four", "five"], "两三四五"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_list_longer_than_there_are_things_is_against_their_number(seed):
+    chance = random.Random(seed)
+    n = chance.randrange(4)
+    for count, against in ((n + 2, False), (n + 3, True)):
+        some = chance.sample(THINGS, count)
+        claim = f"The box contains {', '.join(some[:-1])} and {some[-1]}."
+        assert ("count" in [s.kind for s in signs(claim, f"The box contains only {WORDS[n]} tools.")]) == against
+        assert not [s for s in signs(claim, f"The box contains {WORDS[n]} tools.") if s.kind == "count"]
+        assert not [s for s in signs(claim, f"The drawer holds only {WORDS[n]} tools.") if s.kind == "count"]
+        dinge = chance.sample(DINGE, count)
+        claim = f"工具箱有{'、'.join(dinge[:-1])}和{dinge[-1]}。"
+        assert ("count" in [s.kind for s in signs(claim, f"工具箱只有{ZAHLEN[n]}种工具。")]) == against
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_brackets_after_a_name_tell_when_somebody_was_born_and_died(seed):
+    chance = random.Random(seed)
+    born = chance.randrange(1500, 1900)
+    died = born + chance.randrange(20, 90)
+    day = chance.randrange(1, 28)
+    brackets = [f"({born}–{died})", f"({day} May {born} – {day} June {died})", f"(May {day}, {born} - June {day}, {died})",
+                f"(born Ada King; May {day}, {born} – {died})"]  # fmt: skip
+    for told in brackets:
+        text = f"Ada Klein {told} was a painter."
+        assert lifespan(f"Ada Klein was born in {born} and died in {died}.", text)[0] == 1
+        assert lifespan(f"She died in {born}.", text)[0] == lifespan(f"She was born in {died}.", text)[0] == -1
+        assert lifespan(f"She was born in {born + 1}.", text)[0] == 0
+    for told in (f"（{born}年－{died}年）", f"（{born}年5月{day}日—{died}年6月{day}日）"):
+        text = f"李明{told}，画家。"
+        assert lifespan(f"李明出生于{born}年。", text)[0] == lifespan(f"李明{died}年6月去世。", text)[0] == 1
+        assert lifespan(f"李明出生于{died}年。", text)[0] == lifespan(f"李明于{born}年逝世。", text)[0] == -1

@@ -16,7 +16,7 @@ from workbench.data.schema import Context, Sample
 from workbench.evidence.offline.comparisons import ordered, sequence_reversed
 from workbench.evidence.offline.contradiction import contradictions
 from workbench.evidence.offline.examination import EDITED, Examination, is_code
-from workbench.evidence.offline.features import holds_code
+from workbench.evidence.offline.features import codes_of, holds_code
 from workbench.evidence.offline.grid import Grid, claim_words
 from workbench.evidence.offline.models import load_coefficients
 from workbench.evidence.offline.polarity import read
@@ -253,6 +253,13 @@ def test_a_sentence_repeated_but_for_a_word_is_edited(claim, sentence, edited):
     assert (figures(claim, sentence)["edited"] >= EDITED) is edited
 
 
+@pytest.mark.parametrize("name", ["Elvis Presley", "Ada Lovelace", "Grace Hopper"])
+def test_a_name_told_in_part_is_no_other_name(name):
+    said = "{} was born in Tupelo and moved to Memphis.".format
+    assert figures(said(name), said(name.split()[1]))["edited"] < EDITED
+    assert figures(said(name), said(f"Lisa {name.split()[1]}"))["edited"] >= EDITED
+
+
 RIVALS = [
     ("The cover is {}.", ["red", "blue", "green"]),
     ("He plays the {} in the band.", ["guitar", "trumpet", "cello"]),
@@ -329,6 +336,12 @@ DIFFERENT = [
     ("-force", "run it with --force"),
     ("info@example.org", "write to sales@example.org"),
 ]
+
+
+@pytest.mark.parametrize("name", ["Hōryū-ji", "Saint-Rémy", "Ikaruga-dera", "Nezahualcóyotl-sur"])
+def test_a_name_with_an_accent_holds_no_flag(name):
+    text = f"{name} was dedicated to a healer."
+    assert not list(codes_of(claim_words(analyse(text), 0, len(text))))
 
 
 @pytest.mark.parametrize(("code", "text"), SAME)

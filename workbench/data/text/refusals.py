@@ -543,7 +543,7 @@ def refusal_of(
     left = _left(cut, clauses, models)
     table = models(model_language(text))
     strongest = max(c.refuses for c in clauses)
-    if not question.strip():
+    if not any(map(str.isalnum, question)):
         values = whole_values(strongest, max(left.values(), default=None))
         return _agreed(logistic(values, table["whole"]), cut, clauses, left)
     values = [*asked_values(question, [span.text for span, _ in cut], clauses, left), *more]

@@ -3,13 +3,15 @@
 "Ann is taller than Bob, Bob is taller than Carl" tells that Ann is taller than Carl, that Carl is shorter than Ann, and
 that Carl is not taller than Ann. "Switch it off before you clean it" tells that cleaning comes after, in whatever words.
 "They moved from Leeds to York" tells that they are in Leeds no longer. "Ann and Bob are 20 and 19 years old, respectively"
-tells that Bob is 19.
+tells that Bob is 19. "Ann (1935–1977)" tells when she was born and when she died. "It holds only three tools" tells that it
+does not hold a hammer, a saw, a drill and a file.
 The patterns are those of the languages' ``polarity.toml``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from workbench.data.text.words import normalise, stem
@@ -140,6 +142,57 @@ def _lists(sentence: str) -> tuple[tuple[frozenset[int], ...], tuple[frozenset[i
         return None
     heads, values = chosen  # "At the time, Venus and Serena": what a comma parts may stand before the list
     return tuple(heads[-len(values) :]), tuple(values)
+
+
+def lifespan(claim: str, sentence: str) -> tuple[int, list[tuple[int, int]]]:
+    """Whether a claim dates a birth or a death as the brackets after a name in ``sentence`` do ("(1935–1977)"): 1, or -1 when
+    it has the year of the other one, else 0; and where the words for what is told so stand in the claim."""
+    told: list[tuple[int, int]] = []
+    for forms, dated in _lives():
+        found = [(way, match) for way, form in forms for match in form.finditer(claim)]
+        span = dated.search(sentence) if found else None
+        if span is not None:
+            years = int(span["born"]), int(span["died"])
+            for way, match in found:
+                said = int(match["year"])
+                if said == years[1 - way] != years[way]:
+                    return -1, []
+                told += [match.span("word")] if said == years[way] else []
+    return int(bool(told)), told
+
+
+def outnumbered(items: Sequence[str], sentence: str) -> tuple[str, str] | None:
+    """(the list, the words for their number) where the items that a claim lists are more than ``sentence`` tells that there
+    are only; None where they are not. What stands before the number must stand in the claim."""
+    folded = normalise(sentence)
+    found = [match for limited, _ in _limits() for match in limited.finditer(folded)]
+    told = [quantity.value for match in found for quantity in analyse(match["number"]).quantities[:1] if quantity.value]
+    if not found or len(told) < len(found) or max(told) >= len(items):
+        return None
+    about = _content(folded[: found[0].start("number")])
+    listed = ", ".join(items)
+    return (listed[:80], found[0][0]) if about and about <= _content(listed) else None
+
+
+def items_of(claim: str) -> list[str]:
+    """What a claim lists, the first item with what stands before it; one for a claim without a list."""
+    folded = normalise(claim).rstrip(" .。!！")
+    found = ([item.strip() for item in parts.split(folded) if item.strip()] for _, parts in _limits())
+    return max(found, key=len, default=[folded])
+
+
+@cache
+def _lives() -> tuple[tuple[tuple[tuple[int, re.Pattern[str]], ...], re.Pattern[str]], ...]:
+    """For each language: how a birth (0) and a death (1) are dated in words, and the brackets after a name."""
+    found = [table["life"] for table in tables("polarity")]
+    forms = [[(way, re.compile(form, re.I)) for way, name in enumerate(("born", "died")) for form in t[name]] for t in found]
+    return tuple((tuple(some), re.compile(t["brackets"])) for some, t in zip(forms, found, strict=True))
+
+
+@cache
+def _limits() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    found = [table["limit"] for table in tables("polarity")]
+    return tuple((re.compile(t["only"]), re.compile(t["parts"])) for t in found)
 
 
 @cache

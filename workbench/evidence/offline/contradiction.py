@@ -20,17 +20,26 @@ from numpy.typing import NDArray
 
 from workbench.data.text.quantities import Entity, Quantity
 from workbench.data.text.quantities import relation as quantity_relation
-from workbench.evidence.offline.features import MANY_NUMBERS, denied_before, holds_code, numbers_of, related, stated_in
+from workbench.evidence.offline.comparisons import items_of, outnumbered
+from workbench.evidence.offline.features import (
+    MANY_NUMBERS,
+    claim_negations,
+    denied_before,
+    holds_code,
+    numbers_of,
+    related,
+    stated_in,
+)
 from workbench.evidence.offline.grid import ClaimWords, Grid, names_of, quantities_of
 from workbench.evidence.offline.lexicon import opposite_lists, tables
 from workbench.evidence.offline.reckoning import lists_in
 from workbench.evidence.offline.relations import Relation, relate
-from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis, Numbers, analyse, follows, run_of
+from workbench.evidence.offline.words import FUNCTION, NAME, NUMBER, Analysis, Numbers, analyse, follows, run_of
 from workbench.language import pattern
 from workbench.steps import checkpoint
 
 #: The rest of the claim must stand in the sentence to this share (by rarity) before a sign counts.
-REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.85, "antonym": 0.7,
+REST = {"number": 0.55, "name": 0.8, "name elsewhere": 0.9, "negation": 0.75, "negation of another": 0.85, "antonym": 0.7,
         "kind": 0.7, "strength": 0.85, "exchange": 0.9, "told whole": 0.3, "only": 0.5}  # fmt: skip
 #: Share of a sentence, by rarity, that a claim says too for it to say the whole sentence, and how many telling words at least.
 WHOLE, TELLING_WORDS = 0.7, 2
@@ -38,6 +47,8 @@ WHOLE, TELLING_WORDS = 0.7, 2
 SAME, DOUBTED = 0.9, 0.6
 #: The same for a number whose whole slot is the same, word for word: the rest of the claim may then be told elsewhere.
 REST_IN_PLACE = 0.35
+#: That a list is longer than there are things.
+COUNTED = 0.85
 #: Words on each side that make the slot of a number or name.
 _SLOT = 3
 #: A sentence that holds so much less of a claim than another is about something else.
@@ -51,6 +62,8 @@ _LIST_REACH = 160
 _COMPARED = {"name": "name", "title": "name", "code": "code"}
 #: A sentence below this cover is not looked at.
 _CANDIDATE = 0.35
+#: Rarity that the words of a claim must have beside its names for a sentence to be about the same.
+LEAST = 0.3
 #: And below this one only its numbers and names are.
 _RELATED = 0.35
 
@@ -91,6 +104,7 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
     cover = _rest_cover(grid, number)
     claim, present = grid.claims[number], grid.present[grid.rows[number]]
     with_before = np.where(grid.leaning, cover + np.roll(cover, 1), cover)
+    with_before = np.where(_but_for_names(grid, number) >= REST["name"], np.maximum(with_before, _CANDIDATE), with_before)
     for sentence in np.flatnonzero(with_before >= _CANDIDATE):
         checkpoint()
         text, at = grid.locate(int(sentence))
@@ -99,9 +113,25 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             before = np.maximum(told, present[:, sentence - 1]) if grid.leaning[sentence] else told
             relation = related(grid, number, int(sentence)) if with_before[sentence] >= _RELATED else None
             misplaced, excused = _misplaced(grid, number, int(sentence), cover), _excused(grid, number, int(sentence))
-            sign = strongest(claim, text, at, told, before, relation=relation, misplaced=misplaced, excused=excused)
+            closer = cover[sentence] < SAME and bool((cover[_beside(grid, int(sentence))] >= SAME).any())
+            sign = strongest(
+                claim, text, at, told, before, relation=relation, misplaced=misplaced, excused=excused, closer=closer
+            )
             if sign is not None:
                 yield int(sentence), sign
+    listed = items_of(claim.source.text[claim.start : claim.end])
+    if len(listed) > 1:
+        for sentence in np.flatnonzero(cover > 0.0):
+            text, at = grid.locate(int(sentence))
+            start, end = text.bounds[at].tolist()
+            if text is not claim.source and (found := outnumbered(listed, text.text[start:end])) is not None:
+                yield int(sentence), Sign(COUNTED, "count", *found)
+
+
+def _beside(grid: Grid, sentence: int) -> slice:
+    """The sentences of the text that a sentence of the grid stands in."""
+    owner = int(np.searchsorted(grid.offsets, sentence, side="right")) - 1
+    return slice(int(grid.offsets[owner]), int(grid.offsets[owner + 1]))
 
 
 def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> frozenset[Quantity]:
@@ -111,8 +141,7 @@ def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> f
     A sentence is about something else when it holds much less of the claim's words, leans on none before it and has no
     other number of the claim that ``sentence`` lacks.
     """
-    owner = int(np.searchsorted(grid.offsets, sentence, side="right")) - 1
-    inside = slice(int(grid.offsets[owner]), int(grid.offsets[owner + 1]))
+    inside = _beside(grid, sentence)
     if cover[sentence] < REST["number"] or inside.stop - inside.start > _SCANNED:
         return frozenset()
     stated = list(stated_in(grid, grid.rows[number]))
@@ -138,8 +167,7 @@ def _excused(grid: Grid, number: int, sentence: int) -> frozenset[Quantity]:
     where a sentence of another text has them all ("raised from 300 to 600" beside what was said before)."""
     stated = list(stated_in(grid, grid.rows[number]))
     held = [one.quantity for one in stated if one.sentences[sentence] and not one.reckoned]
-    owner = int(np.searchsorted(grid.offsets, sentence, side="right")) - 1
-    here = slice(*grid.offsets[owner : owner + 2].tolist())
+    here = _beside(grid, sentence)
     together = len(stated) > 1 and bool(np.logical_and.reduce([one.sentences[: grid.n_told] for one in stated]).any())
     return frozenset(
         one.quantity
@@ -191,6 +219,19 @@ def _rest_cover(grid: Grid, number: int) -> NDArray[Any]:
     return (weight @ grid.present[rows]) / max(float(weight.sum()), 1e-6)
 
 
+def _but_for_names(grid: Grid, number: int) -> NDArray[Any]:
+    """(s,) the same with the names left out but for one that the claim begins with: of "the office is in Hamburg" the name is
+    most. Where the claim denies something that one is left out too: what holds for everyone is denied of nobody."""
+    rows = grid.rows[number]
+    weight, kind = grid.weight[rows].copy(), grid.kind[rows]
+    content = np.flatnonzero(weight > 0)
+    free = content[0 if len(claim_negations(grid.claims[number])) else 1 :]
+    weight[free[(kind[free] == NAME) | (free == content[:1])]] = 0.0
+    weight[kind == NUMBER] = 0.0
+    total = float(weight.sum())
+    return (weight @ grid.present[rows]) / total if total > LEAST else np.zeros(grid.n_sentences, dtype=np.float32)
+
+
 def _sentence_of(claim: ClaimWords) -> int:
     return max(int(np.searchsorted(claim.source.bounds[:, 0], claim.start, side="right")) - 1, 0)
 
@@ -206,6 +247,7 @@ def strongest(
     relation: Relation | None = None,
     misplaced: frozenset[Quantity] = frozenset(),
     excused: frozenset[Quantity] = frozenset(),
+    closer: bool = False,
 ) -> Sign | None:
     """The strongest sign of one sentence against a claim.
 
@@ -221,12 +263,14 @@ def strongest(
         Numbers of the claim that stand elsewhere in the text for something else, which is no excuse either.
     excused
         Numbers of the claim that this sentence need not have.
+    closer
+        Whether another sentence of the text holds nearly all of the claim, and this one does not.
     """
     words = _Sentence(text, sentence, alone=alone)
     signs = [
         *_numbers(claim, words, present if before is None else before, misplaced, excused),
         *_names(claim, words, present),
-        *_related_signs(claim, words, present, relate(claim, text, sentence) if alone else relation),
+        *_related_signs(claim, words, present, relate(claim, text, sentence) if alone else relation, closer),
     ]
     return max(signs, key=lambda sign: sign.probability, default=None)
 
@@ -237,7 +281,8 @@ class _Sentence:
     def __init__(self, text: Analysis, number: int, *, alone: bool = False) -> None:
         self.text, self.number = text, number
         start, end = text.bounds[number]
-        self.scope = text.folded[start:end] if alone else text.folded
+        self.folded = text.folded[start:end]
+        self.scope = self.folded if alone else text.folded
         self.words = text.words_between(int(start), int(end))
         self.ids = text.ids[self.words]
         self.weight = text.weight[self.words]
@@ -348,13 +393,13 @@ def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
     mine = [part for name in names_of(claim) if name.kind in _COMPARED for part in _single(claim.source.text, name)]
     known = claim.source.folded[claim.start : claim.end]
     others = [part for name in words.names for part in _single(words.text.text, name)]
-    leaning = pattern("offline", "(?:«pronoun»)").match(words.text.folded, int(words.text.bounds[words.number, 0]))
+    leaning = pattern("offline", "(?:^|[,，;；] ?)(?:«pronoun»)").search(words.folded)
     meant = [other for other in others if words.text.folded[other.start : other.end] in known]
     for name in mine:
         rows = _inside(claim, name.start, name.end)
         if not len(present[rows]) or float(np.max(present[rows])) > 0:
             continue
-        # The pronoun that a sentence begins with may stand for the name that the claim begins with.
+        # The pronoun that a sentence, or a clause of it, begins with may stand for the name that the claim begins with.
         if leaning and name.start <= claim.start + 4:
             continue
         said = claim.source.folded[name.start : name.end]
@@ -408,7 +453,9 @@ def _joining() -> re.Pattern[str]:
     return re.compile(rf"\s+(?:{words})\s+", re.IGNORECASE)
 
 
-def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: Relation | None) -> Iterator[Sign]:
+def _related_signs(
+    claim: ClaimWords, words: _Sentence, present: Any, relation: Relation | None, closer: bool
+) -> Iterator[Sign]:
     """The same said with another polarity, an opposite, another member, a stronger word, or two parts exchanged."""
     if relation is None:
         return
@@ -421,8 +468,12 @@ def _related_signs(claim: ClaimWords, words: _Sentence, present: Any, relation: 
             rest = 1.0
         # What a pronoun stands for is not known: its sentence may speak of something else.
         pronoun = pattern("offline", "(?:«pronoun»)").match(claim.source.folded, claim.start)
-        needed = REST["told whole"] if _told_whole(relation, words.text) else REST["negation"]
-        if rest >= needed and not pronoun:
+        # What is said of another subject or name is not denied of this one.
+        content = np.flatnonzero(claim.source.weight[claim.words] > 0)
+        telling = (claim.source.kind[claim.words] == NAME) | (np.arange(claim.n_words) == content[:1])
+        another = closer or bool((telling & (laid < 0.5)).any())
+        needed = "told whole" if _told_whole(relation, words.text) else "negation of another" if another else "negation"
+        if rest >= REST[needed] and not pronoun:
             start, end = words.text.bounds[words.number].tolist()
             shown, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
             yield Sign(_level(rest, 0.5), "negation", shown[:80], found[:80])

@@ -102,16 +102,17 @@ UNKNOWN = 0.3
 UNSURE, WIDENED = 0.35, 0.7
 #: The most that code or a formula is supported that does not stand in the text as it is, and a claim that repeats a sentence
 #: but for a telling word: unsure. From which rarity of that word times the share of the sentence on: nobody calls a claim
-#: supported that was made by exchanging a word; where less is repeated, people do in three of five (WiCE, BEGIN).
-CODE, EDITED = 0.45, 0.45
+#: supported that was made by exchanging a word; where less is repeated, people do in three of five (WiCE, BEGIN). And the
+#: most that a word is there which tells.
+CODE, EDITED, EXCHANGED = 0.45, 0.45, 0.4
 #: From this alignment on the missing words are there in another spelling (licence, license).
 SPELT_ALIKE = 0.95
 #: A cell of a table that the claim names by row and column: how sure it is that it holds, or that it says otherwise.
 CELL = 0.85
 #: Contradiction where no sign shows, as a share of what support leaves.
 BASE_RATE = 0.03
-#: The most that a text supports a claim of whose content words, by rarity, it has at most a fifth.
-UNTOUCHED = 0.12
+#: What is left of the support by a text that has at most a fifth of a claim's content words, by rarity.
+UNTOUCHED = 0.3
 #: What is left of the support by a text that has a number or code of the claim nowhere. People call 1 to 14 % of such claims
 #: supported (CLAPnq, BEGIN, WiCE), however alike the rest is.
 UNTOLD = 0.2
@@ -398,10 +399,10 @@ class Examination:
         # Function words make nothing likely.
         telling = np.array([bool((c.source.weight[c.words] > 0).any()) for c in self.claims], dtype=bool)
         untouched = telling[:, None] & (features[..., _COVER] <= 0.2)
-        result = np.where(untouched, np.minimum(result, UNTOUCHED), result)
+        result = np.where(untouched, UNTOUCHED * result, result)
         # Where a telling word is missing in a context and the claim repeats the rest, another thing was meant, perhaps: not
         # sure. A reference or an answer may simply say less.
-        other = (features[..., _EDITED] >= EDITED) & (features[..., _WORST] <= 0.2) & (result >= 0.5) & (result < 0.75)
+        other = (features[..., _EDITED] >= EDITED) & (features[..., _WORST] <= EXCHANGED) & (result >= 0.5) & (result < 0.75)
         other &= self.windows.owner < self.n_contexts + len(self.joints)
         if "missing_alignment" in self.names:
             other &= features[..., self.names.index("missing_alignment")] < SPELT_ALIKE

@@ -96,7 +96,7 @@ class RefusalModel:
         """
         cut = cut_clauses(text)
         judged = self.clauses(cut, clause_vectors(text, cut, vectors)) if cut else []
-        if asked is None or not question.strip():
+        if asked is None or not any(map(str.isalnum, question)):
             return refusal_of(text, cut, judged, self.tables.__getitem__, extra_phrases)
         more = [self.pair(model_language(text), vectors.text, asked.text)]
         return refusal_of(text, cut, judged, self.tables.__getitem__, extra_phrases, question, more)

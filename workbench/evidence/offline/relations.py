@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.data.text.normalise import HAN_CHARACTER
+from workbench.data.text.quantities import Entity
 from workbench.data.text.sentences import denied
-from workbench.evidence.offline.comparisons import ordered, paired, sequence_reversed, superseded
+from workbench.evidence.offline.comparisons import lifespan, ordered, paired, sequence_reversed, superseded
 from workbench.evidence.offline.grid import ClaimWords, names_of, quantities_of
 from workbench.evidence.offline.lexicon import Lexicon, lexicon, opposite_lists, tables
 from workbench.evidence.offline.polarity import Operator, Reading, read
@@ -270,8 +271,10 @@ class _Relating:
 
     def _polarity(self) -> None:
         pairs = [m for m in self.relation.matches if m.how in ("same", "alike", "kind", "opposite")]
-        mine = self._active(self.mine, {m.mine for m in pairs})
-        theirs = self._active(self.other, {m.other for m in pairs})
+        # "far from the door" is the opposite of "near the door" and negates nothing there.
+        facing = [m for m in pairs if m.how == "opposite"]
+        mine = [one for one in self._active(self.mine, {m.mine for m in pairs}) if one.at not in {m.mine for m in facing}]
+        theirs = [one for one in self._active(self.other, {m.other for m in pairs}) if one.at not in {m.other for m in facing}]
         negated, other_negated = self.mine.negated(mine), self.other.negated(theirs)
         apart = {
             (m.mine, m.other): (m.mine in negated) ^ (m.other in other_negated) ^ (m.how == "opposite") for m in pairs
@@ -332,7 +335,7 @@ class _Relating:
     def _universal(self) -> None:
         """"Everyone has seen every town": whatever name the claim denies it of, the sentence has said it of all."""
         denied = [one for one in self.mine.operators if one.focus >= 0 and not one.unless]
-        laid = {m.mine for m in self.relation.matches}
+        laid = {m.mine for m in self.relation.matches if m.how in ("same", "alike", "kind")}
         if not denied or self.other.operators or not any(one.focus in laid for one in denied):
             return
         universal = sum(scale == "quantity" and rank == 4 for scale, rank, *_ in self.other.ranks)
@@ -479,7 +482,11 @@ class _Relating:
         negated = self.mine.operators or self.other.operators
         told = ordered(said, self.text.text) or (0 if negated else paired(said, sentence))
         self.found["follows"] = float(told)
-        self.relation.reversed_order = told < 0 or sequence_reversed(said, sentence)
+        dated, words = lifespan(said, sentence)
+        for low, high in words:
+            inside = claim.source.words_between(claim.start + low, claim.start + high)
+            self.relation.harmless += range(inside.start, inside.stop)
+        self.relation.reversed_order = told < 0 or dated < 0 or sequence_reversed(said, sentence)
         self.relation.superseded = superseded(said, sentence)
 
     # -- order -----------------------------------------------------------------------------------------------
@@ -505,9 +512,18 @@ class _Relating:
         """A sentence that is repeated but for a word was meant to say another thing; who tells a part of it in other words,
         with a word of the subject or of the question, may well mean the same."""
         laid = {m.mine: m.other for m in self.relation.matches if m.how in ("same", "alike", "kind")}
-        spared = {*laid, *self.relation.harmless}
+        spared = {*laid, *self.relation.harmless, *self._completed(laid)}
         rarest = max((float(self.my_weight[at]) for at in self.mine.content if at not in spared), default=0.0)
         self.found["edited"] = rarest * len({*laid.values()} & {*self.other.content}) / len(self.other.content)
+
+    def _completed(self, laid: dict[int, int]) -> Iterator[int]:
+        """The words by which a name of the claim is longer than that of the sentence: Elvis Presley where Presley is told."""
+        theirs = {at: name for name in self.text.names for at in _span_words(self.text, name)}
+        for name in names_of(self.claim):
+            words = _span_words(self.claim.source, name)
+            told = [laid[at] for at in words if at in laid]
+            if told and all(at not in theirs or set(_span_words(self.text, theirs[at])) <= set(told) for at in told):
+                yield from (at for at in words if at not in laid)
 
     def _once(self, left: tuple[int, int], right: tuple[int, int]) -> bool:
         """Whether both parts are said once in the claim and in the sentence: of two girls none can be told."""
@@ -589,6 +605,11 @@ def _han_opposites() -> tuple[re.Pattern[str], dict[str, list[str]]]:
                 if HAN_CHARACTER.match(word):
                     facing.setdefault(word, []).extend(others)
     return re.compile("|".join(map(re.escape, sorted(facing, key=len, reverse=True)))), facing
+
+
+def _span_words(text: Analysis, span: Entity) -> range:
+    words = text.words_between(span.start, span.end)
+    return range(words.start, words.stop)
 
 
 def _word_at(text: Analysis, offset: int) -> int:
