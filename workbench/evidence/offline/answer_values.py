@@ -112,7 +112,7 @@ def asked_other(asked: Reading, said: Reading, numbers: Sequence[Quantity]) -> f
     ]
     if len(values) < 2 or len({mine for _, _, mine in values}) < 2:
         return 0.0
-    cuts = _clause_starts(said.text)
+    cuts = clause_starts(said.text)
     clauses: dict[int, list[int]] = {}
     for i, (start, _, _) in enumerate(values):
         clauses.setdefault(bisect_right(cuts, start), []).append(i)
@@ -152,7 +152,7 @@ def told_of_another(asked: Reading, said: Reading, wanted: Reading, new: Sequenc
     named_alone = bool(new) and not wanted.numbers and all(wanted.capital[i] for i in new)
     if said.han or not named_alone or re.search(r"[.!?\n]\s+\S", said.text):
         return False
-    cuts = _clause_starts(said.text)
+    cuts = clause_starts(said.text)
     clauses: dict[int, list[int]] = {}
     for p, at in enumerate(said.offsets):
         clauses.setdefault(bisect_right(cuts, at), []).append(p)
@@ -177,7 +177,7 @@ def _asked_weights(asked: Reading) -> Mapping[str, float]:
     beside: set[str | None]
     if asked.han:
         pairs = {at: asked.folded[at : at + 2] for at in range(len(asked.folded) - 1)}
-        empty = _empty_characters()
+        empty = empty_characters()
         weight = {pair: 1.0 for pair in pairs.values() if not set(pair) <= empty and HAN_CHARACTER.match(pair[1])}
         # What stands before an amount that is asked for says what it is; before other words that ask, only the subject.
         before = -1 if match is None or len(match[0]) == 1 else match.start() - 2
@@ -190,7 +190,7 @@ def _asked_weights(asked: Reading) -> Mapping[str, float]:
 
 
 @cache
-def _empty_characters() -> frozenset[str]:
+def empty_characters() -> frozenset[str]:
     """Han characters that ask or only join others."""
     asking = "".join(entry for name in ("value", "beside") for entry in listed("asked", name) if not entry.isascii())
     return frozenset(asking) | {word for word in stop_words() if len(word) == 1 and HAN_CHARACTER.match(word)}
@@ -218,7 +218,7 @@ def _gap(value: tuple[int, int, bool], at: int, length: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _clause_starts(text: str) -> list[int]:
+def clause_starts(text: str) -> list[int]:
     """Where the clauses of a text begin; "and" and "while" part them too."""
     return sorted({0, *(match.end() for match in clause_end().finditer(text.lower()) if match.end() < len(text))})
 

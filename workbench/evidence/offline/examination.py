@@ -28,6 +28,7 @@ from workbench.data.text.words import Span
 from workbench.evidence.judge import MAX_CLAIMS, Side
 from workbench.evidence.offline import answer_reading
 from workbench.evidence.offline.alignment import ALIGNMENT, Alignment, align, alignment_features
+from workbench.evidence.offline.belonging import of_another
 from workbench.evidence.offline.cells import CellVerdict, cell_verdict, tables_in
 from workbench.evidence.offline.contradiction import Sign, contradictions
 from workbench.evidence.offline.excerpts import Excerpt, excerpt
@@ -40,6 +41,7 @@ from workbench.evidence.offline.features import (
     sentence_cover,
     untold,
 )
+from workbench.evidence.offline.granting import granted
 from workbench.evidence.offline.grid import ClaimWords, Grid, Windows, claim_words, windows
 from workbench.evidence.offline.models import Coefficients
 from workbench.evidence.offline.relations import relate
@@ -126,6 +128,12 @@ ASKED, ANSWERED = 0.6, 0.8
 #: for the answer to be unsure, to be contradicted, and how far it is then. Of 155 right numbers of XQuAD (a third of its
 #: questions that these were not chosen on) 3 are unsure, of 440 others of the same paragraph 92 are and 184 contradicted.
 SAYS_LESS, SAYS_LITTLE, OTHER_VALUE = 0.2, 0.4, 0.6
+#: How sure it is that a value is another thing's which stands beside that thing in the same sentence; the share of a claim
+#: from which a sentence is about it, by how much less another may hold, and how many are looked at.
+OF_ANOTHER, ABOUT, AS_MUCH, SENTENCES = 0.8, 0.4, 0.1, 4
+#: How sure it is that something is granted or refused as a clause says, and the share of a claim from which a sentence speaks
+#: of it.
+GRANTED, SPEAKS_OF = 0.8, 0.25
 #: Rarity of the words that such a claim may have beside, "year" or "ahead", and their share of its rarity.
 COMMON, COMMON_SHARE = 0.6, 0.12
 #: Rarity from which a word of the question that the answer lacks tells what was asked.
@@ -432,14 +440,20 @@ class Examination:
                 key = (number, int(np.searchsorted(self.grid.offsets, sentence, side="right")) - 1)
                 if key not in found or sign.probability > found[key].probability:
                     found[key] = sign
-            if number in self.other_values:
-                at, sign = self.other_values[number]
-                found.setdefault((number, at), sign)
+            for others in (self.other_values, self.of_another):
+                if number in others:
+                    at, sign = others[number]
+                    found.setdefault((number, at), sign)
             for at, verdict in self.cells.get(number, {}).items():
                 if verdict.agrees:
                     found.pop((number, at), None)
                 else:
                     found[number, at] = Sign(CELL, "cell", verdict.claimed, verdict.found)
+            for at, bears_out in self.granted.get(number, {}).items():
+                if bears_out:
+                    found.pop((number, at), None)
+                else:
+                    found.setdefault((number, at), Sign(GRANTED, "granted", self.claim_text(number)[:80], ""))
         return found
 
     @cached_property
@@ -480,6 +494,25 @@ class Examination:
                 found[number] = text, Sign(probability, "number", values[0].text, other[1].text)
         return found
 
+    @cached_property
+    def of_another(self) -> dict[int, tuple[int, Sign]]:
+        """The claims of the answer of which the contexts have a value for something else in the same sentence: the context,
+        and the sign."""
+        end = int(self.grid.offsets[self.n_contexts])
+        found: dict[int, tuple[int, Sign]] = {}
+        for number in [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value] if end else []:
+            cover = sentence_cover(self.grid, number)[:end]
+            best = float(cover.max(initial=0.0))
+            if best < ABOUT or len(claim_negations(self.claims[number])):
+                continue
+            near = np.flatnonzero(cover >= best - AS_MUCH)[:SENTENCES].tolist()
+            pairs = [of_another(self.claims[number], self.question, *self.grid.locate(sentence)) for sentence in near]
+            told = [pair for pair in pairs if pair is not None]
+            if len(told) == len(near):
+                at = int(np.searchsorted(self.grid.offsets, near[0], side="right")) - 1
+                found[number] = at, Sign(OF_ANOTHER, "pairing", *told[0])
+        return found
+
     def _beside_values(self, number: int, values: Sequence[Quantity]) -> list[int]:
         """The rows of the telling words of a claim that are no part of its values and that the question does not have."""
         claim, first = self.claims[number], self.grid.rows[number].start
@@ -510,6 +543,21 @@ class Examination:
         return {n: {at: told for at, told in some.items() if told is not None} for n, some in found.items()}
 
     @cached_property
+    def granted(self) -> dict[int, dict[int, bool]]:
+        """For each claim that grants or refuses something whether a context that speaks of it bears it out, by context."""
+        found: dict[int, dict[int, bool]] = {}
+        for number in [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value]:
+            cover = sentence_cover(self.grid, number)
+            for at in range(self.n_contexts):
+                low, high = self.grid.offsets[at : at + 2].tolist()
+                for sentence in (low + np.flatnonzero(cover[low:high] >= SPEAKS_OF)[:SENTENCES]).tolist():
+                    told = granted(self.claims[number], self.question, *self.grid.locate(sentence))
+                    if told is not None:
+                        found.setdefault(number, {})[at] = told
+                        break
+        return found
+
+    @cached_property
     def by_text(self) -> tuple[Floats, Floats]:
         """(n, texts) entailment and contradiction."""
         shape = (len(self.claims), len(self.texts))
@@ -529,6 +577,9 @@ class Examination:
             for at, verdict in self.cells.get(number, {}).items():
                 if verdict.agrees and entail[number, at] >= CODE:
                     entail[number, at] = max(entail[number, at], CELL)
+            for at, bears_out in self.granted.get(number, {}).items():
+                if bears_out:
+                    entail[number, at] = max(entail[number, at], GRANTED)
         self._values(entail)
         contradict = BASE_RATE * (1.0 - entail)
         self._bare_yes_or_no(entail, contradict)
@@ -680,6 +731,8 @@ class Examination:
             text, sentence = self.grid.locate(best)
             found = relate(asked, text, sentence)
             denies = found.clash is not None or found.opposed is not None
+            denies |= of_another(asked, self.question, text, sentence) is not None
+            denies |= granted(asked, self.question, text, sentence) is False
             if denies != (self.answered < 0):
                 entail[mine[0], at], contradict[mine[0], at] = 1.0 - ANSWERED, ANSWERED
             else:
