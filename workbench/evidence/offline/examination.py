@@ -44,6 +44,7 @@ from workbench.evidence.offline.features import (
 from workbench.evidence.offline.granting import granted
 from workbench.evidence.offline.grid import ClaimWords, Grid, Windows, claim_words, windows
 from workbench.evidence.offline.models import Coefficients
+from workbench.evidence.offline.reckoning import reckoned
 from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.vectors import TextVectors, sentence_vectors, vectors_of
 from workbench.evidence.offline.words import DATES, NAME, NUMBER, TERM, Analysis, Floats, Numbers, analyse
@@ -131,9 +132,8 @@ SAYS_LESS, SAYS_LITTLE, OTHER_VALUE = 0.2, 0.4, 0.6
 #: How sure it is that a value is another thing's which stands beside that thing in the same sentence; the share of a claim
 #: from which a sentence is about it, by how much less another may hold, and how many are looked at.
 OF_ANOTHER, ABOUT, AS_MUCH, SENTENCES = 0.8, 0.4, 0.1, 4
-#: How sure it is that something is granted or refused as a clause says, and the share of a claim from which a sentence speaks
-#: of it.
-GRANTED, SPEAKS_OF = 0.8, 0.25
+#: How sure is what a sentence settles (:attr:`Examination.settled`).
+SETTLED = 0.8
 #: Rarity of the words that such a claim may have beside, "year" or "ahead", and their share of its rarity.
 COMMON, COMMON_SHARE = 0.6, 0.12
 #: Rarity from which a word of the question that the answer lacks tells what was asked.
@@ -449,11 +449,11 @@ class Examination:
                     found.pop((number, at), None)
                 else:
                     found[number, at] = Sign(CELL, "cell", verdict.claimed, verdict.found)
-            for at, bears_out in self.granted.get(number, {}).items():
+            for at, bears_out in self.settled.get(number, {}).items():
                 if bears_out:
                     found.pop((number, at), None)
                 else:
-                    found.setdefault((number, at), Sign(GRANTED, "granted", self.claim_text(number)[:80], ""))
+                    found.setdefault((number, at), Sign(SETTLED, "settled", self.claim_text(number)[:80], ""))
         return found
 
     @cached_property
@@ -543,15 +543,19 @@ class Examination:
         return {n: {at: told for at, told in some.items() if told is not None} for n, some in found.items()}
 
     @cached_property
-    def granted(self) -> dict[int, dict[int, bool]]:
-        """For each claim that grants or refuses something whether a context that speaks of it bears it out, by context."""
+    def settled(self) -> dict[int, dict[int, bool]]:
+        """The claims of the answer that a context settles by what it grants or refuses, by a total, or by an "otherwise":
+        whether it bears the claim out, by context."""
         found: dict[int, dict[int, bool]] = {}
         for number in [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value]:
-            cover = sentence_cover(self.grid, number)
+            about = np.maximum(sentence_cover(self.grid, number)[: len(self.near_question)], self.near_question)
             for at in range(self.n_contexts):
                 low, high = self.grid.offsets[at : at + 2].tolist()
-                for sentence in (low + np.flatnonzero(cover[low:high] >= SPEAKS_OF)[:SENTENCES]).tolist():
-                    told = granted(self.claims[number], self.question, *self.grid.locate(sentence))
+                nearest = [low + place for place in np.argsort(-about[low:high])[:SENTENCES].tolist()]
+                for sentence in nearest:
+                    place = (self.claims[number], self.question, *self.grid.locate(sentence))
+                    told = granted(*place)
+                    told = reckoned(*place) if told is None else told
                     if told is not None:
                         found.setdefault(number, {})[at] = told
                         break
@@ -577,9 +581,9 @@ class Examination:
             for at, verdict in self.cells.get(number, {}).items():
                 if verdict.agrees and entail[number, at] >= CODE:
                     entail[number, at] = max(entail[number, at], CELL)
-            for at, bears_out in self.granted.get(number, {}).items():
+            for at, bears_out in self.settled.get(number, {}).items():
                 if bears_out:
-                    entail[number, at] = max(entail[number, at], GRANTED)
+                    entail[number, at] = max(entail[number, at], SETTLED)
         self._values(entail)
         contradict = BASE_RATE * (1.0 - entail)
         self._bare_yes_or_no(entail, contradict)

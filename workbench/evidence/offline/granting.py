@@ -1,8 +1,8 @@
 """Whether a sentence that grants some things and refuses others grants or refuses the one that a claim speaks of.
 
-"The rate covers towels; breakfast costs extra", "Cash is accepted, checks are not": what is granted and what is refused stands
-in clauses beside each other, and the second often leaves out the word that the first has. Such words, in families (what is
-included and what costs extra, what is allowed and what is forbidden), are the ``granting`` of the languages' ``polarity.toml``.
+"The rate covers towels, breakfast costs extra", "Cash is accepted, checks are not": what is granted and what is refused
+stands in clauses beside each other, and the second often leaves out the word that the first has. Such words, in families
+(included and at extra cost, allowed and forbidden), are the ``granting`` of the languages' ``polarity.toml``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.evidence.offline.answer_values import clause_starts
@@ -81,8 +82,7 @@ def granted(claim: ClaimWords, question: Analysis, text: Analysis, sentence: int
 def _clauses(family: _Family, text: Analysis, start: int, end: int) -> list[_Clause]:
     """The clauses of a sentence; one without a stance of its own has that of the one that it continues, or that follows."""
     cuts = [start, *(at for at in clause_starts(text.text) if start < at < end), end]
-    found = [_Clause(low, high, family.stance(text.folded[low:high].strip(_SIGNS))) for low, high in
-             zip(cuts, cuts[1:], strict=False)]  # fmt: skip
+    found = [_Clause(low, high, family.stance(text.folded[low:high].strip(_SIGNS))) for low, high in pairwise(cuts)]
     for at, clause in enumerate(found):
         if not clause.stance:
             before = found[at - 1].stance if at and not re.search(r"[;；]\s*$", text.folded[: clause.start]) else 0
