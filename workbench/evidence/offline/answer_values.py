@@ -18,6 +18,17 @@ from workbench.evidence.offline.answer_reading import Reading, any_of, listed
 Put = Callable[[str, float], None]
 
 
+def one_within(asked: Reading, said: Reading, wanted: Reading) -> bool | None:
+    """Whether an answer keeps within the range that a reference is, where any one value is asked for; None elsewhere."""
+    if any_of(("asked", "any")).search(asked.folded) is None or len(wanted.numbers) != 1 or wanted.words:
+        return None
+    limits = wanted.numbers[0]
+    if limits.value is not None or not math.isfinite(limits.low + limits.high):
+        return None
+    told = [n for n in said.numbers if not any(same_quantity(n, other) for other in asked.numbers)]
+    return any(limits.low <= n.low and n.high <= limits.high for n in told)
+
+
 def says(wanted: Quantity, found: Quantity) -> bool:
     """Whether ``found`` says at least as much as ``wanted``: the same, a date with more parts, a number without its unit.
 
@@ -183,9 +194,11 @@ def _asked_weights(asked: Reading) -> Mapping[str, float]:
         before = -1 if match is None or len(match[0]) == 1 else match.start() - 2
         beside = set() if match is None else {pairs.get(before), pairs.get(match.end())}
     else:
-        weight = {root: rare**2 for root, rare in zip(asked.stems, asked.weights, strict=True)}
+        # Every value is one of the kind that is asked for.
+        told = zip(asked.words, asked.stems, asked.weights, strict=True)
+        weight = {root: rare**2 for word, root, rare in told if word not in listed("asked", "kinds")}
         after = () if match is None else [i for i, at in enumerate(asked.offsets) if at >= match.end()]
-        beside = {asked.stems[i] for i in after[:1]}
+        beside = {asked.stems[i] for i in after[:1] if asked.stems[i] in weight}
     return {key: 2 * value if key in beside else value for key, value in weight.items()}
 
 

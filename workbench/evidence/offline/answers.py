@@ -37,6 +37,7 @@ from workbench.evidence.offline.answer_reading import (
     plain,
     read,
 )
+from workbench.evidence.offline.answer_values import one_within
 from workbench.evidence.offline.examination import bare_values
 from workbench.language import languages, pattern
 
@@ -46,6 +47,9 @@ SHAPES = ("span", "statement")
 UNCOUNTED = 0.1
 #: What is left where an answer leaves out a part of what was asked, and the recall from which a part is told.
 PART_LEFT_OUT, PART_TOLD = 0.3, 0.3
+
+#: The probability where any one value of a range is asked for and the answer gives one within.
+WITHIN = 0.9
 
 Floats = NDArray[np.float64]
 
@@ -94,6 +98,8 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
         missing = np.array(rows)[:, [AT["number_wanted"], AT["number_missing"]]].min(axis=1) == 1.0
         scores = np.where(missing, np.minimum(scores, UNCOUNTED), scores)
     for row, owner in enumerate(owners):
+        within = one_within(read(question), read(said), read(alternatives[usable[owner]]))
+        scores[row] = scores[row] if within is None else WITHIN if within else 1 - WITHIN
         # "I could not find this" makes no point, where the reference is a word like "this" alone.
         if rows[row][AT["refused"]] > 0.5 and not content_words(alternatives[usable[owner]]):
             scores[row] = min(scores[row], 1 - rows[row][AT["refused"]])

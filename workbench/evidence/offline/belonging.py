@@ -70,10 +70,11 @@ def _clauses(text: Analysis, sentence: int) -> list[_Clause]:
     """The clauses of a sentence; one that gives no number belongs to the one that follows, if any of them gives one."""
     start, end = text.bounds[sentence].tolist()
     numbers = text.quantities[run_of(text.quantity_sentence, sentence)]
-    cuts = [at for at in clause_starts(text.text) if start < at < end and not any(q.start < at < q.end for q in numbers)]
+    cuts = {*clause_starts(text.text), *(match.end() for match in re.finditer("，", text.text))}
+    cuts = {at for at in cuts if start < at < end and not any(q.start < at < q.end for q in numbers)}
     found: list[_Clause] = []
     first = start
-    for high in [*cuts, end]:
+    for high in [*sorted(cuts), end]:
         inside = tuple(q for q in numbers if first <= q.start < high)
         parts = tuple(_parts(text, first, high, inside))
         if parts and (inside or not numbers):
@@ -177,7 +178,8 @@ def _rivals(claimed: Quantity, other: Quantity) -> bool:
     counters = [re.findall(f"[{HAN}]+$", quantity.text) for quantity in (claimed, other)]
     if claimed.unit is None and other.unit is None and all(counters) and counters[0] != counters[1]:
         return False
-    if claimed.kind == other.kind and None in (claimed.unit, other.unit):
+    exact = not (claimed.cue or other.cue) and None not in (claimed.value, other.value)
+    if claimed.kind == other.kind and (None in (claimed.unit, other.unit) or (exact and claimed.unit == other.unit)):
         return claimed.value != other.value and claimed.kind != "ordinal"
     return quantity_relation(claimed, other) == "different" and claimed.unit == other.unit
 
@@ -189,9 +191,10 @@ def _better(said: _Said, own: _Clause, others: Sequence[tuple[_Clause, Quantity]
         has = said.by_claim if any(map(said.by_claim, (*here, *there))) else said.by_either
         mine, theirs = _share(here, has), _share(there, has)
         follows = own.parts[0].at < other.parts[0].at and (has == said.by_claim or mine < _MOST)
-        if theirs >= _MOST and theirs - mine >= (_MORE_AFTER if follows else _MORE_BEFORE):
-            return quantity.text
-        if here and mine == 0.0 and theirs >= _ALONE and said.nothing_else():
+        if mine == 0.0:
+            if here and theirs >= _ALONE and said.nothing_else():
+                return quantity.text
+        elif theirs >= _MOST and theirs - mine >= (_MORE_AFTER if follows else _MORE_BEFORE):
             return quantity.text
     return ""
 

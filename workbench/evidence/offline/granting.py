@@ -41,7 +41,9 @@ class _Family:
     depends: re.Pattern[str]
 
     def stance(self, clause: str) -> int:
-        """1 where a clause grants, -1 where it refuses, 0 where it does neither."""
+        """1 where a clause grants, -1 where it refuses, 0 where it does neither, or negates twice."""
+        if len(self.negates.findall(clause)) > 1:
+            return 0
         if self.refuses.search(clause):
             return 0 if self.negates.search(self.refuses.sub(" ", clause)) else -1
         if self.grants.search(clause):
