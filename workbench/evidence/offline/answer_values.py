@@ -62,6 +62,8 @@ def _near(wanted: Quantity, found: Quantity) -> bool:
         return wanted.low <= found.value <= wanted.high
     if found.value is None or wanted.value is None:
         return found.value is None and wanted.value is not None and found.low <= wanted.value <= found.high
+    if all(re.fullmatch(r"1\d{3}|20\d{2}", n.text) for n in (wanted, found)):
+        return False  # a year is not rounded
     return _rounds_to(wanted.value, found.value) or _rounds_to(found.value, wanted.value)
 
 
