@@ -174,7 +174,8 @@ def _number_of_another(said: _Said, clauses: Sequence[_Clause]) -> tuple[str, st
 
 
 def _rivals(claimed: Quantity, other: Quantity) -> bool:
-    """Whether two quantities, one of which may leave out its unit, are different values of one kind: 3 次 and 4 分 are not."""
+    """Whether two quantities, one of which may leave out its unit, are different values of one kind, and in Han script of one
+    counter."""
     counters = [re.findall(f"[{HAN}]+$", quantity.text) for quantity in (claimed, other)]
     if claimed.unit is None and other.unit is None and all(counters) and counters[0] != counters[1]:
         return False
@@ -229,7 +230,7 @@ def _around_the_same(text: Analysis, one: _Clause, other: _Clause) -> Iterator[t
 
 
 def _in_common(text: Analysis, one: _Clause, other: _Clause) -> Iterator[tuple[int, int]]:
-    """Where each word stands that both clauses have once, also one that only joins others ("for", 由)."""
+    """Where each word stands that both clauses have once, also one that only joins others ("for")."""
     found: list[dict[int | str, list[int]]] = [{}, {}]
     for places, clause in zip(found, (one, other), strict=True):
         for part in clause.parts:

@@ -27,9 +27,10 @@ _TOLD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Patterns of one language: a period, "each time", what is no total, "otherwise", a negation."""
+    """Patterns of one language: a period, a number of times in it, "each time", "otherwise", a negation."""
 
     period: re.Pattern[str]
+    times: re.Pattern[str]
     each: re.Pattern[str]
     otherwise: re.Pattern[str]
     negates: re.Pattern[str]
@@ -73,7 +74,7 @@ def _is_times(words: _Words, quantity: Quantity, there: str, start: int) -> bool
     """Whether a number says how many times something happens in a period, which is named beside it."""
     low, high = quantity.start - start, quantity.end - start
     near = there[max(0, low - 4) : low] if HAN_CHARACTER.match(there, max(low - 1, 0)) else there[high : high + 12]
-    return (quantity.unit == "times" or quantity.text.endswith("次")) and words.period.search(near) is not None
+    return words.times.search(quantity.text) is not None and words.period.search(near) is not None
 
 
 def _missed_limit(
@@ -131,4 +132,4 @@ def _stands(text: Analysis, at: int, said: str) -> bool:
 @cache
 def _words() -> tuple[_Words, ...]:
     found = [table["reckoning"] for table in tables("polarity") if "reckoning" in table]
-    return tuple(_Words(*(re.compile(t[name]) for name in ("period", "each", "otherwise", "negates"))) for t in found)
+    return tuple(_Words(*(re.compile(t[name]) for name in ("period", "times", "each", "otherwise", "negates"))) for t in found)
