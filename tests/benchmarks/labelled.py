@@ -150,14 +150,13 @@ def _span(item: rows.Asked) -> str:
 
 def _sentence(item: rows.Asked) -> str:
     """The sentence that answers, without the mark that leads on to the next: an answer with one looks cut off."""
-    found = next((s.text for s in sentences(item.passage) if item.answer in s.text), item.answer)
-    return found.rstrip(";；:： ")
+    return rows.told_in(item).rstrip(";；:： ")
 
 
 def _beside(item: rows.Asked, chance: random.Random) -> str:
     """A sentence of the passage, not beside the one that answers, that holds nothing of the answer; "" without any."""
     found = sentences(item.passage)
-    at = next((n for n, s in enumerate(found) if item.answer in s.text), -1)
+    at = next((n for n, s in enumerate(found) if s.text in item.sentences), -1)
     far = [s.text for n, s in enumerate(found) if abs(n - at) > 1 and item.answer not in s.text and len(s.text) > 10]
     return chance.choice(far) if far and at >= 0 else ""
 

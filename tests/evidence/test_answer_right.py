@@ -551,3 +551,39 @@ def test_a_prefix_makes_the_opposite(word: str) -> None:
     for prefix in ("un", "in", "dis"):
         assert read(f"The parcel is {word}.").alike(prefix + word) is None
         assert read(f"The parcel is {prefix}{word}.").alike(word) is None
+
+
+@few
+@given(st.integers(1100, 1900), st.integers(5, 60), st.integers(0, 200))
+def test_any_one_of_a_range_is_right_where_any_one_is_asked_for(first: int, length: int, off: int) -> None:
+    last, year = first + length, first - 70 + off
+    for question, answer in (
+        ("Give a year in the reign of King Osric.", "King Osric reigned in {}."),
+        ("说出任意一个奥斯里克在位的年份。", "{}年。"),
+    ):
+        assert told(question, answer.format(year), f"{first}-{last}") == (first <= year <= last)
+    if year != first:
+        assert not told("When did the reign of King Osric begin and end?", f"{year}-{last}", f"{first}-{last}")
+
+
+@few
+@given(st.lists(st.integers(1900, 1990), min_size=3, max_size=3, unique=True), st.integers(1991, 2020))
+def test_numbers_that_are_all_told_are_told_together(years: list[int], other: int) -> None:
+    one, two, three = sorted(years)
+    answer = f"The horse won the race in {one}, {two} and {three}. In the year {other} it came second in the race."
+    assert told("In which three years did the horse win the race?", answer, f"{one}, {two}, {three}")
+    assert not told("In which three years did the horse win the race?", answer, f"{one}, {two}, {other + 1}")
+
+
+@pytest.mark.parametrize(
+    ("name", "damaged"), [("László Bíró", "Lszl Br"), ("Zoë Müllner", "Zo Mllner"), ("Götz Fährmann", "Gtz Fhrmann")]
+)
+def test_a_file_may_have_lost_the_letters_with_accents(name: str, damaged: str) -> None:
+    assert told("Who invented the pen?", f"The pen was invented by {name}.", damaged)
+    assert not told("Who invented the pen?", "The pen was invented by Márta Kövér.", damaged)
+
+
+def test_brackets_part_a_name_from_what_stands_before() -> None:
+    answer = "She was the director of the Port Security Service (KX4)."
+    assert told("Which post did she hold?", answer, "Director of KX4")
+    assert not told("Which post did she hold?", answer.replace("KX4", "KX5"), "Director of KX4")

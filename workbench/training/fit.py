@@ -161,8 +161,8 @@ Floats = NDArray[Any]
 SHIPPED = Path(models.__file__).with_name("coefficients")
 
 FOLDS = 10
-#: Inverse strength of the penalty on standardised weights.
-PENALTY = 0.03
+#: Inverse strength of the penalty on standardised weights, and of that of relevancy, of which there are more rows.
+PENALTY, RELEVANCY_PENALTY = 0.03, 0.3
 #: Encoders that the coefficients of the embedded e5 hold for.
 E5_NAMES = ("multilingual-e5-small-q4",)
 #: Features of the support model: those that kept their sign and their use when others were left out.
@@ -181,30 +181,32 @@ VARIANTS: dict[tuple[str, str], tuple[str, ...] | None] = {
     ("sentence", "sentence_question"): ("question_cover", "question_similarity", "length"),
     ("sentence", "sentence_reference"): None,
 }
-#: Questions of XQuAD used for the models of relevance, and for that of relevancy, in each language.
-ASKED, REPLIES = 300, 400
+#: Questions of XQuAD used for the models of relevance, in each language; that of relevancy uses all.
+ASKED = 300
 
 
-def fit(values: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64], names: Sequence[str]) -> Logistic:
+def fit(
+    values: Floats, labels: NDArray[np.bool_], weights: NDArray[np.float64], names: Sequence[str], penalty: float = PENALTY
+) -> Logistic:
     """A logistic regression on standardised features with an L2 penalty."""
     from sklearn.linear_model import LogisticRegression
 
     center = np.average(values, axis=0, weights=weights)
     scale = np.sqrt(np.average((values - center) ** 2, axis=0, weights=weights))
     scale = np.where(scale > 1e-9, scale, 1.0)
-    model = LogisticRegression(C=PENALTY, max_iter=5000)
+    model = LogisticRegression(C=penalty, max_iter=5000)
     model.fit((values - center) / scale, labels, sample_weight=weights)
     return Logistic(tuple(names), model.coef_[0].astype(np.float64), center, scale, float(model.intercept_[0]))
 
 
-def fit_table(table: Table, names: Sequence[str] | None = None) -> Logistic:
+def fit_table(table: Table, names: Sequence[str] | None = None, penalty: float = PENALTY) -> Logistic:
     """A model on all rows of a table, on some of its features where ``names`` are given."""
     chosen = tuple(names or table.names)
     values = table.values[:, [table.names.index(name) for name in chosen]]
-    return fit(values, table.labels, table.weights, chosen)
+    return fit(values, table.labels, table.weights, chosen, penalty)
 
 
-def cross_validated(table: Table, names: Sequence[str] | None = None) -> NDArray[np.float64]:
+def cross_validated(table: Table, names: Sequence[str] | None = None, penalty: float = PENALTY) -> NDArray[np.float64]:
     """(n,) probabilities, each from a model that saw no row of the same group."""
     chosen = tuple(names or table.names)
     values = table.values[:, [table.names.index(name) for name in chosen]]
@@ -212,7 +214,7 @@ def cross_validated(table: Table, names: Sequence[str] | None = None) -> NDArray
     result = np.full(len(table.labels), np.nan)
     for fold in np.unique(folds):
         test = folds == fold
-        model = fit(values[~test], table.labels[~test], table.weights[~test], chosen)
+        model = fit(values[~test], table.labels[~test], table.weights[~test], chosen, penalty)
         result[test] = model.probability(values[test], chosen)
     return result
 
@@ -343,12 +345,13 @@ def _relevance(folder: Path, features: Features, reports: list[Report]) -> dict[
 
 def _relevancy(folder: Path, features: Features, reports: list[Report]) -> dict[str, NDArray[np.float64]]:
     """Train the model of relevancy into ``features.models``; returns the cosines of unrelated pairs."""
-    sets = [rows.clapnq(folder)] + [rows.some(rows.xquad(folder, code), REPLIES) for code in codes()]
+    sets = [rows.clapnq(folder)] + [rows.xquad(folder, code) for code in codes()]
     made = [reply for asked in sets for reply in rows.replies(asked)]
     features.keep([text for r in made for text in (r.answer, *r.contexts)], [r.question for r in made])
     table, pairs = rows.replies_table(features, made)
-    features.models["relevancy"] = fit_table(table)
-    reports += _reports(table, cross_validated(table), table.values[:, 0].astype(np.float64), "relevancy ")
+    features.models["relevancy"] = fit_table(table, penalty=RELEVANCY_PENALTY)
+    held_out = cross_validated(table, penalty=RELEVANCY_PENALTY)
+    reports += _reports(table, held_out, table.values[:, 0].astype(np.float64), "relevancy ")
     return pairs
 
 

@@ -134,14 +134,22 @@ def clapnq(folder: Path) -> list[Asked]:
 
 
 def xquad(folder: Path, language: str) -> list[Asked]:
-    """Questions with a paragraph and a short answer; ``language`` is en or zh, the same questions in both."""
+    """Questions with a paragraph, a short answer and the sentence that it was taken from; ``language`` is en or zh, the same
+    questions in both."""
     data = json.loads(_existing(folder / "xquad" / f"xquad.{language}.json").read_text(encoding="utf-8"))["data"]
     return [
-        Asked(qa["question"], paragraph["context"], qa["answers"][0]["text"], f"xquad-{language}")
+        Asked(qa["question"], paragraph["context"], span["text"], f"xquad-{language}", _around(paragraph["context"], **span))
         for article in data
         for paragraph in article["paragraphs"]
         for qa in paragraph["qas"]
+        for span in qa["answers"][:1]
     ]
+
+
+def _around(passage: str, text: str, answer_start: int) -> tuple[str, ...]:
+    """The sentence that holds a span whole; none where the span goes beyond it."""
+    found = sentences(passage)
+    return tuple(s.text for s in found if s.start <= answer_start and answer_start + len(text) <= s.end)
 
 
 def perturbed(folder: Path, language: str, seed: int = 0, per_paragraph: int = 3) -> list[Example]:
@@ -450,7 +458,7 @@ def replies(asked: Sequence[Asked], seed: int = 0) -> list[Reply]:
     A quarter has no contexts. Passages of which :func:`apart_passage` holds are left out.
     """
     chance = random.Random(seed)
-    told = {item.question: _told(item) for item in asked}
+    told = {item.question: told_in(item) for item in asked}
     passages = list(dict.fromkeys(item.passage for item in asked))
     sharing: dict[str, list[Asked]] = {}
     for item in asked:
@@ -485,7 +493,7 @@ def replies(asked: Sequence[Asked], seed: int = 0) -> list[Reply]:
 def _silent(item: Asked) -> list[str]:
     """The sentences of the passage that say nothing of the answer and stand apart from those that give it."""
     found = [sentence.text for sentence in sentences(item.passage)]
-    telling = [at for at, text in enumerate(found) if _chosen(text, item)]
+    telling = [at for at, text in enumerate(found) if _chosen(text, item) or item.answer in text]
     return [text for at, text in enumerate(found) if telling and min(abs(at - place) for place in telling) > 1]
 
 
@@ -494,9 +502,9 @@ def apart_passage(passage: str) -> bool:
     return apart(Example("", passage, True, "", passage, ""))
 
 
-def _told(item: Asked) -> str:
-    """The sentence of the passage that holds a short answer; the answer itself where none does."""
-    return next((s.text for s in sentences(item.passage) if item.answer in s.text), item.answer)
+def told_in(item: Asked) -> str:
+    """The chosen sentence that holds a short answer; the answer itself where none does."""
+    return next((text for text in item.sentences if item.answer in text), item.answer)
 
 
 def replies_table(features: Features, made: Sequence[Reply]) -> tuple[Table, dict[str, NDArray[np.float64]]]:

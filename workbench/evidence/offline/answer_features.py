@@ -329,7 +329,8 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: Put) -> None:
         of = [i for i in new if special[i]]
         put(name, sum(i in missing for i in of) / len(of) if of else 0.0)
     numbers_told(asked, said, numbers, same, put)
-    if asked.words and not told_at_length:
+    if asked.words and not told_at_length and not (len(numbers) > 1 and all(same)):
+        # Several numbers that are all told are told together.
         put("asked_other", asked_other(asked, said, numbers) if any(same) else told_of_another(asked, said, wanted, new))
     first = _first_statement(asked, said)
     if recall < 0.99:
@@ -547,7 +548,7 @@ def _adjacent(text: Reading, p: int, q: int) -> bool:
     p, q = min(p, q), max(p, q)
     between = text.text[text.offsets[p] + len(text.words[p]) : text.offsets[q]]
     initial = len(text.words[p]) == 1 and between.startswith(".")
-    return len(between) <= 2 and not re.search(r"[,;.!?]", between[initial:])
+    return len(between) <= 2 and not re.search(r"[,;.!?()]", between[initial:])
 
 
 def _opposite(asked: Reading, said: Reading, wanted: Reading) -> bool:

@@ -164,6 +164,11 @@ class Reading:
             self.at.setdefault(word, []).append(i)
             if root != word:
                 self.at.setdefault(root, []).append(i)
+        for i, (written, _, _) in enumerate(content):
+            # A file of another encoding may have lost the letters with accents (Lszl).
+            kept = written.encode("ascii", "ignore").decode().lower()
+            if not self.han and 1 < len(kept) < len(written):
+                self.at.setdefault(kept, []).append(i)
         self.initials_at = _initials(read_tokens)
         self.acronyms = set(self.initials_at.values())
         self._trigrams: dict[str, list[str]] | None = None

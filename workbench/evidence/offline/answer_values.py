@@ -18,6 +18,17 @@ from workbench.evidence.offline.answer_reading import Reading, any_of, listed
 Put = Callable[[str, float], None]
 
 
+def one_within(asked: Reading, said: Reading, wanted: Reading) -> bool | None:
+    """Whether an answer keeps within the range that a reference is, where any one value is asked for; None elsewhere."""
+    if any_of(("asked", "any")).search(asked.folded) is None or len(wanted.numbers) != 1 or wanted.words:
+        return None
+    limits = wanted.numbers[0]
+    if limits.value is not None or not math.isfinite(limits.low + limits.high):
+        return None
+    told = [n for n in said.numbers if not any(same_quantity(n, other) for other in asked.numbers)]
+    return any(limits.low <= n.low and n.high <= limits.high for n in told)
+
+
 def says(wanted: Quantity, found: Quantity) -> bool:
     """Whether ``found`` says at least as much as ``wanted``: the same, a date with more parts, a number without its unit.
 
@@ -51,6 +62,8 @@ def _near(wanted: Quantity, found: Quantity) -> bool:
         return wanted.low <= found.value <= wanted.high
     if found.value is None or wanted.value is None:
         return found.value is None and wanted.value is not None and found.low <= wanted.value <= found.high
+    if all(re.fullmatch(r"1\d{3}|20\d{2}", n.text) for n in (wanted, found)):
+        return False  # a year is not rounded
     return _rounds_to(wanted.value, found.value) or _rounds_to(found.value, wanted.value)
 
 
@@ -112,7 +125,7 @@ def asked_other(asked: Reading, said: Reading, numbers: Sequence[Quantity]) -> f
     ]
     if len(values) < 2 or len({mine for _, _, mine in values}) < 2:
         return 0.0
-    cuts = _clause_starts(said.text)
+    cuts = clause_starts(said.text)
     clauses: dict[int, list[int]] = {}
     for i, (start, _, _) in enumerate(values):
         clauses.setdefault(bisect_right(cuts, start), []).append(i)
@@ -152,7 +165,7 @@ def told_of_another(asked: Reading, said: Reading, wanted: Reading, new: Sequenc
     named_alone = bool(new) and not wanted.numbers and all(wanted.capital[i] for i in new)
     if said.han or not named_alone or re.search(r"[.!?\n]\s+\S", said.text):
         return False
-    cuts = _clause_starts(said.text)
+    cuts = clause_starts(said.text)
     clauses: dict[int, list[int]] = {}
     for p, at in enumerate(said.offsets):
         clauses.setdefault(bisect_right(cuts, at), []).append(p)
@@ -177,20 +190,22 @@ def _asked_weights(asked: Reading) -> Mapping[str, float]:
     beside: set[str | None]
     if asked.han:
         pairs = {at: asked.folded[at : at + 2] for at in range(len(asked.folded) - 1)}
-        empty = _empty_characters()
+        empty = empty_characters()
         weight = {pair: 1.0 for pair in pairs.values() if not set(pair) <= empty and HAN_CHARACTER.match(pair[1])}
         # What stands before an amount that is asked for says what it is; before other words that ask, only the subject.
         before = -1 if match is None or len(match[0]) == 1 else match.start() - 2
         beside = set() if match is None else {pairs.get(before), pairs.get(match.end())}
     else:
-        weight = {root: rare**2 for root, rare in zip(asked.stems, asked.weights, strict=True)}
+        # Every value is one of the kind that is asked for.
+        told = zip(asked.words, asked.stems, asked.weights, strict=True)
+        weight = {root: rare**2 for word, root, rare in told if word not in listed("asked", "kinds")}
         after = () if match is None else [i for i, at in enumerate(asked.offsets) if at >= match.end()]
-        beside = {asked.stems[i] for i in after[:1]}
+        beside = {asked.stems[i] for i in after[:1] if asked.stems[i] in weight}
     return {key: 2 * value if key in beside else value for key, value in weight.items()}
 
 
 @cache
-def _empty_characters() -> frozenset[str]:
+def empty_characters() -> frozenset[str]:
     """Han characters that ask or only join others."""
     asking = "".join(entry for name in ("value", "beside") for entry in listed("asked", name) if not entry.isascii())
     return frozenset(asking) | {word for word in stop_words() if len(word) == 1 and HAN_CHARACTER.match(word)}
@@ -218,7 +233,7 @@ def _gap(value: tuple[int, int, bool], at: int, length: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _clause_starts(text: str) -> list[int]:
+def clause_starts(text: str) -> list[int]:
     """Where the clauses of a text begin; "and" and "while" part them too."""
     return sorted({0, *(match.end() for match in clause_end().finditer(text.lower()) if match.end() < len(text))})
 

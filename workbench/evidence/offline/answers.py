@@ -28,6 +28,7 @@ from workbench.data.text.sentences import denied
 from workbench.data.text.words import content_words, normalise
 from workbench.evidence.offline.answer_features import AT, FEATURES, compared, new_words
 from workbench.evidence.offline.answer_reading import (
+    Reading,
     any_of,
     cleaned,
     cut_clauses,
@@ -37,6 +38,7 @@ from workbench.evidence.offline.answer_reading import (
     plain,
     read,
 )
+from workbench.evidence.offline.answer_values import one_within
 from workbench.evidence.offline.examination import bare_values
 from workbench.evidence.offline.grid import claim_words
 from workbench.evidence.offline.relations import relate
@@ -51,6 +53,11 @@ UNCOUNTED = 0.1
 EXCHANGED, _SENTENCES = 0.1, 10
 #: What is left where an answer leaves out a part of what was asked, and the recall from which a part is told.
 PART_LEFT_OUT, PART_TOLD = 0.3, 0.3
+
+#: The most that an answer can reach which gives another identifier than the reference.
+OTHER_IDENTIFIER = 0.2
+#: The probability where any one value of a range is asked for and the answer gives one within.
+WITHIN = 0.9
 
 Floats = NDArray[np.float64]
 
@@ -99,6 +106,10 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
         missing = np.array(rows)[:, [AT["number_wanted"], AT["number_missing"]]].min(axis=1) == 1.0
         scores = np.where(missing, np.minimum(scores, UNCOUNTED), scores)
     for row, owner in enumerate(owners):
+        within = one_within(read(question), read(said), read(alternatives[usable[owner]]))
+        scores[row] = scores[row] if within is None else WITHIN if within else 1 - WITHIN
+        if _other_identifier(read(question), read(said), read(alternatives[usable[owner]])):
+            scores[row] = min(scores[row], OTHER_IDENTIFIER)
         # "I could not find this" makes no point, where the reference is a word like "this" alone.
         if rows[row][AT["refused"]] > 0.5 and not content_words(alternatives[usable[owner]]):
             scores[row] = min(scores[row], 1 - rows[row][AT["refused"]])
@@ -120,6 +131,15 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     return AnswerRight(
         probability, usable[owners[best]], _reason(values, probability), low <= probability <= high, values
     )
+
+
+def _other_identifier(asked: Reading, said: Reading, wanted: Reading) -> bool:
+    """Whether an answer lacks an identifier with digits of a reference and has another of the same form instead."""
+    codes = [{word for word, code in zip(text.words, text.code, strict=True) if code and re.search(r"\d", word)}
+             for text in (wanted, said)]  # fmt: skip
+    missing = {re.sub(r"\d+", "0", code) for code in codes[0] - codes[1] if not said.holds_squashed(re.sub(r"\W", "", code))}
+    others = {re.sub(r"\d+", "0", code) for code in codes[1] - codes[0] if code not in asked.at}
+    return bool(missing & others)
 
 
 def _denied(text: str) -> str | None:

@@ -32,7 +32,7 @@ from workbench.evidence.offline.features import (
 )
 from workbench.evidence.offline.grid import ClaimWords, Grid, names_of, quantities_of
 from workbench.evidence.offline.lexicon import opposite_lists, tables
-from workbench.evidence.offline.reckoning import lists_in
+from workbench.evidence.offline.lists import lists_in
 from workbench.evidence.offline.relations import Relation, relate
 from workbench.evidence.offline.words import FUNCTION, NAME, NUMBER, Analysis, Numbers, analyse, follows, run_of
 from workbench.language import pattern
@@ -166,13 +166,13 @@ def _excused(grid: Grid, number: int, sentence: int) -> frozenset[Quantity]:
     this one has another number of the claim of the same kind ("10 days by law and 5 by us", put together); all of several
     where a sentence of another text has them all ("raised from 300 to 600" beside what was said before)."""
     stated = list(stated_in(grid, grid.rows[number]))
-    held = [one.quantity for one in stated if one.sentences[sentence] and not one.reckoned]
+    held = [one.quantity for one in stated if one.sentences[sentence] and not one.worked_out]
     here = _beside(grid, sentence)
     together = len(stated) > 1 and bool(np.logical_and.reduce([one.sentences[: grid.n_told] for one in stated]).any())
     return frozenset(
         one.quantity
         for one in stated
-        if one.reckoned
+        if one.worked_out
         or (together and not one.sentences[here].any())
         or (
             any(other.unit == one.quantity.unit and other.kind == one.quantity.kind for other in held)

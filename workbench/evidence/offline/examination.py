@@ -28,6 +28,7 @@ from workbench.data.text.words import Span
 from workbench.evidence.judge import MAX_CLAIMS, Side
 from workbench.evidence.offline import answer_reading
 from workbench.evidence.offline.alignment import ALIGNMENT, Alignment, align, alignment_features
+from workbench.evidence.offline.belonging import of_another
 from workbench.evidence.offline.cells import CellVerdict, cell_verdict, tables_in
 from workbench.evidence.offline.contradiction import Sign, contradictions
 from workbench.evidence.offline.excerpts import Excerpt, excerpt
@@ -40,9 +41,11 @@ from workbench.evidence.offline.features import (
     sentence_cover,
     untold,
 )
+from workbench.evidence.offline.granting import granted
 from workbench.evidence.offline.grid import ClaimWords, Grid, Windows, claim_words, windows
+from workbench.evidence.offline.lists import lists_in
 from workbench.evidence.offline.models import Coefficients
-from workbench.evidence.offline.reckoning import lists_in
+from workbench.evidence.offline.reckoning import reckoned
 from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.vectors import TextVectors, sentence_vectors, vectors_of
 from workbench.evidence.offline.words import DATES, FUNCTION, NAME, NUMBER, TERM, Analysis, Floats, Numbers, analyse
@@ -128,6 +131,11 @@ ASKED, ANSWERED = 0.6, 0.8
 #: for the answer to be unsure, to be contradicted, and how far it is then. Of 155 right numbers of XQuAD (a third of its
 #: questions that these were not chosen on) 3 are unsure, of 440 others of the same paragraph 92 are and 184 contradicted.
 SAYS_LESS, SAYS_LITTLE, OTHER_VALUE = 0.2, 0.4, 0.6
+#: How sure it is that a value is another thing's which stands beside that thing in the same sentence; the share of a claim
+#: from which a sentence is about it, by how much less another may hold, and how many are looked at.
+OF_ANOTHER, ABOUT, AS_MUCH, SENTENCES = 0.8, 0.4, 0.1, 4
+#: How sure is what a sentence settles (:attr:`Examination.settled`).
+SETTLED = 0.8
 #: Rarity of the words that such a claim may have beside, "year" or "ahead", and their share of its rarity.
 COMMON, COMMON_SHARE = 0.6, 0.12
 #: Rarity from which a word of the question that the answer lacks tells what was asked.
@@ -436,14 +444,20 @@ class Examination:
                 key = (number, int(np.searchsorted(self.grid.offsets, sentence, side="right")) - 1)
                 if key not in found or sign.probability > found[key].probability:
                     found[key] = sign
-            if number in self.other_values:
-                at, sign = self.other_values[number]
-                found.setdefault((number, at), sign)
+            for others in (self.other_values, self.of_another):
+                if number in others:
+                    at, sign = others[number]
+                    found.setdefault((number, at), sign)
             for at, verdict in self.cells.get(number, {}).items():
                 if verdict.agrees:
                     found.pop((number, at), None)
                 else:
                     found[number, at] = Sign(CELL, "cell", verdict.claimed, verdict.found)
+            for at, bears_out in self.settled.get(number, {}).items():
+                if bears_out:
+                    found.pop((number, at), None)
+                else:
+                    found.setdefault((number, at), Sign(SETTLED, "settled", self.claim_text(number)[:80], ""))
         return found
 
     @cached_property
@@ -484,6 +498,25 @@ class Examination:
                 found[number] = text, Sign(probability, "number", values[0].text, other[1].text)
         return found
 
+    @cached_property
+    def of_another(self) -> dict[int, tuple[int, Sign]]:
+        """The claims of the answer of which the contexts have a value for something else in the same sentence: the context,
+        and the sign."""
+        end = int(self.grid.offsets[self.n_contexts])
+        found: dict[int, tuple[int, Sign]] = {}
+        for number in [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value] if end else []:
+            cover = sentence_cover(self.grid, number)[:end]
+            best = float(cover.max(initial=0.0))
+            if best < ABOUT or len(claim_negations(self.claims[number])):
+                continue
+            near = np.flatnonzero(cover >= best - AS_MUCH)[:SENTENCES].tolist()
+            pairs = [of_another(self.claims[number], self.question, *self.grid.locate(sentence)) for sentence in near]
+            told = [pair for pair in pairs if pair is not None]
+            if len(told) == len(near):
+                at = int(np.searchsorted(self.grid.offsets, near[0], side="right")) - 1
+                found[number] = at, Sign(OF_ANOTHER, "pairing", *told[0])
+        return found
+
     def _beside_values(self, number: int, values: Sequence[Quantity]) -> list[int]:
         """The rows of the telling words of a claim that are no part of its values and that the question does not have."""
         claim, first = self.claims[number], self.grid.rows[number].start
@@ -514,6 +547,25 @@ class Examination:
         return {n: {at: told for at, told in some.items() if told is not None} for n, some in found.items()}
 
     @cached_property
+    def settled(self) -> dict[int, dict[int, bool]]:
+        """The claims of the answer that a context settles by what it grants or refuses, by a total, or by an "otherwise":
+        whether it bears the claim out, by context."""
+        found: dict[int, dict[int, bool]] = {}
+        for number in [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value]:
+            about = np.maximum(sentence_cover(self.grid, number)[: len(self.near_question)], self.near_question)
+            for at in range(self.n_contexts):
+                low, high = self.grid.offsets[at : at + 2].tolist()
+                nearest = [low + place for place in np.argsort(-about[low:high])[:SENTENCES].tolist()]
+                for sentence in nearest:
+                    place = (self.claims[number], self.question, *self.grid.locate(sentence))
+                    told = granted(*place)
+                    told = reckoned(*place) if told is None else told
+                    if told is not None:
+                        found.setdefault(number, {})[at] = told
+                        break
+        return found
+
+    @cached_property
     def by_text(self) -> tuple[Floats, Floats]:
         """(n, texts) entailment and contradiction."""
         shape = (len(self.claims), len(self.texts))
@@ -535,6 +587,9 @@ class Examination:
             for at, verdict in self.cells.get(number, {}).items():
                 if verdict.agrees and entail[number, at] >= CODE:
                     entail[number, at] = max(entail[number, at], CELL)
+            for at, bears_out in self.settled.get(number, {}).items():
+                if bears_out:
+                    entail[number, at] = max(entail[number, at], SETTLED)
         self._values(entail)
         contradict = BASE_RATE * (1.0 - entail)
         self._bare_yes_or_no(entail, contradict)
@@ -603,7 +658,7 @@ class Examination:
         stated = [one for one in self.grid.stated if rows.start <= one.rows.start < rows.stop]
         known = np.isin(self.grid.ids[rows], self.question.ids)
         new = (self.grid.weight[rows] > 0) & (self.grid.kind[rows] != NUMBER) & ~known
-        if stated and all(one.reckoned for one in stated) and not new.any():
+        if stated and all(one.worked_out for one in stated) and not new.any():
             rests = np.flatnonzero(np.logical_and.reduce([one.sentences for one in stated]))
             texts = np.unique(np.searchsorted(self.grid.offsets, rests[rests < self.grid.n_told], side="right") - 1)
             entail[texts] = np.maximum(entail[texts], PARTS)
@@ -721,6 +776,8 @@ class Examination:
             text, sentence = self.grid.locate(best)
             found = relate(asked, text, sentence)
             denies = found.clash is not None or found.opposed is not None
+            denies |= of_another(asked, self.question, text, sentence) is not None
+            denies |= granted(asked, self.question, text, sentence) is False
             if denies != (self.answered < 0):
                 entail[mine[0], at], contradict[mine[0], at] = 1.0 - ANSWERED, ANSWERED
             else:

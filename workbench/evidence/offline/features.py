@@ -254,7 +254,7 @@ def untold(grid: Grid, number: int, question: Analysis | None) -> NDArray[np.boo
     asked = Numbers((quantity, 0) for quantity in (question.quantities if question else ()))
     found = np.zeros(len(grid.texts), dtype=bool)
     for stated in islice(stated_in(grid, grid.rows[number]), MANY_NUMBERS):
-        if not (stated.reckoned or may_be_counted(stated.quantity) or asked.holding(stated.quantity)):
+        if not (stated.worked_out or may_be_counted(stated.quantity) or asked.holding(stated.quantity)):
             held = np.diff(np.concatenate([[0], np.cumsum(stated.sentences)])[grid.offsets]) > 0
             for at in np.flatnonzero(~held & ~found).tolist():
                 text = grid.texts[at]

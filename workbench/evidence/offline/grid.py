@@ -20,8 +20,9 @@ from workbench.data.text.quantities import (
     Entity,
     Quantity,
 )
+from workbench.evidence.offline.arithmetic import worked_out
 from workbench.evidence.offline.lexicon import lexicon
-from workbench.evidence.offline.reckoning import counted, reckoned
+from workbench.evidence.offline.lists import counted
 from workbench.evidence.offline.words import (
     FUNCTION,
     NUMBER,
@@ -122,12 +123,12 @@ def _read_of(texts: Sequence[Analysis], read: Read) -> list[Ints]:
 @dataclass(frozen=True, slots=True)
 class Stated:
     """A number of a claim: its ``rows`` on the word axis, and the ``sentences`` (s,) bool that hold it or, where it stands in
-    none and can be worked out (``reckoned``), that hold what it is worked out from."""
+    none and can be worked out (``worked_out``), that hold what it is worked out from."""
 
     rows: slice
     sentences: Bools
     quantity: Quantity
-    reckoned: bool = False
+    worked_out: bool = False
 
 
 class Grid:
@@ -346,11 +347,11 @@ class Grid:
                 where = word_rows(claim, rows, max(quantity.wide[0], claim.start), min(quantity.wide[1], claim.end))
                 mine.append(Stated(where, known[alike], quantity))
             if self.question is not None and claim.source is not self.question:
-                self._reckon(mine, self.question, told, theirs)
+                self._work_out(mine, self.question, told, theirs)
             result += mine
         return result
 
-    def _reckon(self, stated: list[Stated], question: Analysis, told: Sequence[Quantity], theirs: Numbers) -> None:
+    def _work_out(self, stated: list[Stated], question: Analysis, told: Sequence[Quantity], theirs: Numbers) -> None:
         """Give those numbers of a claim that the evidence has nowhere, but that can be worked out or counted there, the
         sentences that they rest on (in place)."""
         asks_count = pattern("offline", "«asks_count»").search(question.folded) is not None
@@ -360,7 +361,7 @@ class Grid:
                 continue
             given = [*question.quantities, *there]
             rests = np.zeros(self.n_sentences, dtype=bool)
-            for operand in reckoned(one.quantity, given, told):
+            for operand in worked_out(one.quantity, given, told):
                 rests |= sentences_with(said(operand), theirs, self.n_sentences)
             if asks_count and may_be_counted(one.quantity):
                 n = min(self.n_told, _LOOKED_THROUGH)

@@ -1,7 +1,8 @@
-"""Numbers that stand in no text but can be worked out: sums that an answer spells out, days counted on, things counted.
+"""What a sentence tells without saying it: a day's total of what is taken several times, and what follows a missed limit.
 
-Only what rests on numbers that the question or the claim itself gives is worked out. Among the numbers of a text alone nearly
-every value is the sum or product of two.
+"Two tablets three times a day" bears out six tablets a day and no other number; "return it within two hours, otherwise 15
+euros are due" bears out that 15 euros are due after more than two hours. The patterns are the ``reckoning`` of the
+languages' ``polarity.toml``.
 """
 
 from __future__ import annotations
@@ -9,152 +10,126 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
-from functools import cache, lru_cache
-from itertools import combinations, permutations
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
 
-from dateutil.relativedelta import relativedelta
+from workbench.data.text.normalise import HAN_CHARACTER
+from workbench.data.text.quantities import Quantity, same_quantity
+from workbench.evidence.offline.answer_values import clause_starts
+from workbench.evidence.offline.grid import ClaimWords, quantities_of
+from workbench.evidence.offline.lexicon import tables
+from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis, analyse, run_of
 
-from workbench.data.text.quantities import Quantity, date_parts
-from workbench.data.text.words import stop_words
-from workbench.language import languages, pattern
-
-#: Numbers of each kind that are looked at.
-_MANY = 12
-#: Steps of a calendar by the unit of a duration.
-_STEPS = {"day": "days", "week": "weeks", "month": "months", "year": "years"}
-#: A year for dates that have none.
-_ANY_YEAR = 2023
-#: Words, or characters where words are not parted, of one thing in a list.
-_ITEM_WORDS, _ITEM_CHARACTERS = 4, 12
+#: Share, by rarity, of what follows a missed limit that a claim must tell.
+_TOLD = 0.5
 
 
-def reckoned(claimed: Quantity, given: Sequence[Quantity], told: Sequence[Quantity]) -> tuple[Quantity, ...]:
-    """What a number is worked out from; empty where it is not.
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Patterns of one language: a period, a number of times in it, "each time", "otherwise", a negation."""
 
-    Parameters
-    ----------
-    given
-        The numbers of the question, and the other ones of the claim that stand in a text. Sums, differences, products and
-        ``a + b × c`` of these count.
-    told
-        Those of the texts. With one that is given they make a difference, a duration makes another day of a date (± one day,
-        as the first day counts or does not).
-    """
-    given, told = tuple(given)[:_MANY], tuple(told)[: 4 * _MANY]
-    if claimed.value is None or claimed.kind in ("version", "ordinal", "time", "phone") or not given:
-        return ()
-    if claimed.kind == "date":
-        return next(_days(claimed, given, told), ())
-    return next(_sums(claimed, given, told), ())
+    period: re.Pattern[str]
+    times: re.Pattern[str]
+    each: re.Pattern[str]
+    otherwise: re.Pattern[str]
+    negates: re.Pattern[str]
 
 
-def _sums(claimed: Quantity, given: Sequence[Quantity], told: Sequence[Quantity]) -> Iterator[tuple[Quantity, ...]]:
-    plain = [q for q in given if q.value is not None and not date_parts(q)]
-    alike = [q for q in plain if q.unit == claimed.unit]
-    counts = [q for q in plain if q.unit is None]
-    for made in range(2, min(len(alike), 4) + 1):
-        yield from (some for some in combinations(alike, made) if _is(sum(_value(q) for q in some), claimed))
-    yield from (pair for pair in permutations(alike, 2) if _is(_value(pair[0]) - _value(pair[1]), claimed))
-    for one in alike:
-        for count in counts:
-            if count is not one:
-                if _is(_value(one) * _value(count), claimed):
-                    yield one, count
-                rest = (q for q in alike if q is not one and q is not count)
-                yield from ((q, one, count) for q in rest if _is(_value(q) + _value(one) * _value(count), claimed))
-    if claimed.unit is not None:
-        theirs = [q for q in told if q.unit == claimed.unit and q.value is not None]
-        yield from ((a, b) for a in alike for b in theirs if _is(abs(_value(a) - _value(b)), claimed))
+def reckoned(claim: ClaimWords, question: Analysis, text: Analysis, sentence: int) -> bool | None:
+    """Whether a sentence bears out what a claim says by reckoning or by an "otherwise"; None where it does not tell."""
+    start, end = text.bounds[sentence].tolist()
+    told = text.quantities[run_of(text.quantity_sentence, sentence)]
+    mine = quantities_of(claim)
+    if not told or not mine:
+        return None
+    said, there = claim.source.folded[claim.start : claim.end], text.folded[start:end]
+    for words in _words():
+        found = _total(words, mine, said, question.folded, told, there, start)
+        found = _missed_limit(words, claim, mine, text, told, (start, end)) if found is None else found
+        if found is not None:
+            return found
+    return None
 
 
-def _value(quantity: Quantity) -> float:
-    assert quantity.value is not None
-    return quantity.value
+def _total(
+    words: _Words, mine: Sequence[Quantity], said: str, asked: str, told: Sequence[Quantity], there: str, start: int
+) -> bool | None:
+    """Whether the one number of a claim about a period is that of a time by the times in that period."""
+    if len(mine) != 1 or mine[0].kind != "number" or mine[0].unit is not None or mine[0].value is None:
+        return None
+    if words.each.search(said) or not (words.period.search(said) or words.period.search(asked)):
+        return None
+    if words.each.search(asked):
+        return None
+    times = [q for q in told if q.value is not None and _is_times(words, q, there, start)]
+    amounts = [q for q in told if q.kind == "number" and q.unit is None and q.value is not None and q not in times]
+    if len(times) != 1 or len(amounts) != 1 or words.each.search(times[0].text):
+        return None
+    total = (times[0].value or 0.0) * (amounts[0].value or 0.0)
+    return math.isclose(total, mine[0].value, rel_tol=1e-9)
 
 
-def _is(made: float, claimed: Quantity) -> bool:
-    return made > 0 and math.isclose(made, _value(claimed), rel_tol=1e-9)
+def _is_times(words: _Words, quantity: Quantity, there: str, start: int) -> bool:
+    """Whether a number says how many times something happens in a period, which is named beside it."""
+    low, high = quantity.start - start, quantity.end - start
+    near = there[max(0, low - 4) : low] if HAN_CHARACTER.match(there, max(low - 1, 0)) else there[high : high + 12]
+    return words.times.search(quantity.text) is not None and words.period.search(near) is not None
 
 
-def _days(claimed: Quantity, given: Sequence[Quantity], told: Sequence[Quantity]) -> Iterator[tuple[Quantity, ...]]:
-    wanted = date_parts(claimed)
-    if not {"m", "d"} <= wanted.keys():
-        return
-    spans = [q for q in (*given, *told) if q.kind == "duration" and q.unit in _STEPS and q.value and q.value == int(q.value)]
-    for start in given:
-        parts = date_parts(start)
-        if start.kind != "date" or not {"m", "d"} <= parts.keys():
-            continue
-        for span in spans[: 4 * _MANY]:
-            if any(_same_day(day, wanted, parts) for day in _reached(parts, span)):
-                yield start, span
+def _missed_limit(
+    words: _Words, claim: ClaimWords, mine: Sequence[Quantity], text: Analysis, told: Sequence[Quantity],
+    bounds: tuple[int, int],
+) -> bool | None:  # fmt: skip
+    """Whether the claim tells of a missed limit what the sentence says after "otherwise"; False where only one of the two is
+    negative."""
+    start, end = bounds
+    match = words.otherwise.search(text.folded, start, end)
+    if match is None:
+        return None
+    missed = [q for q in mine for limit in told if limit.end <= match.start() and _beyond(q, limit)]
+    if not missed:
+        return None
+    after = [q for q in told if q.start >= match.end()]
+    rest = [q for q in mine if q not in missed]
+    if any(not any(same_quantity(q, other) for other in after) for q in rest):
+        return None
+    pieces = list(_pieces(claim))
+    others = [piece for piece in pieces if not any(piece[0] <= q.start < piece[1] for q in missed)] or pieces
+    said = " ".join(claim.source.folded[low:high] for low, high in others)
+    words_after = text.words_between(match.end(), end)
+    weights = [(at, float(text.weight[at])) for at in range(words_after.start, words_after.stop)
+               if text.kind[at] not in (FUNCTION, NUMBER)]  # fmt: skip
+    ids = frozenset(analyse(said).ids.tolist())
+    held = sum(w for at, w in weights if int(text.ids[at]) in ids or _stands(text, at, said))
+    if not weights or held < _TOLD * sum(w for _, w in weights):
+        return None
+    negative = [words.negates.search(part) is not None for part in (said, text.folded[match.end() : end])]
+    return negative[0] == negative[1]
 
 
-def _reached(parts: dict[str, int], span: Quantity) -> Iterator[date]:
-    try:
-        first = date(parts.get("y", _ANY_YEAR), parts["m"], parts["d"])
-        for way in (1, -1):
-            there = first + relativedelta(**{_STEPS[str(span.unit)]: way * int(_value(span))})
-            yield from (there + timedelta(days=by) for by in (0, 1, -1))
-    except (ValueError, OverflowError):  # no such day, or beyond the calendar
-        return
+def _beyond(claimed: Quantity, limit: Quantity) -> bool:
+    """Whether a quantity is what lies on the other side of a limit, also in another unit (half an hour, 30 minutes)."""
+    upward = limit.cue in ("<", "<=") and claimed.cue in (">", ">=")
+    downward = limit.cue in (">", ">=") and claimed.cue in ("<", "<=")
+    if not (upward or downward) or claimed.value is None or limit.value is None:
+        return False
+    one, other = (replace(q, low=q.value or 0.0, high=q.value or 0.0, cue="") for q in (claimed, limit))
+    return same_quantity(one, other)
 
 
-def _same_day(day: date, wanted: dict[str, int], start: dict[str, int]) -> bool:
-    year = "y" not in wanted or "y" not in start or wanted["y"] == day.year
-    return (day.month, day.day) == (wanted["m"], wanted["d"]) and year
+def _pieces(claim: ClaimWords) -> Iterator[tuple[int, int]]:
+    """Offsets of the clauses of a claim in its text."""
+    cuts = [claim.start, *(at for at in clause_starts(claim.source.text) if claim.start < at < claim.end), claim.end]
+    yield from pairwise(cuts)
 
 
-@lru_cache(maxsize=4096)
-def lists_in(text: str) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """The lists of a text, each as the offsets of its things: 3 of "in Frankfurt, Dublin and Singapore".
-
-    The first of them reaches back to the beginning of its clause, the last to its end. Commas alone make no list: the last
-    thing is joined by a word (and, 和), or all of them by a mark of lists (、).
-    """
-    found = []
-    for clause in _CLAUSE.finditer(text):
-        items: list[tuple[int, int]] = []
-        marks: list[str] = []
-        start = clause.start()
-        for mark in [*_list_mark().finditer(text, *clause.span()), None]:
-            end = clause.end() if mark is None else mark.start()
-            items.append((start, end))
-            if mark is None or (len(items) > 1 and not _is_thing(text[start:end])):
-                if marks and marks[-1] != ",":
-                    found.append(tuple(items))
-                items, marks = [], []
-            if mark is not None:
-                marks.append(mark[0].strip())
-                start = mark.end()
-    return tuple(found)
-
-
-def _is_thing(item: str) -> bool:
-    """Whether what stands between two marks of a list may be one thing of it, not a clause or a phrase of place or time."""
-    item = item.strip()
-    if not item.isascii():
-        return len(item) <= _ITEM_CHARACTERS
-    words = item.split()
-    first = words[0].lower() if words else ""
-    return 0 < len(words) <= _ITEM_WORDS and not item.isdigit() and (first in _articles() or first not in stop_words())
+def _stands(text: Analysis, at: int, said: str) -> bool:
+    word = text.folded[int(text.starts[at]) : int(text.ends[at])]
+    return HAN_CHARACTER.match(word) is not None and word in said
 
 
 @cache
-def _articles() -> frozenset[str]:
-    return frozenset(word for item in languages() for word in item.table("offline").get("articles", "").split())
-
-
-def counted(sentence: str) -> frozenset[int]:
-    """How many things the lists of a sentence hold."""
-    return frozenset(map(len, lists_in(sentence)))
-
-
-_CLAUSE = re.compile(r"(?:[^。；;:：.（）()]|\.(?!\s|$))+")
-
-
-@cache
-def _list_mark() -> re.Pattern[str]:
-    """What parts the things of a list."""
-    return pattern("offline", r"\s*(?:«list_mark»)\s*", re.IGNORECASE)
+def _words() -> tuple[_Words, ...]:
+    found = [table["reckoning"] for table in tables("polarity") if "reckoning" in table]
+    return tuple(_Words(*(re.compile(t[name]) for name in ("period", "times", "each", "otherwise", "negates"))) for t in found)

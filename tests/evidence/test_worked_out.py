@@ -11,9 +11,10 @@ from workbench.data.schema import Context, Sample
 from workbench.data.text.quantities import quantities, relation
 from workbench.data.text.refusals import claims
 from workbench.evidence.offline.answers import answer_right
+from workbench.evidence.offline.arithmetic import worked_out
 from workbench.evidence.offline.examination import Examination
+from workbench.evidence.offline.lists import counted
 from workbench.evidence.offline.models import load_coefficients
-from workbench.evidence.offline.reckoning import counted, reckoned
 
 SEEDS = range(25)
 ITEMS = {
@@ -79,7 +80,7 @@ def test_a_number_is_worked_out_from_what_is_given(seed):
     given = quantities(f"${a}, then ${b} and {c} seats")
 
     def made(value: int) -> bool:
-        return bool(reckoned(quantities(f"It is ${value}.")[0], given, ()))
+        return bool(worked_out(quantities(f"It is ${value}.")[0], given, ()))
 
     for right in (a + b, a - b, b * c, a + b * c):
         assert made(right), right
@@ -89,7 +90,7 @@ def test_a_number_is_worked_out_from_what_is_given(seed):
 
 def test_without_anything_given_nothing_is_worked_out():
     told = quantities("$10, $20 and $30")
-    assert reckoned(quantities("$30")[0], (), told) == ()
+    assert worked_out(quantities("$30")[0], (), told) == ()
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
