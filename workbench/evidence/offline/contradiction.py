@@ -459,8 +459,10 @@ def _related_signs(
     """The same said with another polarity, an opposite, another member, a stronger word, or two parts exchanged."""
     if relation is None:
         return
-    if relation.clash is not None:
-        row = relation.clash[0] - claim.words.start
+    whole = _told_whole(relation, words.text)
+    clash = relation.clash or (relation.opposed if whole else None)
+    if clash is not None:
+        row = clash[0] - claim.words.start
         laid = np.array(present, dtype=np.float32)
         laid[[m.mine - claim.words.start for m in relation.matches if m.how in ("same", "alike")]] = 1.0
         rest = _rest(claim, laid, slice(row, row + 1) if present[row] < 0.5 else slice(0, 0))
@@ -472,7 +474,7 @@ def _related_signs(
         content = np.flatnonzero(claim.source.weight[claim.words] > 0)
         telling = (claim.source.kind[claim.words] == NAME) | (np.arange(claim.n_words) == content[:1])
         another = closer or bool((telling & (laid < 0.5)).any())
-        needed = "told whole" if _told_whole(relation, words.text) else "negation of another" if another else "negation"
+        needed = "told whole" if whole else "negation of another" if another else "negation"
         if rest >= REST[needed] and not pronoun:
             start, end = words.text.bounds[words.number].tolist()
             shown, found = claim.source.text[claim.start : claim.end], words.text.text[start:end]
@@ -480,8 +482,8 @@ def _related_signs(
     for kind, pair in (("antonym", relation.opposed), ("kind", relation.rival)):
         if pair is not None and (sign := _other_word(claim, words, present, kind, pair)) is not None:
             yield sign
-    if (pair := _only_one(relation, words)) is not None and _rest(claim, present, slice(0, 0)) >= REST["only"]:
-        yield Sign(_level(REST["only"], 0.5), "strength", *pair)
+    if (things := _only_one(relation, words)) is not None and _rest(claim, present, slice(0, 0)) >= REST["only"]:
+        yield Sign(_level(REST["only"], 0.5), "strength", *things)
     if relation.stronger is not None:
         rest = _rest(claim, present, slice(0, 0))
         if rest >= REST["strength"]:
