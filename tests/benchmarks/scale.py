@@ -130,8 +130,8 @@ def recorded(part: int, n: int, rankings: bool) -> list[dict[str, Any]]:
         contexts = [{"doc_id": f"doc {chosen.randrange(10**6)}", "text": " ".join(told[i : i + 2])} for i in (0, 2, 4)]
         house, who, what, year = facts[0]
         row = {"sample_id": f"{part}-{at}", "question": f"When was the {who} of {house} {what}?", "contexts": contexts,
-               "expected_docs": [contexts[0]["doc_id"] if at % 4 else f"doc {at}"], "case_type": chosen.choice(["fact", "date"]),
-               "tags": {"team": "abcde"[at % 5]}}  # fmt: skip
+               "expected_docs": [contexts[0]["doc_id"] if at % 4 else f"doc {at}"],
+               "case_type": chosen.choice(["fact", "date"]), "tags": {"team": "abcde"[at % 5]}}  # fmt: skip
         if not rankings:
             said = year if at % 3 else year + 1
             row |= {"answer": f"The {who} of {house} was {what} in {said}.", "reference": f"It was {what} in {year}."}

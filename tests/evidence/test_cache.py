@@ -213,13 +213,16 @@ def test_a_second_cache_of_a_process_does_not_give_up_the_locks_of_the_first(cac
     cache.put("x", "before", "1")
     second = Cache(cache.folder)
     assert second.get("x", "before") == "1"
-    other = "import sys; from workbench.evidence.cache import Cache; c = Cache(sys.argv[1]); c.put('x', 'other', '1'); c.close()"
-    subprocess.run([sys.executable, "-c", other, str(cache.folder)], check=True)
+    elsewhere = "import sys; from workbench.evidence.cache import Cache; c = Cache(sys.argv[1]); {}; c.close()"
+
+    def there(statement: str) -> str:
+        """What another process prints that opens the cache and closes it."""
+        command = [sys.executable, "-c", elsewhere.format(statement), str(cache.folder)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    there("c.put('x', 'other', '1')")
     cache.put("x", "after", "1")
-    read = "import sys; from workbench.evidence.cache import Cache; print(len(Cache(sys.argv[1]).get_many('x', sys.argv[2:])))"
-    done = subprocess.run([sys.executable, "-c", read, str(cache.folder), "before", "other", "after"],
-                          check=True, capture_output=True, text=True)  # fmt: skip
-    assert done.stdout.strip() == "3"
+    assert there("print(len(c.get_many('x', ['before', 'other', 'after'])))").strip() == "3"
 
 
 def test_threads_have_connections_of_their_own(cache):
