@@ -126,6 +126,8 @@ def test_panels_show_all_parts(folder: Path, whole: Evaluation, tmp_path: Path) 
         shown, expected = (getattr(wb.panels, name)(own) for own in (session, one))
         pd.testing.assert_frame_equal(shown.table(), expected.table())
     shown, expected = wb.panels.compare(session, before=folder), wb.panels.compare(one, before=whole)
+    for panel in (shown, expected):
+        panel.series.work.join()
     pd.testing.assert_frame_equal(shown.table(), expected.table())
     assert [str(shown.body(name)) for name in shown.ids()[:3]] == [str(expected.body(name)) for name in shown.ids()[:3]]
     assert card_html(session, "s000045") == card_html(one, "s000045")
