@@ -350,7 +350,7 @@ def _saved_thresholds(folder: Path) -> Thresholds:
 # -- several saved evaluations as one ----------------------------------------------------------------------------------
 
 #: Of evaluations in parts so many samples stay in memory with their evidence, of all such evaluations together.
-KEPT_OPEN = 100_000
+KEPT_OPEN = 50_000
 
 
 class _OpenParts:
@@ -360,19 +360,19 @@ class _OpenParts:
         self._lock = threading.Lock()
         self._opened: dict[Path, tuple[int, Evaluation]] = {}
 
-    def get(self, folder: Path) -> Evaluation:
-        """A part under the thresholds that it was saved with."""
+    def get(self, folder: Path, passing: bool = False) -> Evaluation:
+        """A part under the thresholds that it was saved with; ``passing``: one of all of them, for which none has to go."""
         stamp = (folder / "samples.parquet").stat().st_mtime_ns
         with self._lock:
             known = self._opened.pop(folder, None)
             if known is None or known[0] != stamp:
                 known = (stamp, load_evaluation(folder))
-            others = sum(len(part) for _, part in self._opened.values())
-            for old in tuple(self._opened):
-                if others + len(known[1]) <= KEPT_OPEN:
-                    break
-                others -= len(self._opened.pop(old)[1])
-            self._opened[folder] = known
+            held = sum(len(part) for _, part in self._opened.values()) + len(known[1])
+            if held <= KEPT_OPEN or not passing:
+                self._opened[folder] = known
+            for old in tuple(self._opened)[:-1] if not passing else ():
+                if held > KEPT_OPEN:
+                    held -= len(self._opened.pop(old)[1])
             return known[1]
 
 
@@ -412,9 +412,9 @@ class EvaluationOfParts(Evaluation):
         """Raises ``InputError``: it would hold the evidence of all samples."""
         raise in_parts(self.parts)
 
-    def part(self, place: int) -> Evaluation:
+    def part(self, place: int, passing: bool = False) -> Evaluation:
         """The evaluation of one file, under the thresholds in force."""
-        part = _OPEN_PARTS.get(self.evidence.folders[place])
+        part = _OPEN_PARTS.get(self.evidence.folders[place], passing)
         return part if part.thresholds == self.thresholds else part.with_thresholds(self.thresholds)
 
     @property
@@ -424,7 +424,7 @@ class EvaluationOfParts(Evaluation):
 
     def _every(self) -> Iterator[Evaluation]:
         """All parts, each opened when it is its turn."""
-        return (self.part(place) for place in range(len(self.parts)))
+        return (self.part(place, passing=True) for place in range(len(self.parts)))
 
     def work_out(self, progress: Callable[[int, int], None] | None = None) -> _WorkedOut:
         """Scores and causes of all parts, once; ``progress(done, total)`` is told of parts."""

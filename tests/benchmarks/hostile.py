@@ -64,7 +64,8 @@ def main() -> None:
             for size in (given.characters // 2, given.characters):
                 command = [sys.executable, __file__, str(size), "--encoder", given.encoder, "--child", name, field]
                 done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
-                told.append(done.stdout.strip().split("\t") if done.returncode == 0 else ["nan", "nan", "nan", done.stderr[-200:]])
+                failed = ["nan", "nan", "nan", done.stderr[-200:]]
+                told.append(failed if done.returncode else done.stdout.strip().split("\t"))
             half, whole = told
             print(f"{name}, {field}: {float(half[0]):.1f} → {float(whole[0]):.1f} s, {float(half[1]):.2f} → "
                   f"{float(whole[1]):.2f} GB; {' '.join(whole[3:])}", flush=True)  # fmt: skip

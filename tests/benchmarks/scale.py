@@ -2,11 +2,13 @@
 set that no process holds scored over a cluster while a worker is killed.
 
     python tests/benchmarks/scale.py views [SAMPLES]
+    python tests/benchmarks/scale.py parts FOLDER [FOLDER]
     python tests/benchmarks/scale.py cluster [SAMPLES] [SAMPLES A FILE] [--judge none|offline] [--rankings] [--out FOLDER]
 
 Samples are made up; ``views`` repeats 2,000 of them under other ids, those of the cluster are all different. Over the
 cluster ``offline`` is the judge that reads words alone; ``--rankings`` leaves out answers and references, so that only what
-was retrieved is scored; ``--out`` keeps the result. Not collected by pytest.
+was retrieved is scored; ``--out`` keeps the result, which ``parts`` opens as the notebooks do (and compares with the first
+of two). Not collected by pytest.
 """
 
 from __future__ import annotations
@@ -120,6 +122,33 @@ def _compared(before: Any, after: Any, like: Any = None) -> Any:
     return comparison
 
 
+def parts(folder: Path, after: Path | None) -> None:
+    """Panels 01, 02 and 05 over a result in parts, a threshold moved, a card; panel 06 over two."""
+    from workbench.views.session import Session
+
+    result = told("open, with scores and causes of all", lambda: wb.open(folder, progress=False), float("inf"))
+    print(f"  {len(result):,} samples in {len(result.parts)} parts; memory {memory():.2f} GB", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        session = told("a session over it", lambda: Session(result, path=Path(name)), float("inf"))
+        told("panel 01", lambda: wb.panels.score(session), float("inf"))
+        panel = told("panel 02", lambda: wb.panels.low_scores(session), float("inf"))
+        told("panel 05", lambda: wb.panels.query_types(session), float("inf"))
+        told("worst slices", lambda: wb.worst_slices(result), float("inf"))
+        print(f"  memory {memory():.2f} GB", flush=True)
+        ids = iter(panel.ids()[:: max(1, len(panel.ids()) // 4)])
+        told("a card of a part that is not open", lambda: session.select(next(ids)), float("inf"))
+        told("filter by words", lambda: session.set_filter(text="when 12"), float("inf"))
+        session.clear_filter()
+        told("a threshold moved, with three panels", lambda: session.set_thresholds(support=0.55), float("inf"))
+        print(f"  memory {memory():.2f} GB (wanted 2)", flush=True)
+        if after is not None:
+            del panel, session
+            other = told("open another", lambda: wb.open(after, progress=False), float("inf"))
+            second = Session(other, path=Path(name) / "after")
+            found = told("panel 06 over both", lambda: wb.panels.compare(second, before=result), float("inf"))
+            print(f"  {found.comparison.counts}; memory {memory():.2f} GB", flush=True)
+
+
 def recorded(part: int, n: int, rankings: bool) -> list[dict[str, Any]]:
     """Rows that no other part has: two or three facts a context, an answer that repeats one, a third of them wrong."""
     chosen, rows = random.Random(part), []
@@ -193,7 +222,7 @@ def processor_seconds() -> float:
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("views", "cluster", "look"), nargs="?", default="views")
+    parser.add_argument("what", choices=("views", "parts", "cluster", "look"), nargs="?", default="views")
     parser.add_argument("numbers", nargs="*", metavar="SAMPLES")
     parser.add_argument("--judge", choices=("none", "offline"), default="none")
     parser.add_argument("--rankings", action="store_true")
@@ -201,6 +230,9 @@ def main() -> None:
     given = parser.parse_args()
     if given.what == "look":
         look(Path(given.numbers[0]), int(given.numbers[1]))
+        return
+    if given.what == "parts":
+        parts(Path(given.numbers[0]), Path(given.numbers[1]) if given.numbers[1:] else None)
         return
     numbers = [int(number) for number in given.numbers]
     with tempfile.TemporaryDirectory() as name:

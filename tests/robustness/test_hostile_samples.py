@@ -40,7 +40,8 @@ SIZE = 60_000
 
 def hostile_sample(name: str, field: str, size: int) -> dict[str, Any]:
     """A sample one of whose fields is a hostile text of about so many characters."""
-    text = HOSTILE[name] * (size // len(HOSTILE[name])) if HOSTILE[name] else " ".join(str(7 * i + 3) for i in range(size // 7))
+    repeated = HOSTILE[name]
+    text = repeated * (size // len(repeated)) if repeated else " ".join(str(7 * i + 3) for i in range(size // 7))
     bad = {"sample_id": "bad", "question": "When?", "answer": "At nine.", "contexts": ["The office opens at nine."]}
     bad[field] = [text, "The office opens at nine."] if field == "contexts" else text
     return bad
