@@ -27,13 +27,14 @@ from workbench.diagnosis.fitting import FittedJudge, load_judge
 from workbench.diagnosis.monitoring import Monitoring, log_of, watch_log
 from workbench.diagnosis.query_log import QueryLog, load_log
 from workbench.errors import InputError
-from workbench.evaluation import Evaluation, load_evaluation
+from workbench.evaluation import Evaluation, EvaluationOfParts, load_evaluation
 from workbench.evidence.cache import Cache, cache_folder, content_key
 from workbench.evidence.collect import collect
 from workbench.evidence.consistency import METRIC
 from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.frames import encode, is_evaluation
 from workbench.evidence.judge import Judge
+from workbench.evidence.parts import is_saved
 from workbench.evidence.resolve import (
     Actuals,
     generator_of,
@@ -43,7 +44,7 @@ from workbench.evidence.resolve import (
     tell_generator,
 )
 from workbench.evidence.run import Progress
-from workbench.evidence.waiting import in_kernel, waiting_row
+from workbench.evidence.waiting import bar, in_kernel, waiting_row
 from workbench.language import main_language, suggest_language
 from workbench.scoring.metrics import chosen as chosen_metrics
 from workbench.scoring.thresholds import Thresholds
@@ -166,11 +167,12 @@ def open_evaluation(
 ) -> Evaluation:
     """Open a saved evaluation, or evaluate a recording and keep the result; every notebook starts with it.
 
-    A folder that ``save`` or ``score`` wrote is opened. Anything else is loaded as a recording: when the same content was
-    evaluated before with the same judge and encoder, that evaluation is opened, otherwise it is made (with progress)
-    and kept in the cache folder. ``again=True`` makes it anew, which asks only about samples that have no judgement yet,
-    for example after errors of a service. ``mapping`` (their column → our field) is for a recording whose columns are not
-    recognised, and is remembered for that file. ``options`` are further ones of :func:`evaluate`.
+    A folder that ``save``, ``score`` or ``score_on_cluster`` wrote is opened, the last part by part. Anything else is
+    loaded as a recording: when the same content was evaluated before with the same judge and encoder, that evaluation is
+    opened, otherwise it is made (with progress) and kept in the cache folder. ``again=True`` makes it anew, which asks only
+    about samples that have no judgement yet, for example after errors of a service. ``mapping`` (their column → our field)
+    is for a recording whose columns are not recognised, and is remembered for that file. ``options`` are further ones of
+    :func:`evaluate`.
 
     Raises
     ------
@@ -183,8 +185,11 @@ def open_evaluation(
     >>> evaluation.failures()["passed"].sum()
     48
     """
-    if isinstance(path, (str, Path)) and is_evaluation(path):
+    if isinstance(path, (str, Path)) and is_saved(path):
         saved = load_evaluation(path, thresholds=thresholds, name=name)
+        if isinstance(saved, EvaluationOfParts):
+            with bar(progress is True, "part", delay=2) as tell:
+                saved.work_out(tell)
         suggest_language(main_language(saved.evidence.plain("question")))
         return saved
     loaded, base = _loaded(path, corpus, mapping)

@@ -492,14 +492,17 @@ NOTEBOOKS = (
 
 def run_notebooks(options: argparse.Namespace) -> int:
     """Execute each notebook; exit 1 when a cell or a panel failed."""
-    from workbench.evaluation import load_evaluation
-    from workbench.reports.notebooks import execute, notebook_folder
+    from workbench.evaluation import EvaluationOfParts, load_evaluation
+    from workbench.reports.notebooks import OVER_PARTS, execute, notebook_folder
 
-    load_evaluation(options.folder)
+    in_parts = isinstance(load_evaluation(options.folder), EvaluationOfParts)
     books = sorted(notebook_folder().glob("*.ipynb"))
-    chosen = [b for b in books if not options.only or any(b.stem.startswith(name) for name in options.only)]
+    names = options.only or (OVER_PARTS if in_parts else ("",))
+    chosen = [b for b in books if b.stem.startswith(tuple(names))]
     if not chosen:
         raise InputError(f"--only {' '.join(options.only)}: no such notebook; there are {', '.join(b.stem for b in books)}")
+    if in_parts and (left := [b.stem for b in books if b not in chosen]):
+        note(_w("left_out", names=", ".join(left)))
     out = Path(options.out).resolve()
     parameters = _notebook_parameters(options) | {"OUT": str(out / "findings")}
     failed = 0

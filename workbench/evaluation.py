@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from workbench.data.files import replacing_folder, write_csv
 from workbench.data.schema import AS_RECORDED, SampleSet
+from workbench.diagnosis.cause_inputs import Failing
 from workbench.diagnosis.causes import NOT_CHECKED, PASS, Causes, attribute, failure_rows, rules
 from workbench.diagnosis.fitting import FittedJudge, load_judge
-from workbench.diagnosis.summary import joined, summarise, tallies
+from workbench.diagnosis.summary import Tally, joined, summarise, tallies
 from workbench.errors import InputError
 from workbench.evidence.frames import Evidence, read_frames, restore, write_frames
+from workbench.evidence.parts import EvidenceOfParts, in_parts, part_folders
+from workbench.language import get_language, speaking
 from workbench.scoring.facts import Facts
-from workbench.scoring.metrics import chosen, definition, definitions, score
-from workbench.scoring.scored import JUDGE_ERROR, Scored
+from workbench.scoring.metrics import HEADLINE, chosen, definition, definitions, formulas, score
+from workbench.scoring.scored import JUDGE_ERROR, LazyTexts, Scored
 from workbench.scoring.thresholds import Thresholds
 from workbench.scoring.view import View, claim_rows, context_rows, error_rows, span_rows, support_rows
 
@@ -181,6 +190,10 @@ class Evaluation:
         """
         return summarise(self.view, self._scored, definitions(self.thresholds.k), intervals=intervals, spread=spread)
 
+    def formulas(self) -> np.ndarray:
+        """(n,) by which formula ``overall`` was computed for each sample."""
+        return np.asarray(formulas(self.view), dtype=object)
+
     # -- causes -----------------------------------------------------------------------------------------------------
 
     @property
@@ -221,7 +234,7 @@ class Evaluation:
         return self._rows("contexts", context_rows)
 
     def _rows(self, name: str, rows: Callable[[View], pd.DataFrame]) -> pd.DataFrame:
-        """A table; that of one sample, for which a card and a comparison ask several times, is kept."""
+        """A table of all samples; that of one, for which a card and a comparison ask several times, is kept."""
         if len(self) > 1:
             return rows(self.view)
         if name not in self._of_one:
@@ -230,15 +243,15 @@ class Evaluation:
 
     def support(self) -> pd.DataFrame:
         """The matrix of claims against contexts: ``entail, contradict`` in [0, 1], evidence span in the context."""
-        return support_rows(self.view)
+        return self._rows("support", support_rows)
 
     def spans(self) -> pd.DataFrame:
         """Parts of claims with their own support: every number, date, entity, negation and content term."""
-        return span_rows(self.view)
+        return self._rows("spans", span_rows)
 
     def errors(self) -> pd.DataFrame:
         """``sample_id, state, reason``: one row for each sample and cause of ``judge_error`` or ``input_error``."""
-        return error_rows(self.evidence)
+        return self._rows("errors", lambda view: error_rows(view.facts.evidence))
 
     # -- thresholds and disk ----------------------------------------------------------------------------------------
 
@@ -304,7 +317,8 @@ def load_evaluation(
     Parameters
     ----------
     folder
-        What :meth:`Evaluation.save` or ``score --out`` wrote.
+        What :meth:`Evaluation.save`, ``score --out`` or ``score_on_cluster`` wrote; the last is opened part by part, see
+        :class:`EvaluationOfParts`.
     thresholds
         Instead of those saved with it.
 
@@ -318,32 +332,254 @@ def load_evaluation(
     >>> len(wb.load_evaluation("evaluations/baseline"))
     80
     """
-    evidence = read_frames(folder)
     path = Path(folder)
-    saved = path / THRESHOLDS
-    if thresholds is None:
-        thresholds = Thresholds.from_toml(saved) if saved.is_file() else Thresholds()
+    if parts := part_folders(path):
+        return EvaluationOfParts(EvidenceOfParts(parts), thresholds, name=name or path.name, path=path, metrics=metrics)
+    evidence = read_frames(folder)
+    thresholds = thresholds or _saved_thresholds(path)
     chosen_metrics = metrics if metrics is not None else evidence.manifest.get("metrics")
     title = name or evidence.manifest.get("name") or path.name
     return Evaluation(evidence, thresholds, name=str(title), metrics=chosen_metrics, path=path)
 
 
-def summary_of_parts(folders: Iterable[str | Path], *, intervals: bool = True) -> pd.DataFrame:
-    """The summary over several saved evaluations together, as if they were one, read one after the other.
+def _saved_thresholds(folder: Path) -> Thresholds:
+    saved = folder / THRESHOLDS
+    return Thresholds.from_toml(saved) if saved.is_file() else Thresholds()
 
-    Raises
-    ------
-    InputError
-        When there is none, or one cannot be opened.
+
+# -- several saved evaluations as one ----------------------------------------------------------------------------------
+
+#: Of evaluations in parts so many samples stay in memory with their evidence, of all such evaluations together.
+KEPT_OPEN = 50_000
+
+
+class _OpenParts:
+    """The parts that were looked at last, up to :data:`KEPT_OPEN` samples; safe to be used by several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._opened: dict[Path, tuple[int, Evaluation]] = {}
+
+    def get(self, folder: Path, passing: bool = False) -> Evaluation:
+        """A part under the thresholds that it was saved with; ``passing``: one of all of them, for which none has to go."""
+        stamp = (folder / "samples.parquet").stat().st_mtime_ns
+        with self._lock:
+            known = self._opened.pop(folder, None)
+            if known is None or known[0] != stamp:
+                known = (stamp, load_evaluation(folder))
+            held = sum(len(part) for _, part in self._opened.values()) + len(known[1])
+            if held <= KEPT_OPEN or not passing:
+                self._opened[folder] = known
+            for old in tuple(self._opened)[:-1] if not passing else ():
+                if held > KEPT_OPEN:
+                    held -= len(self._opened.pop(old)[1])
+            return known[1]
+
+
+_OPEN_PARTS = _OpenParts()
+
+
+@dataclass(frozen=True)
+class _WorkedOut:
+    """What follows from the evidence of all parts: scores, causes, and what the summary needs of each part."""
+
+    scored: dict[str, Scored]
+    causes: Causes
+    formulas: np.ndarray
+    tallies: list[dict[str, Tally]]
+
+
+class EvaluationOfParts(Evaluation):
+    """Saved evaluations of several files as one, see :func:`workbench.score_on_cluster`.
+
+    Scores, states and causes of all samples are in memory, worked out one part after the other; their evidence is read again
+    for the samples that are looked at. What needs the evidence of all samples at once (``view``) is refused.
     """
-    parts, t = [], Thresholds()
-    for folder in folders:
-        part = load_evaluation(folder)
-        t = part.thresholds
-        parts.append(tallies(part.view, part._scored, definitions(t.k)))
-    if not parts:
-        raise InputError("no evaluations to summarise; give the folders that score wrote")
-    return joined(parts, definitions(t.k), t, intervals=intervals)
+
+    evidence: Any
+
+    def __init__(self, evidence: Any, thresholds: Thresholds | None = None, *, name: str, path: Path | None = None,
+                 metrics: Any = None) -> None:  # fmt: skip
+        self.evidence, self.name, self.path = evidence, name, path
+        self.thresholds = thresholds or _saved_thresholds(evidence.folders[0])
+        self._chosen = metrics if metrics is not None else evidence.manifest.get("metrics")
+        self.metrics = chosen(self._chosen, self.thresholds.k)
+        self._worked: _WorkedOut | None = None
+        self._more: dict[str, Scored] = {}
+
+    @property
+    def view(self) -> Any:  # type: ignore[override]
+        """Raises ``InputError``: it would hold the evidence of all samples."""
+        raise in_parts(self.parts)
+
+    def part(self, place: int, passing: bool = False) -> Evaluation:
+        """The evaluation of one file, under the thresholds in force."""
+        part = _OPEN_PARTS.get(self.evidence.folders[place], passing)
+        return part if part.thresholds == self.thresholds else part.with_thresholds(self.thresholds)
+
+    @property
+    def parts(self) -> tuple[Path, ...]:
+        """The folders of the parts, in their order."""
+        return tuple(self.evidence.folders)
+
+    def _every(self) -> Iterator[Evaluation]:
+        """All parts, each opened when it is its turn."""
+        return (self.part(place, passing=True) for place in range(len(self.parts)))
+
+    def work_out(self, progress: Callable[[int, int], None] | None = None) -> _WorkedOut:
+        """Scores and causes of all parts, once; ``progress(done, total)`` is told of parts."""
+        if self._worked is None:
+            self._worked = self._work_out(progress or (lambda done, total: None))
+        return self._worked
+
+    def _work_out(self, progress: Callable[[int, int], None]) -> _WorkedOut:
+        known, names = definitions(self.thresholds.k), dict.fromkeys((*self.metrics, *_ALSO))
+        scored: list[dict[str, Scored]] = []
+        causes: list[Causes] = []
+        told: list[dict[str, Tally]] = []
+        used: list[np.ndarray] = []
+        for place, part in enumerate(self._every()):
+            progress(place, len(self.parts))
+            own = {name: _compact(part.metric(name)) for name in names}
+            scored.append(own)
+            told.append({
+                name: tally._replace(attainable=_constant(tally.attainable), basis=_constant(tally.basis))
+                for name, tally in tallies(part.view, {name: own[name] for name in self.metrics}, known).items()
+            })  # fmt: skip
+            causes.append(part.causes)
+            used.append(_constant(part.formulas()))
+        failing = Failing(*(np.concatenate([getattr(one.inputs.failing, side) for one in causes]) for side in Failing._fields))
+        joined_causes = Causes(
+            np.concatenate([one.primary for one in causes]), np.concatenate([one.holds for one in causes]),
+            np.concatenate([one.confidence for one in causes]), cast("Any", SimpleNamespace(failing=failing)), causes[0].rules,
+        )  # fmt: skip
+        together = {name: Scored(*(_joined([one[name][side] for one in scored]) for side in (0, 1))) for name in names}
+        ends = self.evidence.starts
+        for place, own_tallies in enumerate(told):  # their scores are places of those of all
+            mine = slice(ends[place], ends[place + 1])
+            for name, tally in own_tallies.items():
+                both = together[name]
+                own_tallies[name] = tally._replace(scored=Scored(both.values[mine], both.states[mine]))
+        progress(len(told), len(told))
+        return _WorkedOut(together, joined_causes, _joined(used), told)
+
+    def metric(self, name: str) -> Scored:
+        """One metric of all samples."""
+        found = self.work_out().scored
+        if name not in found and name not in self._more:
+            own = [part.metric(name) for part in self._every()]
+            self._more[name] = Scored(*(_joined([one[side] for one in own]) for side in (0, 1)))
+        return found.get(name) or self._more[name]
+
+    @cached_property
+    def _scored(self) -> dict[str, Scored]:
+        return {name: self.metric(name) for name in self.metrics}
+
+    def scores(self) -> pd.DataFrame:
+        """As of ``Evaluation``; the columns are not copied."""
+        import pandas as pd
+
+        values = {name: scored.values for name, scored in self._scored.items()}
+        return pd.DataFrame(values, index=self.evidence.ids, copy=False)
+
+    def summary(self, intervals: bool = True, spread: bool = False) -> pd.DataFrame:
+        """As of ``Evaluation``, over the samples of all parts."""
+        t = self.thresholds
+        return joined(self.work_out().tallies, definitions(t.k), t, intervals=intervals, spread=spread)
+
+    def formulas(self) -> np.ndarray:
+        """As of ``Evaluation``."""
+        return self.work_out().formulas
+
+    @property
+    def causes(self) -> Causes:
+        """As of ``Evaluation``; what explains a cause is in the causes of :meth:`one`."""
+        if self._worked is not None and self._worked.causes.rules != rules():  # a cause was registered since
+            self._worked = None
+        return self.work_out().causes
+
+    def failures(self) -> pd.DataFrame:
+        """As of ``Evaluation``; evidence sentences are made when they are read."""
+        import pandas as pd
+
+        found = pd.concat([failure_rows(part.causes).drop(columns="evidence") for part in self._every()])
+        found.index = self.evidence.ids
+        language = get_language()
+
+        def said(code: int) -> str:
+            """The sentence of one sample."""
+            with speaking(language):
+                return str(self.one(str(self.evidence.ids[code])).failures()["evidence"].iloc[0])
+
+        found.insert(found.columns.get_loc("advice"), "evidence", LazyTexts.of(np.arange(len(self)), said))
+        return found
+
+    def _rows(self, name: str, rows: Callable[[View], pd.DataFrame]) -> pd.DataFrame:
+        import pandas as pd
+
+        found = []
+        for place, part in enumerate(self._every()):
+            frame, start = rows(part.view), self.evidence.starts[place]
+            codes = part.evidence.ids.get_indexer(frame["sample_id"])
+            found.append(frame.assign(sample_id=self.evidence.ids[start + codes].astype("str")))
+        return pd.concat(found, ignore_index=True)
+
+    def one(self, sample_id: str) -> Evaluation:
+        """As of ``Evaluation``: only the part that holds the sample is opened."""
+        if sample_id not in self:
+            raise KeyError(f"{self!r} holds no sample_id {sample_id!r}")
+        place, code = self.evidence.place(int(self.evidence.ids.get_loc(sample_id)))
+        part = self.part(place)
+        own = str(part.evidence.ids[code])
+        found = part.one(own)
+        return found if own == sample_id else found.renamed({own: sample_id})
+
+    @property
+    def samples(self) -> SampleSet:
+        """Raises ``InputError``: they are in the files that were scored."""
+        raise in_parts(self.parts)
+
+    def with_thresholds(self, thresholds: Thresholds) -> Evaluation:
+        """As of ``Evaluation``; all parts are read again when scores or causes are asked for."""
+        return EvaluationOfParts(self.evidence, thresholds, name=self.name, path=self.path, metrics=self._chosen)
+
+    def with_judge(self, judge: str | Path | FittedJudge) -> Evaluation:
+        """Raises ``InputError``; a part has it."""
+        raise in_parts(self.parts)
+
+    def renamed(self, names: Mapping[str, str]) -> Evaluation:
+        """As of ``Evaluation``."""
+        evidence = copy(self.evidence)
+        evidence.ids = self.evidence.ids.map(lambda one: names.get(one, one)).rename("sample_id")
+        return EvaluationOfParts(evidence, self.thresholds, name=self.name, path=self.path, metrics=self._chosen)
+
+    def save(self, folder: str | Path) -> Path:
+        """Raises ``InputError``: it is saved already, in its parts."""
+        raise in_parts(self.parts)
+
+
+#: What comparisons ask for beside the chosen metrics.
+_ALSO = (HEADLINE, "evidence_retrieved")
+
+
+def _constant(values: np.ndarray) -> np.ndarray:
+    """``values``; where all are the same, one value that is repeated without taking memory."""
+    if not len(values):
+        return values
+    missing = values.dtype.kind == "f" and np.isnan(values).all()
+    return np.broadcast_to(values[:1], values.shape) if missing or (values == values[:1]).all() else values
+
+
+def _compact(scored: Scored) -> Scored:
+    return Scored(_constant(scored.values), _constant(scored.states))
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """The values of all parts."""
+    same = all(len(part) and not part.strides[0] for part in parts)
+    if same and len(heads := np.concatenate([part[:1] for part in parts])) == len(parts) and not _constant(heads).strides[0]:
+        return np.broadcast_to(heads[:1], (sum(map(len, parts)),))
+    return np.concatenate(list(parts))
 
 
 def check_target(folder: str | Path) -> None:

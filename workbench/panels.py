@@ -68,10 +68,10 @@ def query_types(session: Session, by: str | None = None, other: str | None = Non
 def compare(session: Session, before: Any = None, mapping: Mapping[str, str] | None = None) -> Compare:
     """Panel 06: what got worse, and is it real? ``before``: the run to compare the session's with (an evaluation, the
     folder of one, or a recording, read with ``mapping``), or several."""
-    from workbench.evidence.frames import is_evaluation
+    from workbench.evidence.parts import is_saved
     from workbench.reports import gate
 
-    if isinstance(before, (str, Path)) and not is_evaluation(before):
+    if isinstance(before, (str, Path)) and not is_saved(before):
         before = import_module("workbench.api").open_evaluation(before, mapping=mapping)
     return _module("compare").Compare(session, before, gate)
 

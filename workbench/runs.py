@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from workbench.diagnosis.statistics import mean_interval
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation, load_evaluation
 from workbench.evidence.cache import cache_folder, content_key
+from workbench.evidence.parts import is_saved, part_folders
 from workbench.evidence.waiting import bar
 from workbench.scoring.metrics import HEADLINE
 from workbench.scoring.thresholds import Thresholds
@@ -184,7 +186,7 @@ def _given(runs: Any) -> tuple[list[str | None], list[Any]]:
         folder = Path(runs).expanduser()
         if not folder.is_dir():
             raise InputError(f"{runs}: is no folder; give one with the folders that score --out wrote")
-        found = [folder] if (folder / "samples.parquet").is_file() else sorted(_evaluations(folder, DEPTH))
+        found = [folder] if is_saved(folder) else sorted(_evaluations(folder, DEPTH))
         if not found:
             raise InputError(f"{runs}: holds no evaluation; give a folder with the folders that score --out wrote")
         return [None] * len(found), found
@@ -199,7 +201,7 @@ def _evaluations(folder: Path, depth: int) -> Iterator[Path]:
         inner = [entry for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
     for entry in inner:
         path = folder / entry.name
-        if (path / "samples.parquet").is_file():
+        if is_saved(path):
             yield path
         elif depth > 1:
             yield from _evaluations(path, depth - 1)
@@ -353,9 +355,10 @@ def _rows(given: Sequence[Any], thresholds: Thresholds | None, progress: bool | 
 def _stamp(path: Path) -> str:
     """Changes when the evaluation, its thresholds, the workbench or the registered causes do."""
     parts = [workbench.__version__, str(LAYOUT), ",".join(cause_names())]
-    for name in (*(f"{name}.parquet" for name in _FILES), "manifest.json", "thresholds.toml"):
+    names = (*(f"{name}.parquet" for name in _FILES), "manifest.json", "thresholds.toml")
+    for folder, name in product(part_folders(path) or (path,), names):
         with contextlib.suppress(OSError):
-            found = os.stat(f"{path}/{name}")
+            found = os.stat(f"{folder}/{name}")
             parts.append(f"{name} {found.st_mtime_ns} {found.st_size}")
     return content_key("\n".join(parts))[:32]
 

@@ -2,19 +2,26 @@
 set that no process holds scored over a cluster while a worker is killed.
 
     python tests/benchmarks/scale.py views [SAMPLES]
-    python tests/benchmarks/scale.py cluster [SAMPLES] [SAMPLES A FILE]
+    python tests/benchmarks/scale.py parts FOLDER [FOLDER]
+    python tests/benchmarks/scale.py cluster [SAMPLES] [SAMPLES A FILE] [--judge none|offline] [--rankings] [--out FOLDER]
 
-Samples are made up; ``views`` repeats 2,000 of them under other ids. The cluster scores without a judge: what is measured
-is the way around it. Not collected by pytest.
+Samples are made up; ``views`` repeats 2,000 of them under other ids, those of the cluster are all different. Over the
+cluster ``offline`` is the judge that reads words alone; ``--rankings`` leaves out answers and references, so that only what
+was retrieved is scored; ``--out`` keeps the result, which ``parts`` opens as the notebooks do (and compares with the first
+of two). Not collected by pytest.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import random
 import resource
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,13 +30,16 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "benchmarks")]
 
+import pandas as pd  # noqa: E402
 from comparison import tiled  # noqa: E402
+from scoring import WHAT, WHO  # noqa: E402
 from scripted import ScriptedJudge, random_rows, random_script, sample_set  # noqa: E402
 
 import workbench as wb  # noqa: E402
 from workbench.evidence.collect import collect  # noqa: E402
 
 BASE = 2_000
+CLUSTER: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
 
 
 def told(what: str, function: Callable[[], Any], wanted: float, times: int = 1) -> Any:
@@ -112,50 +122,129 @@ def _compared(before: Any, after: Any, like: Any = None) -> Any:
     return comparison
 
 
-def cluster(folder: Path, n: int, each: int) -> None:
-    """Score ``n`` samples in files of ``each`` over two workers, one of which is killed; open the result part by part."""
+def parts(folder: Path, after: Path | None) -> None:
+    """Panels 01, 02 and 05 over a result in parts, a threshold moved, a card; panel 06 over two."""
+    from workbench.views.session import Session
+
+    result = told("open, with scores and causes of all", lambda: wb.open(folder, progress=False), float("inf"))
+    print(f"  {len(result):,} samples in {len(result.parts)} parts; memory {memory():.2f} GB", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        session = told("a session over it", lambda: Session(result, path=Path(name)), float("inf"))
+        told("panel 01", lambda: wb.panels.score(session), float("inf"))
+        panel = told("panel 02", lambda: wb.panels.low_scores(session), float("inf"))
+        told("panel 05", lambda: wb.panels.query_types(session), float("inf"))
+        told("worst slices", lambda: wb.worst_slices(result), float("inf"))
+        print(f"  memory {memory():.2f} GB", flush=True)
+        ids = iter(panel.ids()[:: max(1, len(panel.ids()) // 4)])
+        told("a card of a part that is not open", lambda: session.select(next(ids)), float("inf"))
+        told("filter by words", lambda: session.set_filter(text="when 12"), float("inf"))
+        session.clear_filter()
+        told("a threshold moved, with three panels", lambda: session.set_thresholds(support=0.55), float("inf"))
+        print(f"  memory {memory():.2f} GB (wanted 2)", flush=True)
+        if after is not None:
+            del panel, session
+            other = told("open another", lambda: wb.open(after, progress=False), float("inf"))
+            second = Session(other, path=Path(name) / "after")
+            found = told("panel 06 over both", lambda: wb.panels.compare(second, before=result), float("inf"))
+            print(f"  {found.comparison.counts}; memory {memory():.2f} GB", flush=True)
+
+
+def recorded(part: int, n: int, rankings: bool) -> list[dict[str, Any]]:
+    """Rows that no other part has: two or three facts a context, an answer that repeats one, a third of them wrong."""
+    chosen, rows = random.Random(part), []
+    for at in range(n):
+        facts = [(f"house {part * n + at}-{i}", chosen.choice(WHO), chosen.choice(WHAT), chosen.randrange(1900, 2025))
+                 for i in range(6)]  # fmt: skip
+        told = [f"The {who} of {house} was {what} in {year} by a firm from the district." for house, who, what, year in facts]
+        contexts = [{"doc_id": f"doc {chosen.randrange(10**6)}", "text": " ".join(told[i : i + 2])} for i in (0, 2, 4)]
+        house, who, what, year = facts[0]
+        row = {"sample_id": f"{part}-{at}", "question": f"When was the {who} of {house} {what}?", "contexts": contexts,
+               "expected_docs": [contexts[0]["doc_id"] if at % 4 else f"doc {at}"],
+               "case_type": chosen.choice(["fact", "date"]), "tags": {"team": "abcde"[at % 5]}}  # fmt: skip
+        if not rankings:
+            said = year if at % 3 else year + 1
+            row |= {"answer": f"The {who} of {house} was {what} in {said}.", "reference": f"It was {what} in {year}."}
+        rows.append(row)
+    return rows
+
+
+def cluster(folder: Path, n: int, each: int, judge: str | None, rankings: bool) -> None:
+    """Score ``n`` samples in files of ``each`` over two workers, one of which is killed at its work; open the result part by
+    part, and hold the first, a middle and the last part against scoring them here."""
     import distributed
 
     paths = []
-    rows = random_rows(min(each, n), seed=3)
     for part in range(-(-n // each)):
         path = folder / f"part{part:04d}.jsonl"
-        path.write_text("\n".join(json.dumps({**row, "sample_id": f"{part}-{at}"}) for at, row in enumerate(rows)), "utf-8")
+        path.write_text("\n".join(json.dumps(row) for row in recorded(part, each, rankings)), "utf-8")
         paths.append(path)
-    total = len(rows) * len(paths)
-    options = {"n_workers": 2, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
-    began = time.monotonic()
-    with distributed.LocalCluster(**options) as started, distributed.Client(started) as client:
-        mark = folder / "killed"
+    total = each * len(paths)
+    options: dict[str, Any] = {"judge": judge, "encoder": "none"}
+    out, began = folder / "out", time.monotonic()
+    with distributed.LocalCluster(**CLUSTER) as started, distributed.Client(started) as client:
+        killed: list[int] = []
+        victim = client.run(os.getpid).popitem()[1]
 
-        def die_once() -> None:
-            if not mark.exists():
-                mark.touch()
-                os._exit(9)
+        def kill() -> None:
+            """Kill a worker when a fifth is done."""
+            while len(list(out.glob("*/content.txt"))) < len(paths) / 5:
+                time.sleep(0.2)
+            os.kill(victim, signal.SIGKILL)
+            killed.append(len(list(out.glob("*/content.txt"))))
 
-        killer = client.submit(die_once, pure=False, retries=3)
-        run = wb.score_on_cluster(paths, folder / "out", client, judge=None)
-        killer.result()
+        threading.Thread(target=kill, daemon=True).start()
+        run = wb.score_on_cluster(paths, out, client, **options)
         most = max(client.run(memory).values())
-    print(f"{total:,} samples in {len(paths)} files over two workers, one killed: {time.monotonic() - began:.0f} s, "
+        assert victim not in client.run(os.getpid).values()
+    print(f"{total:,} samples in {len(paths)} files over two workers, one killed after {killed[0]} of them: "
+          f"{time.monotonic() - began:.0f} s, {1000 * processor_seconds() / total:.2f} CPU s for 1,000, "
           f"at most {most:.2f} GB a worker", flush=True)  # fmt: skip
     summary = told("summary over all parts", run.summary, float("inf"))
     failures = told("failures of all parts", run.failures, float("inf"))
     assert len(failures) == total == int(summary["n_total"].iloc[0]) and failures.index.is_unique
     told("one sample", lambda: run.one(str(failures.index[-1])), float("inf"))
-    here = wb.evaluate(wb.load_samples(paths[0]), judge=None, progress=False)
-    assert failures["primary_cause"].iloc[: len(here)].tolist() == here.failures()["primary_cause"].tolist()
-    print(f"  complete and, for the first file, equal to scoring it here; memory {memory():.2f} GB", flush=True)
+    print(f"  memory here {memory():.2f} GB", flush=True)
+    for place in {0, len(paths) // 2, len(paths) - 1}:
+        os.environ["WORKBENCH_CACHE"] = str(folder / f"cache of {place}")
+        here = wb.evaluate(wb.load_samples(paths[place]), progress=False, **options)
+        there = wb.load_evaluation(run.parts[place])
+        pd.testing.assert_frame_equal(here.scores(), there.scores())
+        pd.testing.assert_frame_equal(here.failures(), there.failures())
+        print(f"  complete; part {place} has the scores and causes of scoring it here", flush=True)
+
+
+def processor_seconds() -> float:
+    """Processor seconds of all processes that this one started and that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("views", "parts", "cluster", "look"), nargs="?", default="views")
+    parser.add_argument("numbers", nargs="*", metavar="SAMPLES")
+    parser.add_argument("--judge", choices=("none", "offline"), default="none")
+    parser.add_argument("--rankings", action="store_true")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    if given.what == "look":
+        look(Path(given.numbers[0]), int(given.numbers[1]))
+        return
+    if given.what == "parts":
+        parts(Path(given.numbers[0]), Path(given.numbers[1]) if given.numbers[1:] else None)
+        return
+    numbers = [int(number) for number in given.numbers]
+    with tempfile.TemporaryDirectory() as name:
+        folder = given.out or Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        os.environ["WORKBENCH_CACHE"] = str(Path(name) / "cache")
+        if given.what == "views":
+            views(folder, *(numbers or [100_000]))
+        else:
+            n, each = numbers + [100_000, 5_000][len(numbers) :]
+            cluster(folder, n, each, None if given.judge == "none" else given.judge, given.rankings)
 
 
 if __name__ == "__main__":
-    what, numbers = (sys.argv[1:2] or ["views"])[0], [int(number) for number in sys.argv[2:] if number.isdigit()]
-    if what == "look":
-        look(Path(sys.argv[2]), numbers[0])
-    else:
-        with tempfile.TemporaryDirectory() as name:
-            os.environ["WORKBENCH_CACHE"] = str(Path(name) / "cache")
-            if what == "views":
-                views(Path(name), *(numbers or [100_000]))
-            else:
-                cluster(Path(name), *(numbers + [100_000, 10_000][len(numbers) :]))
+    main()

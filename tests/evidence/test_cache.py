@@ -208,6 +208,23 @@ def test_four_processes_write_at_once_and_nothing_is_lost(tmp_path):
     assert Cache(tmp_path / "cache").count("judge") == 4 * 20 * 20
 
 
+def test_a_second_cache_of_a_process_does_not_give_up_the_locks_of_the_first(cache):
+    # The last one of another process to close removes the -wal, if no other holds a lock.
+    cache.put("x", "before", "1")
+    second = Cache(cache.folder)
+    assert second.get("x", "before") == "1"
+    elsewhere = "import sys; from workbench.evidence.cache import Cache; c = Cache(sys.argv[1]); {}; c.close()"
+
+    def there(statement: str) -> str:
+        """What another process prints that opens the cache and closes it."""
+        command = [sys.executable, "-c", elsewhere.format(statement), str(cache.folder)]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    there("c.put('x', 'other', '1')")
+    cache.put("x", "after", "1")
+    assert there("print(len(c.get_many('x', ['before', 'other', 'after'])))").strip() == "3"
+
+
 def test_threads_have_connections_of_their_own(cache):
     errors: list[Exception] = []
 

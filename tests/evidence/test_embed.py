@@ -32,6 +32,7 @@ from workbench.evidence.encoders.resolve import (
 )
 from workbench.evidence.encoders.sentence_transformer import SentenceTransformerEncoder, open_model
 from workbench.evidence.encoders.small import NgramEncoder, OpenAIEncoder, PrecomputedEncoder
+from workbench.evidence.offline.vectors import VectorStore
 
 #: With the tests of the embedded encoder in one worker, which imports PyTorch once.
 pytestmark = pytest.mark.xdist_group("encoders")
@@ -234,6 +235,48 @@ def test_a_model_that_leaves_prompts_out_of_the_mean_is_run_its_own_way(folders)
     assert encoder.truncated(["a" * 100, "a"]).tolist() == [True, False]
     with pytest.raises(EncoderError, match="no token vectors"):
         encoder.token_vectors(["ab"])
+
+
+class OnFakeGpu:
+    """A model whose device says that it is a GPU, and notes how many texts run at once; tensors stay where they are."""
+
+    def __init__(self, model):
+        self.inner, self.batches = model, []
+
+    class device(str):
+        type = "cuda"
+
+    device = device("cpu")
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def __len__(self):
+        return len(self.inner)
+
+    def __getitem__(self, place):
+        return self.inner[place]
+
+    def __call__(self, features):
+        self.batches.append(len(features["input_ids"]))
+        return self.inner(features)
+
+
+def test_on_a_gpu_batches_are_large_and_vectors_the_same(folders, tmp_path):
+    texts = [f"{a}{b}{c}" * 8 for a in "abcdefghij" for b in "abcdefghij" for c in "abcde"]
+    here = SentenceTransformerEncoder(open_model(str(folders["both"])), "mine")
+    gpu = OnFakeGpu(open_model(str(folders["both"])))
+    there = SentenceTransformerEncoder(gpu, "mine")
+    assert (here.on_gpu, there.on_gpu) == (False, True) and there.encode(texts[:2]).shape == (2, 16)
+    gpu.batches.clear()
+    rows = [VectorStore(encoder, tokens=True).get(texts, "passage") for encoder in (here, there)]
+    assert gpu.batches == [500]  # on a CPU 19 texts of 26 tokens run at once
+    for text in texts:
+        np.testing.assert_allclose(rows[0][text].text, rows[1][text].text, atol=1e-5)
+        np.testing.assert_allclose(rows[0][text].words, rows[1][text].words, atol=1e-5)
+    cached = CachedEncoder(there, Cache(tmp_path))
+    np.testing.assert_allclose(cached.encode(texts), here.encode(texts), atol=1e-5)
+    assert gpu.batches == [500, 500]
 
 
 def test_a_model_of_word_vectors_needs_no_transformer():

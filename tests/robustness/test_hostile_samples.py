@@ -23,16 +23,28 @@ GOOD = [
      "contexts": ["The warranty is 2 years for all machines.", "The office opens at nine."], "reference": "It is 2 years."}
     for i in range(4)
 ]  # fmt: skip
-#: Texts of a size at which anything that grows with the square of a text would be felt.
+#: What is repeated up to a size; numbers are all different.
 HOSTILE = {
-    "one page over and over": SENTENCES[0] * 1500,
-    "sentences of one letter": "A. " * 12_000,
-    "numbers": " ".join(str(7 * i + 3) for i in range(4_000)),
-    "one line without a space": "x" * 100_000,
-    "one line of Han without a stop": "字" * 40_000,
-    "combining marks": "\u0301" * 60_000,
-    "a lone half character": "broken \ud83d text. " * 500,
+    "one page over and over": SENTENCES[0],
+    "sentences of one letter": "A. ",
+    "numbers": "",
+    "one line without a space": "x",
+    "one line of Han without a stop": "字",
+    "combining marks": "\u0301",
+    "a lone half character": "broken \ud83d text. ",
+    "JSON that never closes": '{"a": [',
 }
+#: At this size anything that grows with the square of a text is felt; tests/benchmarks/hostile.py measures 1,000,000.
+SIZE = 60_000
+
+
+def hostile_sample(name: str, field: str, size: int) -> dict[str, Any]:
+    """A sample one of whose fields is a hostile text of about so many characters."""
+    repeated = HOSTILE[name]
+    text = repeated * (size // len(repeated)) if repeated else " ".join(str(7 * i + 3) for i in range(size // 7))
+    bad = {"sample_id": "bad", "question": "When?", "answer": "At nine.", "contexts": ["The office opens at nine."]}
+    bad[field] = [text, "The office opens at nine."] if field == "contexts" else text
+    return bad
 
 
 def evaluated(rows: list[dict[str, Any]], cache: Path) -> wb.Evaluation:
@@ -47,9 +59,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_sample_leaves_the_others_as_they_are(name: str, alone: pd.DataFrame, tmp_path: Path) -> None:
     field = random.Random(name).choice(["answer", "reference", "question", "contexts"])
-    bad = {"sample_id": "bad", "question": "When?", "answer": "At nine.", "contexts": ["The office opens at nine."]}
-    bad[field] = [HOSTILE[name], "The office opens at nine."] if field == "contexts" else HOSTILE[name]
-    result = evaluated([*GOOD[:2], bad, *GOOD[2:]], tmp_path)
+    result = evaluated([*GOOD[:2], hostile_sample(name, field, SIZE), *GOOD[2:]], tmp_path)
     pd.testing.assert_frame_equal(result.scores().loc[alone.index], alone[result.scores().columns])
     assert result.evidence.samples.loc["bad", "judge_state"] == "ok"
     assert len(wb.load_evaluation(result.save(tmp_path / "saved"))) == 5

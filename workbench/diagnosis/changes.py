@@ -88,8 +88,11 @@ class Pairing:
         return ~(self.answer_changed | self.contexts_changed | others)
 
     def _differs(self, name: str) -> Mask:
-        first, second = self.before.plain(name)[self.left], self.after.plain(name)[self.right]
-        return np.asarray(first != second, dtype=bool)
+        if self.before.in_parts or self.after.in_parts:  # whose texts are not all in memory
+            first, second = (_hashes(evidence, (name,)) for evidence in (self.before, self.after))
+        else:
+            first, second = self.before.plain(name), self.after.plain(name)
+        return np.asarray(first[self.left] != second[self.right], dtype=bool)
 
 
 def pair(before: Evidence, after: Evidence) -> Pairing:
@@ -112,6 +115,8 @@ def same_questions(kept: Evidence, other: Evidence) -> dict[str, str]:
     in order; then an id whose question was edited. An id that was reused for another question gets another
     name, so that it pairs with nothing. Empty when the ids do.
     """
+    if kept.ids.equals(other.ids) and not pair(other, kept)._differs("question").any():
+        return {}
     asked = [
         dict(zip(evidence.ids.astype(str), (normalise(str(text)) for text in evidence.plain("question")), strict=True))
         for evidence in (kept, other)
@@ -143,6 +148,10 @@ def _alike(one: str, other: str) -> bool:
 
 def _fingerprints(evidence: Evidence) -> NDArray[np.uint64]:
     """(n,) a hash of each sample's contexts, in order; equal contexts give equal hashes."""
+    return np.concatenate([_fingerprints_of(piece) for piece in evidence.pieces(())])
+
+
+def _fingerprints_of(evidence: Evidence) -> NDArray[np.uint64]:
     frame = evidence.contexts
     total = np.zeros(len(evidence), dtype=np.uint64)
     rows = pd.util.hash_pandas_object(frame[[*_CONTEXT, "rank"]], index=False).to_numpy(dtype=np.uint64)
@@ -161,8 +170,11 @@ def case_hashes(evidence: Evidence) -> NDArray[np.uint64]:
 
 
 def _hashes(evidence: Evidence, names: Sequence[str]) -> NDArray[np.uint64]:
-    columns = pd.DataFrame({name: [repr(value) for value in evidence.plain(name)] for name in names})
-    return pd.util.hash_pandas_object(columns, index=False).to_numpy(dtype=np.uint64)
+    columns = (
+        pd.DataFrame({name: [repr(value) for value in piece.plain(name)] for name in names})
+        for piece in evidence.pieces(names, contexts=False)
+    )
+    return np.concatenate([pd.util.hash_pandas_object(own, index=False).to_numpy(dtype=np.uint64) for own in columns])
 
 
 # ------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from workbench.errors import InputError
 from workbench.language import sentences
 from workbench.language import text as _t
 from workbench.language.numbers import p_value, percent, points
-from workbench.scoring.metrics import HEADLINE, OVERALL, definition, definitions, formulas
+from workbench.scoring.metrics import HEADLINE, OVERALL, definition, definitions
 from workbench.scoring.scored import Floats, Scored
 from workbench.scoring.thresholds import Thresholds
 
@@ -562,7 +562,7 @@ class Comparison:
         if name != OVERALL.name:
             return True
         sides = ((self.before, self.pairing.left), (self.after, self.pairing.right))
-        used = {f for run, rows in sides for f in np.array(formulas(run.view), dtype=object)[rows][both]}
+        used = {f for run, rows in sides for f in run.formulas()[rows][both]}
         return len(used) < 2
 
     def _method(self, judged: bool) -> str:

@@ -131,8 +131,12 @@ def type_matrix(questions: Iterable[str]) -> NDArray[np.bool_]:
     return np.array(rows, dtype=bool).reshape(-1, len(TYPES))
 
 
+#: Fields by which nothing is grouped.
+_TEXTS = ("contexts", "answer", "reference", "references", "must_include", "must_not_include", "sampled_answers", "metadata")
+
+
 def sample_frame(source: Any) -> pd.DataFrame:
-    """The samples of an evaluation (all fields but contexts), of a set of samples, or the frame itself.
+    """The samples of an evaluation (all fields that they can be grouped by), of a set of samples, or the frame itself.
 
     Raises
     ------
@@ -152,8 +156,8 @@ def sample_frame(source: Any) -> pd.DataFrame:
 
 
 def _recorded(evidence: Evidence) -> pd.DataFrame:
-    """The recorded fields without contexts, which take long to unpack and are not asked for here."""
-    names = [name for name in own_columns(evidence) if name != "contexts"]
+    """The recorded fields that samples can be grouped by; contexts and texts are not unpacked."""
+    names = [name for name in own_columns(evidence) if name not in _TEXTS]
     columns = {name: evidence.nested(name) if name in NESTED_FIELDS else evidence.plain(name) for name in names}
     return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}).set_axis(evidence.ids)
 

@@ -48,6 +48,9 @@ _UNUSABLE = {
     sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_PERM,
 }  # fmt: skip
 
+#: Until a new file is closed again no other thread may connect to it.
+_CREATING = threading.Lock()
+
 
 def private_folder(folder: Path) -> Path:
     """Create ``folder`` (and its parents) for this user alone, mode 0700; one that exists is left as it is."""
@@ -247,8 +250,11 @@ class Cache:
         """Connect, create the tables where they are missing, and remember the connection for :meth:`close`."""
         try:
             private_folder(self.folder)
-            # Created by hand so that it is private from the start; SQLite gives its -wal and -shm the same mode.
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            # Created by hand so that it is private from the start; SQLite gives its -wal and -shm the same mode. Never one
+            # that exists: to close any descriptor of a file gives up every lock that this process holds on it (POSIX), and
+            # another process would then remove the -wal that our connections write to.
+            with _CREATING, suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         except OSError as error:
             # The operating system's refusal in the form that SQLite's own has.
             refused = sqlite3.OperationalError(f"{error.strerror or error}: {error.filename}")

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -83,10 +83,26 @@ class Evidence:
     def __len__(self) -> int:
         return len(self.samples)
 
+    #: Whether it is read part by part, see :mod:`workbench.evidence.parts`.
+    in_parts = False
+
     @cached_property
     def ids(self) -> pd.Index:
         """The sample ids in order; a sample's position here is its code everywhere."""
         return self.samples.index
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of ``samples``."""
+        return [str(column) for column in self.samples.columns]
+
+    def pieces(self, columns: Sequence[str] | None = None, contexts: bool = True) -> Iterator[Evidence]:
+        """The evidence by parts that fit in memory: all of it."""
+        yield self
+
+    def beginnings(self, name: str, characters: int) -> np.ndarray:
+        """:meth:`plain`, of which no more than the first ``characters`` of a text are asked for."""
+        return self.plain(name)
 
     def codes(self, frame: pd.DataFrame) -> np.ndarray:
         """Position in ``ids`` of the sample of each row of ``frame``; a row of an unknown sample raises KeyError."""
@@ -133,7 +149,7 @@ class Evidence:
 
     def distinct(self, name: str) -> tuple[np.ndarray, list[Any]]:
         """A nested column of ``samples``: (n,) which of its distinct values a sample has, -1 for none, and those, decoded."""
-        return self._once("distinct", name, _distinct)
+        return self._once("distinct", name, distinct_values)
 
     def plain(self, name: str) -> np.ndarray:
         """A plain column of ``samples`` as objects, missing values None. Not to be written to."""
@@ -161,7 +177,8 @@ def _decoded(column: pd.Series) -> list[Any]:
         raise InputError(f"samples: column {column.name} holds no JSON ({error}); score the recording again") from error
 
 
-def _distinct(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
+def distinct_values(column: pd.Series) -> tuple[np.ndarray, list[Any]]:
+    """Of a nested column (n,) which of its distinct values a row has, -1 for none, and those, decoded."""
     places, values = pd.factorize(column.where(column.notna(), None))
     return places, _decoded(pd.Series(values, name=column.name))
 
@@ -267,9 +284,9 @@ def recorded_scores(evidence: Evidence) -> dict[str, np.ndarray]:
     return {c.removeprefix("recorded:"): evidence.number(c) for c in recorded}
 
 
-def own_columns(evidence: Evidence) -> list[str]:
+def own_columns(evidence: Any) -> list[str]:
     """Columns of ``evidence.samples`` that were recorded: the fields of a sample and the user's own."""
-    return [str(c) for c in evidence.samples.columns if not is_derived(str(c))]
+    return [str(c) for c in evidence.columns if not is_derived(str(c))]
 
 
 def plain_columns(frame: pd.DataFrame, names: Iterable[str]) -> list[list[Any]]:
@@ -339,8 +356,8 @@ def read_frames(folder: str | Path) -> Evidence:
             f"{folder}: no saved evaluation (it has no samples.parquet); give a folder that score --out wrote"
         )
     path = Path(folder)
-    manifest = _manifest(path)
-    frames = {name: _read(path, name) for name in FRAMES}
+    manifest = read_manifest(path)
+    frames = {name: read_frame(path, name) for name in FRAMES}
     samples = frames["samples"]
     if samples["sample_id"].duplicated().any():
         twice = samples.loc[samples["sample_id"].duplicated(), "sample_id"].iloc[0]
@@ -357,14 +374,15 @@ def read_frames(folder: str | Path) -> Evidence:
 
 
 def is_evaluation(path: str | Path) -> bool:
-    """Whether ``path`` is the folder of a saved evaluation."""
+    """Whether ``path`` is the folder of a saved evaluation; not one of several parts."""
     try:
         return (Path(path) / "samples.parquet").is_file()
     except (OSError, TypeError):  # a name that is too long, or no path at all
         return False
 
 
-def _manifest(path: Path) -> dict[str, Any]:
+def read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest in the folder ``path``; empty without one. Raises ``InputError`` for a damaged one."""
     try:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -391,14 +409,22 @@ def _check_words(path: Path, samples: pd.DataFrame) -> None:
                 raise InputError(f"{path}/samples.parquet: {shown}; score the recording again")
 
 
-def _read(path: Path, name: str) -> pd.DataFrame:
+def read_frame(path: Path, name: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """One frame of a saved evaluation, or those of its ``columns`` that it has.
+
+    Raises
+    ------
+    InputError
+        When it is missing, unreadable or of the wrong kind.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     file = path / f"{name}.parquet"
     categories = [column for column, dtype in COLUMNS[name].items() if dtype == "category"]
     try:
-        frame = pq.read_table(file, read_dictionary=categories).to_pandas(self_destruct=True)
+        there = columns if columns is None else [c for c in pq.read_schema(file).names if c in columns]
+        frame = pq.read_table(file, columns=there, read_dictionary=categories).to_pandas(self_destruct=True)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file}: cannot be read ({error}); score the recording again") from error
     if "sample_id" not in frame:

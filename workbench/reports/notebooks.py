@@ -13,6 +13,8 @@ import workbench
 from workbench.data.files import replacing
 from workbench.errors import InputError
 
+#: What the names of those notebooks begin with that open a result in parts; the others need all of its evidence at once.
+OVER_PARTS = ("00", "01", "02", "05", "06")
 _WIDGETS = "application/vnd.jupyter.widget-state+json"
 
 

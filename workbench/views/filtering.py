@@ -242,18 +242,23 @@ class Filter:
 
 
 #: Fields that filters, lists and searches look at.
+ALL_SHOWN, LEAST_SHOWN = 200_000_000, 200
 LIGHT = ("question", "answer", "reference", "case_type", "tenant", "expect_refusal")
 
 
 def light_samples(evaluation: Any) -> pd.DataFrame:
-    """The fields of :data:`LIGHT` and ``tags`` of every sample, index ``sample_id``; contexts are not unpacked."""
+    """The fields of :data:`LIGHT` and ``tags`` of every sample, index ``sample_id``; contexts are not unpacked.
+
+    Of an evaluation in parts a text is cut, so that all of one field are about :data:`ALL_SHOWN` characters.
+    """
     import pandas as pd
 
     evidence = getattr(evaluation, "evidence", None)
     if evidence is None:
         frame: pd.DataFrame = evaluation.samples.frame
         return frame[[name for name in (*LIGHT, "tags") if name in frame]]
-    columns = {name: evidence.plain(name) for name in LIGHT}
+    shown = max(LEAST_SHOWN, ALL_SHOWN // max(len(evidence), 1))
+    columns = {name: evidence.beginnings(name, shown) for name in LIGHT}
     return pd.DataFrame({**columns, "tags": evidence.nested("tags")}, index=evidence.ids, dtype=object)
 
 

@@ -400,11 +400,9 @@ def through_time(history: History, sample_id: str, opened: Mapping[str, Any]) ->
         evaluation = opened.get(run)
         if evaluation is None or sample_id not in evaluation:
             continue
-        row = evaluation.evidence.ids.get_loc(sample_id)
-        question = str(evaluation.evidence.plain("question")[row])
-        answer = evaluation.evidence.plain("answer")[row]
-        contexts = evaluation.evidence.contexts
-        own = contexts[contexts["sample_id"] == sample_id]
+        evidence = evaluation.one(sample_id).evidence
+        question, answer = str(evidence.plain("question")[0]), evidence.plain("answer")[0]
+        own = evidence.contexts
         ids = [str(none_if_missing(name) or text) for name, text in zip(own["doc_id"], own["text"], strict=True)]
         cause = None if series.cause is None else int(series.cause[place, at])
         passes = cause == -1

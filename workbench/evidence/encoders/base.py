@@ -29,6 +29,8 @@ TokenVectors = tuple[np.ndarray, np.ndarray]
 #: One batch is committed together: at most so many texts, and so many characters.
 BATCH_TEXTS = 256
 BATCH_CHARACTERS = 32_768
+#: On a GPU, which is idle between small batches, so many times as much.
+GPU_BATCHES = 16
 
 
 @runtime_checkable
@@ -43,7 +45,8 @@ class Encoder(Protocol):
     * ``token_vectors(texts, kind) -> list[TokenVectors]`` – contextual last-layer vectors for each token, unit rows,
       with character offsets in the text as given; tokens beyond ``max_tokens`` are missing,
     * ``encode_with_tokens(texts, kind) -> (vectors, list[TokenVectors])`` – both in one pass,
-    * ``reads_chinese: bool`` – False for an English-only model.
+    * ``reads_chinese: bool`` – False for an English-only model,
+    * ``on_gpu: bool`` – True where batches may be large.
     """
 
     name: str
@@ -123,7 +126,7 @@ class CachedEncoder:
         done, total = len(keys) - len(missing), len(keys)
         tell = progress or (lambda done, total: None)
         tell(done, total)
-        for batch in length_batches(missing):
+        for batch in length_batches(missing, *batch_bounds(self.inner)):
             if cancel is not None and cancel():
                 raise CancelledError(f"encoding was cancelled after {done} of {total} texts; those are kept")
             vectors = checked_vectors(self.inner.encode(batch, kind), len(batch), self.inner.dimension, self.name)
@@ -149,6 +152,12 @@ class CachedEncoder:
                 " Use a multilingual model, e.g. encoder='e5'",
                 self.name,
             )
+
+
+def batch_bounds(encoder: Encoder) -> tuple[int, int]:
+    """Texts and characters that ``encoder`` is given at once."""
+    times = GPU_BATCHES if getattr(encoder, "on_gpu", False) else 1
+    return BATCH_TEXTS * times, BATCH_CHARACTERS * times
 
 
 def length_batches(

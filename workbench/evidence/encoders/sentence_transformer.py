@@ -133,7 +133,8 @@ class SentenceTransformerEncoder:
         self.fingerprint = fingerprint if fingerprint is not None else _fingerprint(model, self.prompts)
         # Fast tokenizers keep the window as state and refuse a second thread while it is set.
         self._tokenizing = threading.Lock()
-        self._budget = TOKEN_BUDGET if model.device.type == "cpu" else GPU_TOKEN_BUDGET
+        self.on_gpu = model.device.type != "cpu"
+        self._budget = GPU_TOKEN_BUDGET if self.on_gpu else TOKEN_BUDGET
         self._fast = bool(getattr(_tokenizer(model), "is_fast", False))
         self._plain = self._fast and _is_plain_transformer(model, self.prompts)
         self.reads_chinese = _reads_chinese(model) if self._fast else True

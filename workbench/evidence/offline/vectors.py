@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workbench.data.text.normalise import scrub
 from workbench.evidence.cache import Cache, content_key
-from workbench.evidence.encoders.base import Encoder, checked_vectors, encoder_identity, length_batches
+from workbench.evidence.encoders.base import Encoder, batch_bounds, checked_vectors, encoder_identity, length_batches
 from workbench.evidence.encoders.resolve import load_cached
 from workbench.evidence.offline.alignment import blocks, word_vectors
 from workbench.evidence.offline.excerpts import Excerpt
@@ -80,7 +80,7 @@ class VectorStore:
         for text in found:
             self._kept.move_to_end((text, kind))
         missing = [text for text in wanted if text not in found]
-        for batch in length_batches(missing):
+        for batch in length_batches(missing, *batch_bounds(self.encoder)):
             fresh = self._from_disk(batch, kind)
             made = self._encode([text for text in batch if text not in fresh], kind)
             self._to_disk(made, kind)

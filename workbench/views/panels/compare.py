@@ -16,6 +16,7 @@ from workbench.diagnosis.cause_inputs import PASSED
 from workbench.diagnosis.comparison import TESTS, Comparison, change_title, compared, layer_title, runs_table
 from workbench.errors import InputError
 from workbench.evaluation import Evaluation
+from workbench.evidence.parts import is_saved
 from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.language.numbers import chance, p_value, points, score
@@ -118,7 +119,7 @@ def found_runs(session: Session, given: Any) -> dict[str, Any]:
     own = Path(session.evaluation.path).resolve()
     paths = [run if isinstance(run, (str, Path)) else run.path for run in runs.values()]
     known = {own, *(Path(path).resolve() for path in paths if path)}
-    beside = sorted(path.parent for path in own.parent.glob("*/samples.parquet"))
+    beside = sorted(path for path in own.parent.iterdir() if is_saved(path))
     for folder in beside[:MOST_RUNS]:
         if folder not in known:
             runs[free_name(folder.name, runs)] = folder
@@ -280,7 +281,8 @@ def listed_table(rows: pd.DataFrame, total: int, current: Any = None) -> Markup:
 def comparison_html(comparison: Comparison) -> Fragment:
     """The whole comparison as a static piece of HTML, without a session: words, pictures, tables."""
     flips = comparison.flips().set_index("sample_id")
-    flips["question"] = comparison.after.evidence.samples["question"].reindex(flips.index)
+    evidence = comparison.after.evidence
+    flips["question"] = evidence.plain("question")[evidence.ids.get_indexer(flips.index)]
     flipped = flips[flips["change"].isin(["broken", "fixed"])].sort_values("contrast", kind="stable")
     return fragment(
         *top_html(comparison), listed_table(flipped.head(50), len(flipped)), ledger_table(comparison),

@@ -13,6 +13,7 @@ from workbench.data.columns import remember_mapping
 from workbench.data.load import Columns, columns_of
 from workbench.data.schema import SampleSet, none_if_missing
 from workbench.errors import InputError
+from workbench.evidence.parts import is_saved, part_folders
 from workbench.language import labelled, listed
 from workbench.language import text as _t
 from workbench.views.data_paths import baseline_path, corpus_path, remember, remember_before
@@ -39,7 +40,8 @@ NOTEBOOKS = (
 
 
 def samples_of(source: Any) -> SampleSet:
-    """The samples of a session, an evaluation, a set, the folder of a saved evaluation, or any file that loads.
+    """The samples of a session, an evaluation, a set, the folder of a saved evaluation (of one in parts: its first), or any
+    file that loads.
 
     Raises
     ------
@@ -51,8 +53,8 @@ def samples_of(source: Any) -> SampleSet:
 
     if isinstance(source, SampleSet):
         return source
-    if isinstance(source, (str, Path)) and Path(source, "manifest.json").is_file():
-        source = load_evaluation(source)
+    if isinstance(source, (str, Path)) and is_saved(source):
+        source = load_evaluation((*part_folders(source), source)[0])
     elif isinstance(source, Session):
         source = source.evaluation
     return source.samples if hasattr(source, "samples") else load_samples(source)
@@ -168,7 +170,8 @@ class Dataset(Panel):
             if error.key in ("near_question", "no_question"):
                 self._offer()
             return False
-        self._say("")
+        parts = () if self._path is None else part_folders(self._path)
+        self._say(_t("panels.dataset.first_part", n=len(parts)) if parts else "")
         display(self.columns, self._path is not None and Path(self._path).is_file())
         show(self.body, self._summary())
         checks = self.checks()
