@@ -14,9 +14,9 @@ from workbench import language
 from workbench.errors import EncoderError
 from workbench.views import plots as plots_missed
 from workbench.views.card import term_marks
+from workbench.views.figures import figure_png
 from workbench.views.panels import missed_documents as module
 from workbench.views.panels.missed_documents import MissedDocuments
-from workbench.views.plots import figure_png
 from workbench.views.session import Session
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_data" / "support"

@@ -28,9 +28,9 @@ from workbench.diagnosis.queries import value_title
 from workbench.language import listed, numbers
 from workbench.language import text as _t
 from workbench.scoring.metrics import definition
+from workbench.views.figures import figure_png
 from workbench.views.filtering import CHOICES, Filter, explained, is_low, records
 from workbench.views.html import Fragment, Mark, empty, excerpt, h, join, marked, quiet
-from workbench.views.plots import figure_png
 from workbench.views.session import VERDICTS, Annotation
 from workbench.views.widgets import (
     LABEL,

@@ -28,8 +28,8 @@ from workbench.errors import CancelledError, WorkbenchError
 from workbench.language import get_language
 from workbench.language import text as _t
 from workbench.steps import ByText
+from workbench.views import figures
 from workbench.views import html as ht
-from workbench.views import plots
 from workbench.views.error_box import error_line
 from workbench.views.html import clean
 
@@ -165,7 +165,7 @@ class RowList(AnyWidget):
 class PictureOverlay(AnyWidget):
     """What lies over an image: hover labels, clicks, a drag over points, a line to move. Tells the width that there is.
 
-    ``regions`` and ``line`` come from :func:`workbench.views.plots.regions_of` and ``line_of``.
+    ``regions`` and ``line`` come from :func:`workbench.views.figures.regions_of` and ``line_of``.
     """
 
     _esm = _HERE / "picture.js"
@@ -443,7 +443,7 @@ class Panel(W.VBox):
         table = self.table()
         written.append(write_csv(path.with_suffix(".csv"), table, index=table.index.name is not None))
         if (figure := self.figure()) is not None:
-            written.append(write_bytes(path.with_suffix(".png"), plots.figure_png(figure)))
+            written.append(write_bytes(path.with_suffix(".png"), figures.figure_png(figure)))
         return written
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
@@ -496,20 +496,20 @@ class Picture(W.VBox):
         self.frame.add_class("wb-frame")
         self.caption = markup()
         self._make: Callable[[], Figure] | None = None
-        self._drawn_for = plots.screen()
+        self._drawn_for = figures.screen()
         super().__init__([self.frame, self.caption], layout=W.Layout(width="100%", overflow="hidden"))
 
     def draw(self, figure: Figure | Callable[[], Figure], caption: str) -> None:
         """Show a figure and say what it shows; a function that makes it is called again when the width changes."""
         self._make = figure if callable(figure) else None
-        self._drawn_for = shown = plots.screen(self.overlay.seen)
+        self._drawn_for = shown = figures.screen(self.overlay.seen)
         made = figure() if callable(figure) else figure
-        self.image.value = plots.figure_png(made)
+        self.image.value = figures.figure_png(made)
         # The height is kept while the page waits for the next picture: nothing below moves.
         wide, high = made.get_size_inches() * made.dpi
         self.frame.layout.height = f"{round(high * min(1.0, shown.width / wide))}px"
         with self.overlay.hold_sync():
-            self.overlay.regions, self.overlay.line = plots.regions_of(made), plots.line_of(made)
+            self.overlay.regions, self.overlay.line = figures.regions_of(made), figures.line_of(made)
             self.overlay.alt, self.overlay.brush = caption, self.brushed is not None
         show(self.caption, ht.h("p", caption, cls="wb-quiet"))
 
@@ -521,13 +521,13 @@ class Picture(W.VBox):
             action(message[value])
 
     def _seen(self, seen: Mapping[str, Any]) -> None:
-        if plots.screen(seen) != self._drawn_for and self._make is not None:
+        if figures.screen(seen) != self._drawn_for and self._make is not None:
             self.draw(self._make, self.overlay.alt)
 
 
 def still(figure: Figure, caption: str) -> Markup:
     """A figure inside static HTML."""
-    return ht.picture(plots.figure_png(figure), caption)
+    return ht.picture(figures.figure_png(figure), caption)
 
 
 class PagedTable(W.VBox):

@@ -32,6 +32,7 @@ from workbench.views.card import (
     question_column,
 )
 from workbench.views.filtering import Slices, explained
+from workbench.views.flow import flow
 from workbench.views.history import history_parts
 from workbench.views.html import Fragment, empty, excerpt, fragment, h, join, marked, quiet, table, text_differences
 from workbench.views.panels.history import SeriesOfRuns
@@ -193,7 +194,7 @@ def flow_figure(comparison: Comparison, theme: str = "print") -> Figure:
     moved = int((comparison.ledger().query("cause_before != cause_after")["n"]).sum())
     title = _t("compare.panel.flow_title", moved=f"{moved:,}", n=f"{len(comparison):,}")
     names = (comparison.before.name, comparison.after.name)
-    return plots.flow(comparison.ledger(), names=names, title=title, theme=theme)
+    return flow(comparison.ledger(), names=names, title=title, theme=theme)
 
 
 def differences_figure(comparison: Comparison, theme: str = "print") -> Figure:
