@@ -28,8 +28,8 @@ from workbench.errors import InputError
 from workbench.evaluation import load_evaluation
 from workbench.language import has_text, numbers
 from workbench.language import text as _t
-from workbench.views.card import ListPanel
 from workbench.views.html import Fragment, Markup, empty, fragment, h, join, quiet, table
+from workbench.views.list_panel import ListPanel
 from workbench.views.panels.compare import found_runs
 from workbench.views.panels.fitting import FittingBox
 from workbench.views.plots import calibration_figure

@@ -20,21 +20,12 @@ from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.language.numbers import chance, p_value, points, score
 from workbench.views import plots
-from workbench.views.card import (
-    ANY,
-    FilterBar,
-    ListPanel,
-    cause_column,
-    cause_mark,
-    claim_marks,
-    document_name,
-    id_column,
-    question_column,
-)
+from workbench.views.card import cause_mark, claim_marks, document_name
 from workbench.views.filtering import Slices, explained
 from workbench.views.flow import flow
 from workbench.views.history import history_parts
 from workbench.views.html import Fragment, empty, excerpt, fragment, h, join, marked, quiet, table, text_differences
+from workbench.views.list_panel import ANY, FilterBar, ListPanel, cause_column, id_column, question_column
 from workbench.views.panels.history import SeriesOfRuns
 from workbench.views.widgets import (
     Column,

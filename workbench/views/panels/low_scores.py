@@ -12,9 +12,9 @@ from workbench.diagnosis.statistics import wilson
 from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.card import FilterBar, ListPanel, cause_column, id_column, question_column
 from workbench.views.filtering import beyond, first_choice, low_is_bad, offered
 from workbench.views.html import Fragment, empty, fragment, h, quiet, table
+from workbench.views.list_panel import FilterBar, ListPanel, cause_column, id_column, question_column
 from workbench.views.widgets import Column, cut_slider, dropdown, markup, named, row, show, still
 from workbench.views.wording import cause_title, metric_reading, metric_title, verdict_title
 

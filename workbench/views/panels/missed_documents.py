@@ -26,8 +26,9 @@ from workbench.errors import CancelledError, WorkbenchError
 from workbench.evidence.corpus_ranks import Found, as_corpus, near_copies
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.card import ANY, FilterNote, MissPanel, card_html, id_column, question_column, term_marks
+from workbench.views.card import card_html, term_marks
 from workbench.views.html import Fragment, Markup, empty, excerpt, fragment, h, join, marked, quiet, table
+from workbench.views.list_panel import ANY, FilterNote, MissPanel, id_column, question_column
 from workbench.views.widgets import (
     Background,
     Column,

@@ -23,8 +23,8 @@ from workbench.diagnosis.statistics import wilson
 from workbench.diagnosis.vocabulary import failing_terms
 from workbench.language import numbers
 from workbench.language import text as _t
-from workbench.views.card import FilterNote, ListPanel, cause_column, id_column, question_column
 from workbench.views.html import Fragment, Markup, fragment, h, join, quiet, table
+from workbench.views.list_panel import FilterNote, ListPanel, cause_column, id_column, question_column
 from workbench.views.plots import MOST_BARS, SCREEN_BARS, cut_words, rate_bars, rate_grid
 from workbench.views.widgets import LABEL, Column, RowList, button, display, dropdown, markup, row, show, still
 from workbench.views.wording import cause_title

@@ -17,8 +17,9 @@ from workbench.repair import words
 from workbench.repair.plan import RepairPlan, accepted_synonyms, prompt, repair_plan
 from workbench.repair.sweep import Sweep, sweep
 from workbench.views import plots
-from workbench.views.card import FilterNote, ListPanel, card_html
+from workbench.views.card import card_html
 from workbench.views.html import Fragment, Mark, Markup, empty, excerpt, fragment, h, join, marked, quiet, table
+from workbench.views.list_panel import FilterNote, ListPanel
 from workbench.views.widgets import (
     Background,
     PagedTable,

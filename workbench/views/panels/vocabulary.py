@@ -28,8 +28,9 @@ from workbench.evidence.corpus_ranks import as_corpus, find_misses, questions_of
 from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.card import ANY, FilterNote, MissPanel, card_html, term_marks
+from workbench.views.card import card_html, term_marks
 from workbench.views.html import Fragment, Markup, empty, fragment, h, join, marked, quiet, table
+from workbench.views.list_panel import ANY, FilterNote, MissPanel
 from workbench.views.panels.missed_documents import nothing_expected
 from workbench.views.widgets import (
     Background,
