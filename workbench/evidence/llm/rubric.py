@@ -16,7 +16,8 @@ from workbench.data.schema import Context, Sample, SampleSet
 from workbench.data.text.sentences import sentences
 from workbench.errors import InputError
 from workbench.evidence.judge import MAX_CLAIMS
-from workbench.evidence.llm.judge import Asker, LLMJudge, Repairs
+from workbench.evidence.llm.asking import Asker, Repairs
+from workbench.evidence.llm.judge import LLMJudge
 from workbench.evidence.llm.prompts import part_call, prefer_call, rubric_call
 from workbench.evidence.llm.replies import Reply, read_part, read_preference, read_rating
 from workbench.language import codes, languages

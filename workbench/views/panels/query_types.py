@@ -9,15 +9,7 @@ import ipywidgets as W
 import numpy as np
 
 from workbench.diagnosis.causes import NOT_CHECKED
-from workbench.diagnosis.queries import (
-    LEARNT,
-    Dimensions,
-    Group,
-    SampleOutcomes,
-    dimension_title,
-    grouped,
-    value_title,
-)
+from workbench.diagnosis.queries import LEARNT, Dimensions, Group, SampleOutcomes, dimension_title, grouped, value_title
 from workbench.diagnosis.slices import slices_of
 from workbench.diagnosis.statistics import wilson
 from workbench.diagnosis.vocabulary import failing_terms
