@@ -192,7 +192,6 @@ def _typed(config: dict[str, str] | None) -> dict[str, Any] | None:
         return None
 
     def typed(value: str) -> str | int | float:
-        """The number or truth value that a text is, else the text."""
         try:
             read = json.loads(value)
         except ValueError:

@@ -426,7 +426,6 @@ def normalise_ids(samples: SampleSet, how: bool | Sequence[str] = True, corpus: 
         frame[name] = objects([own(value) for value in frame[name].tolist()])
 
     def respelled(item: dict[str, Any]) -> dict[str, Any]:
-        """A context under its document's own spelling."""
         return {**item, "doc_id": own(item["doc_id"])} if item.get("doc_id") else item
 
     lists = frame["contexts"].tolist()

@@ -120,7 +120,6 @@ def hidden(mapping: Mapping[str, Any] | None) -> dict[str, Any]:
     """A mapping for a manifest: values under secret-sounding names are hidden unless they only name a variable."""
 
     def shown(key: str, value: Any) -> Any:
-        """A value as a manifest may hold it."""
         if isinstance(value, Mapping):
             return hidden(value)
         return HIDDEN if isinstance(value, str) and _SECRET_NAME.search(key) and "${" not in value else value

@@ -477,7 +477,6 @@ def _parted(records: Records, column: str, separator: str | None) -> Records:
     singles = [row[column] for row in records.rows if isinstance(row.get(column), str) and not looks_structured(row[column])]
     if separator is not None:
         def cut(row: Mapping[str, Any]) -> Mapping[str, Any]:
-            """One record with its text of contexts in parts; a list stays."""
             whole = row.get(column)
             joined = isinstance(whole, str) and not looks_structured(whole)
             return {**row, column: [part for part in str(whole).split(separator) if part.strip()]} if joined else row

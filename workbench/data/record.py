@@ -648,7 +648,6 @@ async def _workers(waiting: Sequence[Mapping[str, Any]], plan: _Plan, concurrenc
     cases: Iterator[Mapping[str, Any]] = iter(waiting)
 
     async def work() -> None:
-        """One of the workers: it takes the next case until there is none."""
         for case in cases:
             put(await _recorded(case, plan, retries))
 

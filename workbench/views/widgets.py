@@ -387,7 +387,6 @@ class Panel(W.VBox):
         key = name or getattr(action, "__qualname__", repr(action))
 
         def handler(*arguments: Any) -> None:
-            """``action``, never raising in a notebook."""
             try:
                 action(*arguments)
             except Exception as error:
@@ -414,7 +413,6 @@ class Panel(W.VBox):
         """Call ``action(new value)`` when the value of ``widget`` changes, but not within :meth:`quietly`."""
 
         def changed(change: Any) -> None:
-            """Tell, unless the panel itself is at work."""
             if not self._quiet:
                 action(change["new"])
 
@@ -625,7 +623,6 @@ class Background(W.HBox):
             self._work.cancel()
 
         def ended(result: Any, error: BaseException | None) -> None:
-            """Tell the end, unless newer work has begun."""
             if work is self._work:
                 self._set_busy(False)
                 self.say("")

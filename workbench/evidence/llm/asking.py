@@ -172,7 +172,6 @@ def verify_reader(task: Task) -> Read:
     """Reads the first reply; claims in another language than their text are a problem."""
 
     def read(text: str, cut_off: bool) -> Reply:
-        """The reply with what is wrong with its language among its problems."""
         reply = read_verification(text, task.flags, len(task.parts[0]), cut_off=cut_off)
         for part, claims, source in (
             ("answer_claims", reply.answer_claims, task.answer),
@@ -195,7 +194,6 @@ def questions_reader(task: Task, limit: int) -> Read:
     """Reads reverse questions; one in another script than the sample's question is a problem."""
 
     def read(text: str, cut_off: bool) -> Reply:
-        """The reply with a question in the wrong script among its problems."""
         reply = read_questions(text, cut_off=cut_off, limit=limit)
         asked_in = task.reply_language
         # Languages with a script that others write too tell nothing about those.

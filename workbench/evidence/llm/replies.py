@@ -51,11 +51,9 @@ def _marks() -> _Marks:
     tables = [item.table("replies").get("marks", {}) for item in languages()]
 
     def characters(name: str) -> str:
-        """The characters of one name, those of all languages."""
         return "".join(str(table.get(name, "")) for table in tables)
 
     def either(name: str) -> str:
-        """The words of one name in any language, as alternatives."""
         return "|".join(re.escape(word) for table in tables for word in table.get(name, ())) or "(?!)"
 
     edges = _EDGES + characters("edges")

@@ -144,7 +144,6 @@ def preferences(
     items = [(s, a or "", b or "") for s, a, b in zip(samples, first, second, strict=True)]
 
     def row(item: Any, reason: str, state: str = "judge_error", *said: str | None) -> Any:
-        """One row of the table, by default that of a judgement that failed."""
         return item[0].sample_id, (item[0].sample_id, *(said or (None, None)), state, reason)
 
     async def ask(item: Any, asker: Asker) -> Any:
@@ -193,7 +192,6 @@ def sampled_consistency(judge: LLMJudge, samples: Sequence[Sample]) -> pd.DataFr
         return key, (key, _NAN, 0, len(sample.sampled_answers), [], state, reason, judge.method)
 
     async def ask(sample: Sample, asker: Asker) -> Any:
-        """One sample: its sentences against its other answers."""
         others = [text for text in sample.sampled_answers if text.strip()]
         claims = [span.text for span in sentences(sample.answer or "")][:MAX_CLAIMS]
         if not others:

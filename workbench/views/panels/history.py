@@ -87,10 +87,7 @@ class SeriesOfRuns(W.VBox):
             return  # the panel says what is missing
 
         def read(progress: Callable[[int, int], None], cancelled: Callable[[], bool]) -> History:
-            """The history, told run by run."""
-
             def tell(done: int, total: int) -> None:
-                """Stop when asked to, between two runs."""
                 progress(done, total)
                 if cancelled():
                     raise CancelledError(_t("history.panel.stopped"))

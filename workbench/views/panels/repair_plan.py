@@ -105,7 +105,6 @@ class RepairPlanPanel(ListPanel):
         evaluation, synonyms = self.session.evaluation, accepted_synonyms(self.session.folder)
 
         def plan(progress: Any, cancelled: Any) -> RepairPlan:
-            """Texts encoded, then fixes carried out."""
             return repair_plan(evaluation, **self._given, synonyms=synonyms, progress=progress, cancel=cancelled)
 
         self.work.start(plan, self._end, words=_t("repair.panel.working"), patience=patience)
@@ -365,7 +364,6 @@ class SweepPanel(Panel):
         super().__init__(session)
 
         def make(progress: Any, cancelled: Any) -> Sweep:
-            """Texts encoded, then cells of the grid."""
             return sweep(session.evaluation, corpus, progress=progress, cancel=cancelled, **options)
 
         self._make = make

@@ -200,7 +200,6 @@ def ended(judge: Any, manifest: Mapping[str, Any]) -> Markup:
     frame = model.outcomes.frame()
 
     def some(ids: list[str]) -> str:
-        """The first ids, and how many more there are."""
         more = f" {_t('judging.more', n=len(ids) - SHOWN_IDS)}" if len(ids) > SHOWN_IDS else ""
         return ", ".join(ids[:SHOWN_IDS]) + more
 
@@ -392,7 +391,6 @@ class Score(Panel):
         function = self._evaluator(wanted)
 
         def run(**reports: Any) -> Any:
-            """Evaluate, and save where asked to."""
             samples = wanted.of(self._samples(wanted))
             self.choice.warn(tell_generator(judge, generator_of(samples)))
             result = function(samples, **options, **reports)
