@@ -411,7 +411,7 @@ class Collector:
     Examples
     --------
     >>> collector = wb.Collector("log.jsonl")  # doctest: +SKIP
-    >>> collector.add(question=question, answer=answer, latency_ms=took)  # doctest: +SKIP
+    >>> collector.record(latency_ms=took, refused=False, faithfulness=0.9)  # doctest: +SKIP
     """
 
     def __init__(
