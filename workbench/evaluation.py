@@ -331,10 +331,7 @@ def load_evaluation(
 def summary_of_parts(folders: Iterable[str | Path], *, intervals: bool = True) -> pd.DataFrame:
     """The summary over several saved evaluations together, as if they were one, read one after the other.
 
-    Raises
-    ------
-    InputError
-        When there is none, or one cannot be opened.
+    Raises ``InputError`` when there is none, or one cannot be opened.
     """
     parts, t = [], Thresholds()
     for folder in folders:

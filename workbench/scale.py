@@ -147,10 +147,7 @@ def _ids(part: Path) -> list[str]:
 def open_cluster_run(out: str | Path) -> ClusterRun:
     """The parts that :func:`score_on_cluster` left below ``out``, in their order; nothing is read yet.
 
-    Raises
-    ------
-    InputError
-        When there is none.
+    Raises ``InputError`` when there is none.
     """
     from workbench.evidence.frames import is_evaluation
 

@@ -393,10 +393,7 @@ def normalise_ids(samples: SampleSet, how: bool | Sequence[str] = True, corpus: 
     ``how``: names of :data:`ID_FORMS`; True chooses what matches. Contexts take the corpus's spelling too. A line in
     ``warnings`` says what was done.
 
-    Raises
-    ------
-    InputError
-        For a name that is none of :data:`ID_FORMS`.
+    Raises ``InputError`` for a name that is none of :data:`ID_FORMS`.
     """
     wanted, retrieved = ids_of(samples)
     known = set(map(str, corpus.frame.index)) if corpus is not None else retrieved

@@ -226,10 +226,8 @@ RECORDED = (
 def chosen_run(records: Records, column: str | None, run: str | None, where: str) -> Records:
     """The rows of ``run``; all of them when the source has no such column, or only one run in it.
 
-    Raises
-    ------
-    InputError
-        When there are several runs and none is chosen, or the chosen one is not there: it names the runs.
+    Raises ``InputError`` when there are several runs and none is chosen, or the chosen one is not there: it names the
+    runs.
     """
     if column is None:
         if run is not None:
@@ -646,10 +644,7 @@ class Columns:
 def columns_of(source: Any, shown: int = 3) -> Columns:
     """The columns of a recording with its first ``shown`` rows.
 
-    Raises
-    ------
-    InputError
-        When the source cannot be read at all.
+    Raises ``InputError`` when the source cannot be read at all.
     """
     records = unpack(read_source(source))
     known = resolve(records.columns, "sample", remembered_mapping(source, records.columns))

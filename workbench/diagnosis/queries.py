@@ -134,10 +134,7 @@ def type_matrix(questions: Iterable[str]) -> NDArray[np.bool_]:
 def sample_frame(source: Any) -> pd.DataFrame:
     """The samples of an evaluation (all fields but contexts), of a set of samples, or the frame itself.
 
-    Raises
-    ------
-    InputError
-        When there are no questions in it.
+    Raises ``InputError`` when there are no questions in it.
     """
     frame: pd.DataFrame
     if isinstance(source, pd.DataFrame):
@@ -328,10 +325,7 @@ class Dimensions:
     def __getitem__(self, name: str) -> Dimension:
         """The dimension ``name``; also found: a tag by its bare name, one question type, ``type`` (case or question).
 
-        Raises
-        ------
-        InputError
-            When there is none of that name.
+        Raises ``InputError`` when there is none of that name.
         """
         name = self.resolve(name)
         if name not in self._known:

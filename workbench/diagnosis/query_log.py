@@ -678,10 +678,7 @@ def counted(values: NDArray[np.float64]) -> Counted:
 def window_size(window: int | str) -> tuple[int, float]:
     """``(requests, 0)`` for a number, ``(0, seconds)`` for a text like ``"6h"``, ``"30min"``, ``"1d"``.
 
-    Raises
-    ------
-    InputError
-        For anything else.
+    Raises ``InputError`` for anything else.
     """
     text = str(window).strip().lower()
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text)

@@ -477,10 +477,7 @@ class Series:
         Runs that have the configuration of ``good`` with some of the keys changed are used: each counts as good or bad by
         which of the two its rate is nearer to. One key is taken to be at fault.
 
-        Raises
-        ------
-        InputError
-            For an unknown run, or one whose configuration is the same.
+        Raises ``InputError`` for an unknown run, or one whose configuration is the same.
         """
         first, last = self.place(good), self.place(bad)
         changed = {key: pair for key, pair in config_changes(*(self.config.iloc[at].to_dict() for at in (first, last))).items()

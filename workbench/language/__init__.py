@@ -143,10 +143,7 @@ def words_of(table: str, *path: str) -> dict[str, tuple[str, ...]]:
 def add_language(code: str, folder: str | Path) -> Language:
     """Make a language of your own known: its folder has the same files as ``workbench/language/en``, each optional.
 
-    Raises
-    ------
-    InputError
-        For a folder without ``language.toml``, or a code that the package has itself.
+    Raises ``InputError`` for a folder without ``language.toml``, or a code that the package has itself.
     """
     if not Path(folder, "language.toml").is_file():
         raise InputError(f"{folder} holds no language.toml; see workbench/language/en for what a language's folder has")
@@ -236,10 +233,7 @@ def checked(language: str) -> str:
 def text(key: str, /, language: str | None = None, **values: Any) -> str:
     """The text ``<area>.<name…>`` in ``language`` (default: the one in force), with ``{values}`` filled in.
 
-    Raises
-    ------
-    KeyError
-        When no such text exists.
+    Raises ``KeyError`` when no such text exists.
     """
     template = language_of(language).template(key)
     if template is None:

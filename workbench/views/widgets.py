@@ -430,10 +430,7 @@ class Panel(W.VBox):
     def save(self, folder: str | Path) -> list[Path]:
         """Write what is shown to ``folder``: ``<panel>.html`` (one file), ``.csv`` and, with a picture, ``.png``.
 
-        Raises
-        ------
-        InputError
-            When the place cannot be written.
+        Raises ``InputError`` when the place cannot be written.
         """
         path = Path(folder).expanduser() / self.stem
         page = ht.page(self.stem, self.html(), language=get_language())

@@ -92,10 +92,8 @@ def _joined(text: str) -> str:
 def read_verdict(value: Any) -> str:
     """One of the three verdicts.
 
-    Raises
-    ------
-    ValueError
-        For anything but a known word or true / false: numbers, an echo of the options, a sentence, nothing.
+    Raises ``ValueError`` for anything but a known word or true / false: numbers, an echo of the options, a sentence,
+    nothing.
     """
     if isinstance(value, bool):
         return "supported" if value else "not_mentioned"

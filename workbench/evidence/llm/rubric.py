@@ -50,10 +50,7 @@ def presets() -> Mapping[str, Criterion]:
 def criterion(value: str | Criterion | Mapping[str, str]) -> Criterion:
     """A criterion from the name of a preset, from a name and its words by language (one is enough), or itself.
 
-    Raises
-    ------
-    InputError
-        For a name that is no preset, or a mapping without a name or without words.
+    Raises ``InputError`` for a name that is no preset, or a mapping without a name or without words.
     """
     if isinstance(value, Criterion):
         return value

@@ -84,10 +84,7 @@ class Wanted:
     def judge(self) -> Judge | str | None:
         """A new judge with a budget of its own; the name of one that spends nothing, None for none.
 
-        Raises
-        ------
-        InputError
-            Without the name of a model, or with a budget that cannot be kept.
+        Raises ``InputError`` without the name of a model, or with a budget that cannot be kept.
         """
         if not self.asks_model:
             return None if self.kind == "none" else self.kind
@@ -159,10 +156,7 @@ class JudgeChoice(W.VBox):
 def planned(wanted: Wanted, samples: SampleSet) -> tuple[Any, list[str]]:
     """The plan of judging, and what the judge warns of; nothing is sent.
 
-    Raises
-    ------
-    InputError
-        As :meth:`Wanted.judge` does.
+    Raises ``InputError`` as :meth:`Wanted.judge` does.
     """
     from workbench.data.schema import iter_samples
 
