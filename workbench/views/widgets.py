@@ -586,35 +586,41 @@ class Background(W.HBox):
 
     Parameters
     ----------
+    area
+        Its texts: ``<area>.cancel`` on the button, ``.cancelled`` and ``.failed``, and ``.start`` for ``again``.
     words
         What stands beside the bar, for a :class:`WorkProgress`.
-    cancel
-        The words of the button.
+    again
+        Begins anew; a button calls it once the work was cancelled.
     on_busy, on_cancel
         Called with True before work begins and False when it has ended; called when the button was pressed.
     """
 
     def __init__(
-        self, panel: Panel, words: Callable[[WorkProgress], str], cancel: str, *,
+        self, panel: Panel, area: str, words: Callable[[WorkProgress], str], *, again: Callable[[], None] | None = None,
         on_busy: Callable[[bool], None] = lambda busy: None, on_cancel: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
-        self._panel, self._words, self._on_busy, self._on_cancel = panel, words, on_busy, on_cancel
+        self._panel, self._area, self._words, self._on_busy, self._on_cancel = panel, area, words, on_busy, on_cancel
         self._work: Work | None = None
         self.bar = W.IntProgress(min=0, max=1, layout=W.Layout(width="180px"))
         self.message = markup()
-        self.cancel_button = button(cancel, panel.guarded(self.cancel, "cancel"), "wb-cancel")
+        self.cancel_button = button(_t(f"{area}.cancel"), panel.guarded(self.cancel, "cancel"), "wb-cancel")
+        self.again = None if again is None else button(_t(f"{area}.start"), panel.guarded(again, "start"))
         # No button acts before a cell that waits has ended.
         self.waits = markup(ht.quiet(_t("panels.common.cell_waits")))
         display(self.waits, False)
-        super().__init__([self.bar, self.message, self.cancel_button, self.waits],
+        buttons = [self.cancel_button, *([] if self.again is None else [self.again])]
+        super().__init__([self.bar, self.message, *buttons, self.waits],
                          layout=W.Layout(flex_flow="row wrap", align_items="center", grid_gap="2px 10px"))  # fmt: skip
         self._set_busy(False)
 
-    def start(self, function: Callable[..., Any], on_end: Callable[[Any, BaseException | None], None], *,
-              words: str = "", patience: float = 0.0, stoppable: bool = True) -> None:  # fmt: skip
+    def start(self, function: Callable[..., Any], done: Callable[[Any], None], *,
+              failed: Callable[[BaseException], None] = lambda error: None, words: str = "", patience: float = 0.0,
+              stoppable: bool = True) -> None:  # fmt: skip
         """Begin ``function(progress=…, cancelled=…)``; wait ``patience`` seconds, then leave it to its thread.
 
-        ``on_end`` is called in that thread with ``(result, None)`` or ``(None, error)``; what it raises is the red line.
+        In that thread ``done(result)`` or ``failed(error)`` is called at the end, before the failure is said; what they
+        raise is the red line.
         """
         if self._work is not None:
             self._work.cancel()
@@ -623,7 +629,13 @@ class Background(W.HBox):
             if work is self._work:
                 self._set_busy(False)
                 self.say("")
-                on_end(result, error)
+                if error is None:
+                    done(result)
+                    return
+                failed(error)
+                if self.again is not None:
+                    display(self.again, isinstance(error, CancelledError))
+                self.say_failure(error)
 
         work = self._work = Work(function, self._told, self._panel.guarded(ended, "end"))
         self._set_busy(True, stoppable)
@@ -635,13 +647,13 @@ class Background(W.HBox):
         """Put words beside the bar."""
         show(self.message, ht.quiet(words))
 
-    def say_failure(self, area: str, error: BaseException) -> None:
-        """Say why work ended early, in the texts ``<area>.cancelled`` and ``.failed``; a fault of ours is raised as well."""
+    def say_failure(self, error: BaseException) -> None:
+        """Say why work ended early; a fault of ours is raised as well."""
         if isinstance(error, CancelledError):
-            self.say(_t(f"{area}.cancelled"))
+            self.say(_t(f"{self._area}.cancelled"))
             return
         known = isinstance(error, WorkbenchError)
-        self.say(_t(f"{area}.failed", reason=error if known else type(error).__name__))
+        self.say(_t(f"{self._area}.failed", reason=error if known else type(error).__name__))
         if not known:
             raise error
 
@@ -678,6 +690,8 @@ class Background(W.HBox):
         display(self.bar, busy)
         display(self.cancel_button, busy and stoppable)
         self.cancel_button.disabled = not (busy and stoppable)
+        if self.again is not None:
+            display(self.again, False)
         self._on_busy(busy)
 
 

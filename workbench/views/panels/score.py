@@ -347,8 +347,7 @@ class Score(Panel):
         self.use = button(_t("panels.score.use"), self.guarded(self._use, "use"))
         self.next = markup()
         display(self.use, False)
-        self.work = Background(self, self._progress_words, _t("panels.score.cancel"), on_busy=self._busy,
-                               on_cancel=self._cancelled)  # fmt: skip
+        self.work = Background(self, "panels.score", self._progress_words, on_busy=self._busy, on_cancel=self._cancelled)
         self.stop, self.message = self.work.cancel_button, self.work.message
         self.body, self.picture, self.outcomes = markup(), Picture("wb-figure", guarded=self.guarded), markup()
         self.on(self.judge, lambda _: self._follow_judge())
@@ -378,7 +377,7 @@ class Score(Panel):
         try:
             judge = wanted.judge()
         except WorkbenchError as error:
-            self.work.say_failure("panels.score", error)
+            self.work.say_failure(error)
             return
         self._wanted, self._judge = wanted, judge
         options = {"judge": judge, "encoder": wanted.encoder, "thresholds": self.session.thresholds}
@@ -394,20 +393,14 @@ class Score(Panel):
 
         show(self.outcomes, Markup())
         display(self.retry, False)
-        self.work.start(run, self._end, words=_t("panels.score.starting"))
+        self.work.start(run, self._scored, failed=lambda _: self._tell_outcomes({}), words=_t("panels.score.starting"))
 
     def show_plan(self) -> None:
         """Say calls, tokens, time and price of judging what is chosen, without sending anything; in a thread of its own."""
         wanted = self.choice.wanted(self.data.value, self.encoder.value)
         if not self.work.running:
-            self.work.start(lambda **_: planned(wanted, self._samples(wanted)), self._planned,
+            self.work.start(lambda **_: planned(wanted, self._samples(wanted)), lambda found: self.choice.say(*found),
                             words=_t("judging.planning"), stoppable=False)  # fmt: skip
-
-    def _planned(self, found: Any, error: BaseException | None) -> None:
-        if error is not None:
-            self.work.say_failure("panels.score", error)
-        else:
-            self.choice.say(*found)
 
     def _samples(self, wanted: Wanted) -> Any:
         from workbench.views.panels.dataset import samples_of
@@ -442,21 +435,21 @@ class Score(Panel):
         cost = so_far(self._judge)
         return f"{words} · {_t('panels.score.hits', n=f'{progress.cached:,}')}{f' · {cost}' if cost else ''}"
 
-    def _end(self, result: Any, error: BaseException | None) -> None:
-        show(self.outcomes, ended(self._judge, getattr(result, "manifest", None) or {}))
+    def _tell_outcomes(self, manifest: Mapping[str, Any]) -> None:
+        show(self.outcomes, ended(self._judge, manifest))
         model = language_model(self._judge)
         left = 0 if model is None else len(model.outcomes.ids())
         self.retry.description = _t("judging.retry", n=left)
         display(self.retry, left > 0)
-        if error is not None:
-            self.work.say_failure("panels.score", error)
-        else:
-            self.session.use(result)
-            words = _t("panels.score.finished", n=f"{len(self.session.samples):,}")
-            self.work.say(f"{words} {_t('panels.score.saved', path=result.path) if result.path else ''}")
-            links = join([notebook_link(name) for name in NEXT], " · ")
-            show(self.next, h("p", _t("panels.score.next"), " ", links))
-            display(self.use, result.path is not None)
+
+    def _scored(self, result: Any) -> None:
+        self._tell_outcomes(getattr(result, "manifest", None) or {})
+        self.session.use(result)
+        words = _t("panels.score.finished", n=f"{len(self.session.samples):,}")
+        self.work.say(f"{words} {_t('panels.score.saved', path=result.path) if result.path else ''}")
+        links = join([notebook_link(name) for name in NEXT], " · ")
+        show(self.next, h("p", _t("panels.score.next"), " ", links))
+        display(self.use, result.path is not None)
 
     def _use(self) -> None:
         """Let the notebooks in this folder open what was scored, where their ``DATA`` is None."""
