@@ -96,7 +96,6 @@ def _show_errors_in_words() -> None:
     if shell is not None:
 
         def shown(*told: Any, **options: Any) -> Any:
-            """Loaded when the first error is there."""
             return importlib.import_module("workbench.views.error_box").show_error(*told, **options)
 
         shell.set_custom_exc((_Error,), shown)

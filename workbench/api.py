@@ -377,10 +377,7 @@ def _opened(run: Any, thresholds: Thresholds | None) -> Any:
 def as_log(source: Any) -> QueryLog:
     """A log from a log, an evaluation, a folder that holds one, a file, records or a frame.
 
-    Raises
-    ------
-    InputError
-        When nothing of the kind can be read there.
+    Raises ``InputError`` when nothing of the kind can be read there.
     """
     if isinstance(source, QueryLog):
         return source

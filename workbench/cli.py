@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 FINE, GATE_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
+#: What does a verb, from its options to an exit code.
+_Run = Callable[[argparse.Namespace], int]
+#: Verb → its help, its options, what it does; each stands with :func:`_verb` below.
+VERBS: dict[str, tuple[str, tuple[Any, ...], _Run]] = {}
 #: The language that commands speak of their own work; set anew by each call.
 _language = "en"
 
@@ -38,12 +42,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
     global _language
-    options = _parser().parse_args(arguments)
+    parser = _Parser(prog="python -m workbench", description="RAG diagnostic workbench")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="verb")
+    for verb, (summary, own, run) in VERBS.items():
+        command = verbs.add_parser(verb, help=summary, description=summary)
+        for flags, how in own:
+            command.add_argument(*flags, **how)
+        command.add_argument("--language", choices=codes(), help="language of the words (default: English, or the data's)")
+        command.set_defaults(run=run)
+    options = parser.parse_args(arguments)
     _language = options.language or "en"
     if options.language:
         set_language(options.language)
     try:
-        return int(options.run(options))
+        return options.run(options)
     except WorkbenchError as error:
         print(f"error: {_one_line(error)}", file=sys.stderr)
         return BAD_INPUT
@@ -90,6 +102,16 @@ def seconds(text: str) -> float:
 
 def _option(*flags: str, **how: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
     return flags, how
+
+
+def _verb(name: str, summary: str, *options: Any) -> Callable[[_Run], _Run]:
+    """Make a function the sub-command ``name``; ``summary`` is its help."""
+
+    def declared(run: _Run) -> _Run:
+        VERBS[name] = (summary, options, run)
+        return run
+
+    return declared
 
 
 #: DATA, its corpus and how to read it.
@@ -151,17 +173,44 @@ def _thresholds(path: str | None) -> Thresholds | None:
     return Thresholds.from_toml(path) if path else None
 
 
+def _check_kind(out: str | None, *kinds: str) -> None:
+    """Before any work: whether ``--out`` names a kind of file that can be written."""
+    if out and Path(out).suffix.lower() not in kinds:
+        raise InputError(f"--out {out}: unknown kind of file; use {', '.join(kinds)}")
+
+
+def _pairs(given: list[str], option: str) -> dict[str, str] | None:
+    pairs = [item.partition("=") for item in given]
+    if bad := [name for name, sign, _ in pairs if not sign or not name]:
+        raise InputError(f"{option} {bad[0]!r}: write {'FIELD=COLUMN' if option == '--map' else 'NAME=VALUE'}")
+    return {name: value for name, _, value in pairs} or None
+
+
+def _typed(config: dict[str, str] | None) -> dict[str, Any] | None:
+    """Numbers and true / false of the configuration with their type: ``top_k=5`` is sent as 5."""
+    if config is None:
+        return None
+
+    def typed(value: str) -> str | int | float:
+        try:
+            read = json.loads(value)
+        except ValueError:
+            return value
+        return read if isinstance(read, int | float) else value
+
+    return {name: typed(value) for name, value in config.items()}
+
+
 # ------------------------------------------------------------------------------
-# ``check``: the data doctor.
+# The verbs, in the order of the work.
 
 
-CHECK = (
+@_verb(
+    "check", "examine a data set before scoring it",
     *DATA,
     _option("--against", action="append", default=[], metavar="DATA", help="another run of the same cases"),
     _option("--k", type=int, default=5, help="depth that ranking metrics will use (default 5)"),
 )  # fmt: skip
-
-
 def run_check(options: argparse.Namespace) -> int:
     """Print what was read, what was rejected and what the doctor found."""
     from workbench.data.doctor import check
@@ -183,19 +232,163 @@ def run_check(options: argparse.Namespace) -> int:
     return 0
 
 
-# ------------------------------------------------------------------------------
-# ``compare``: what changed between two evaluations, and whether it is real.
+@_verb(
+    "plan", "calls, tokens, time and price of judging; spends nothing",
+    *DATA,
+    *JUDGE,
+    _option("--metrics", help="names parted by commas, as for score; sampled_consistency takes calls of its own"),
+    _option("--limit", type=positive, help="plan only this many samples"),
+)  # fmt: skip
+def run_plan(options: argparse.Namespace) -> int:
+    """Print the plan."""
+    from workbench.data.schema import iter_samples, stratified
+    from workbench.evidence.cache import Cache
+    from workbench.evidence.consistency import METRIC
+    from workbench.evidence.resolve import generator_of, resolve_judge, tell_generator
+
+    samples, _ = load(options)
+    frame = samples.frame if options.limit is None else stratified(samples.frame, options.limit)
+    judge = resolve_judge(
+        options.judge, encoder=options.encoder, cache=Cache(), options=options.judge_options, workers=options.workers,
+        timeout=options.timeout, generator=options.generator, prompts=options.prompts,
+    )  # fmt: skip
+    plan = getattr(judge, "plan", None)
+    if plan is None:
+        say(_w("no_calls", n=f"{len(frame):,}", judge=options.judge))
+        return 0
+    tell_generator(judge, generator_of(samples))
+    found = plan(list(iter_samples(frame)))
+    say(str(found))
+    if METRIC in (options.metrics or "").split(","):
+        n = sum(bool(sample.answer and sample.sampled_answers) for sample in iter_samples(frame))
+        say(_w("more_calls", metric=METRIC, n=f"{n:,}"))
+    for warning in found.warnings:
+        note(f"warning: {warning}")
+    return 0
 
 
-COMPARE = (
+@_verb(
+    "score", "examine a recording and save the evaluation; resumes what was killed",
+    *DATA,
+    *JUDGE,
+    _option("--k", type=positive, help="depth of the ranking metrics (default 5)"),
+    _option("--thresholds", metavar="FILE", help="TOML file with a [thresholds] table"),
+    _option("--metrics", help="all, or names parted by commas (default: the default set)"),
+    _option("--limit", type=positive, help="score only this many samples, spread over case types and languages"),
+    _option("--name", help="title of the evaluation (default: the file's name)"),
+    _option("--config", metavar="FILE|KEY=VALUE", action="append", default=[],
+            help="how the system was set up: a TOML file, or single values (model, k, commit, …)"),
+    _option("--quiet", action="store_true", help="no progress bar"),
+    _option("--out", required=True, metavar="DIR", help="folder to write the evaluation to"),
+)  # fmt: skip
+def run_score(options: argparse.Namespace) -> int:
+    """Evaluate, save, and print the summary."""
+    from workbench.api import evaluate
+    from workbench.data.schema import stratified
+    from workbench.evaluation import check_target
+    from workbench.scoring.thresholds import Thresholds
+
+    check_target(options.out)
+    thresholds = _thresholds(options.thresholds) or Thresholds()
+    if options.k is not None:
+        thresholds = thresholds.replace(k=options.k)
+    metrics = options.metrics if options.metrics in (None, "all") else options.metrics.split(",")
+    samples, corpus = load(options)
+    if options.limit is not None and options.limit < len(samples):
+        samples = dataclasses.replace(samples, frame=stratified(samples.frame, options.limit))
+        note(_w("chosen", n=f"{len(samples):,}"))
+    result = evaluate(
+        samples, corpus=corpus, judge=options.judge, encoder=options.encoder, metrics=metrics, thresholds=thresholds,
+        name=options.name, progress=not options.quiet and sys.stderr.isatty(), workers=options.workers,
+        timeout=options.timeout, judge_options=options.judge_options, generator=options.generator,
+        config=_config(options.config), prompts=options.prompts,
+    )  # fmt: skip
+    folder = result.save(options.out)
+    summary = result.summary(intervals=False)
+    for name, row in summary[summary["n_ok"] > 0].iterrows():
+        say(_w("metric", name=name, mean=row["mean"], n=row["n_ok"], total=row["n_total"]))
+    failed = int((result.causes.primary >= 0).sum())
+    say(_w("fail", failed=f"{failed:,}", n=f"{len(result):,}", errors=f"{result.n_judge_errors:,}"))
+    _judge_errors(result)
+    judged = result.manifest.get("judged", {})
+    say(_w("judged", asked=f"{judged.get('asked', 0):,}", known=f"{judged.get('from_cache', 0):,}"))
+    _spent(result.manifest)
+    rejected = samples.rejected["row"].nunique()
+    if rejected:
+        note(_w("rejected", n=f"{rejected:,}"))
+    say(_w("saved", path=folder))
+    return 0
+
+
+def _config(given: list[str]) -> dict[str, Any]:
+    """The configuration that ``--config`` names: files first, single values over them."""
+    from workbench.data.run_config import read_config
+
+    files = [item for item in given if "=" not in item]
+    found = {key: value for path in files for key, value in read_config(path).items()}
+    return found | (_typed(_pairs([item for item in given if "=" in item], "--config")) or {})
+
+
+def _judge_errors(result: Evaluation) -> None:
+    """Why samples, or parts of them, could not be judged, the most frequent cause first."""
+    errors = result.errors()
+    reasons = errors.loc[errors["state"] == "judge_error", "reason"]
+    causes = Counter(str(reason).partition(":")[0] for reason in reasons)
+    if causes:
+        said = ", ".join(f"{cause} {count:,}" for cause, count in causes.most_common())
+        say(_w("judge_errors", said=said))
+
+
+def _spent(manifest: Mapping[str, Any]) -> None:
+    """What a language model took, and what asking it only in doubt saved."""
+    spent, cascade = manifest.get("spending"), manifest.get("cascade")
+    if spent:
+        cost = _w("unknown_price") if spent["cost"] is None else f"${spent['cost']:.4f}"
+        names = ("calls", "repairs", "sent", "received", "cached")
+        say(_w("spent", cost=cost, **{name: f"{spent[name]:,}" for name in names}))
+    if cascade:
+        keys = {"asked": "n_asked", "n": "n_samples", "saved": "calls_saved", "full": "calls_full",
+                "disagreed": "n_disagreed", "compared": "n_compared"}  # fmt: skip
+        say(_w("cascade", **{name: f"{cascade[key]:,}" for name, key in keys.items()}))
+
+
+@_verb(
+    "fit", "fit the judge of an evaluation to verdicts of your own",
+    FOLDER,
+    _option("--labels", required=True, metavar="FILE",
+            help="your verdicts (sample_id, verdict); 30 are enough to start"),
+    _option("--error-rate", type=float, default=0.1, metavar="SHARE",
+            help="how many of the verdicts that are not unsure may be wrong (default 0.1)"),
+    _option("--name", help="title of the fitted judge"),
+    _option("--out", metavar="FILE", help="file to write (default DIR/session/judge.toml)"),
+    _option("--save", metavar="DIR", help="also write the evaluation as the fitted judge sees it"),
+)  # fmt: skip
+def run_fit(options: argparse.Namespace) -> int:
+    """Fit, write the file, and say what it is worth."""
+    from workbench.diagnosis.fitting import fit
+    from workbench.evaluation import SESSION, check_target, load_evaluation
+
+    if options.save:
+        check_target(options.save)
+    evaluation = load_evaluation(options.folder)
+    out = Path(options.out or Path(options.folder) / SESSION / "judge.toml")
+    fitted = fit(evaluation, options.labels, error_rate=options.error_rate, name=options.name, out=out)
+    for line in fitted.words():
+        say(line)
+    say(_w("saved", path=out))
+    if options.save:
+        say(_w("saved", path=evaluation.with_judge(fitted).save(options.save)))
+    return 0
+
+
+@_verb(
+    "compare", "what changed between two evaluations, and whether it is real",
     _option("before", metavar="DIR_A", help="the evaluation before"),
     _option("after", metavar="DIR_B", help="the evaluation after"),
     _option("--thresholds", metavar="FILE", help="put both under the thresholds of this TOML file"),
     _option("--correction", choices=("holm", "bh"), default="holm", help="for how many metrics were looked at"),
     _option("--out", metavar="FILE", help="write all of it: .html, .md, .json, or .csv (one row a sample)"),
 )  # fmt: skip
-
-
 def run_compare(options: argparse.Namespace) -> int:
     """Print what to know first, the verdict, the ledger, the tests and the samples that flipped."""
     from workbench.api import compare
@@ -214,17 +407,8 @@ def run_compare(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_kind(out: str | None, *kinds: str) -> None:
-    """Before any work: whether ``--out`` names a kind of file that can be written."""
-    if out and Path(out).suffix.lower() not in kinds:
-        raise InputError(f"--out {out}: unknown kind of file; use {', '.join(kinds)}")
-
-
-# ------------------------------------------------------------------------------
-# ``history``: which change broke it; exit 1 when the last run is worse than the series was, beyond noise.
-
-
-HISTORY = (
+@_verb(
+    "history", "which change broke it; exit 1 on a regression beyond noise",
     _option("runs", metavar="RUNS", nargs="+", help="a folder of evaluations, or their folders, oldest first"),
     _option("--format", choices=("text", "md", "html", "json"), default="text", help="default text"),
     _option("--out", metavar="FILE", help="write it there instead of printing it; needed for html"),
@@ -235,8 +419,6 @@ HISTORY = (
     _option("--thresholds", metavar="FILE", help="put all runs under the thresholds of this TOML file"),
     _option("--bisect", nargs=2, metavar=("GOOD", "BAD"), help="which run to record next to know what broke it"),
 )  # fmt: skip
-
-
 def run_history(options: argparse.Namespace) -> int:
     """Print or write the history; 1 when the last run is worse, beyond noise."""
     from workbench.reports import comparisons as reports
@@ -267,19 +449,14 @@ def run_history(options: argparse.Namespace) -> int:
     return GATE_FAILED if found.regressed else FINE
 
 
-# ------------------------------------------------------------------------------
-# ``gate``: check an evaluation against a rules file; exit 1 when a rule or red line fails.
-
-
-GATE = (
+@_verb(
+    "gate", "check an evaluation against rules; exit 1 when one fails",
     FOLDER,
     _option("--baseline", metavar="DIR_A", help="the evaluation that it must not be worse than"),
     _option("--rules", required=True, metavar="FILE", help="gate.toml: thresholds, [rules] and [red_lines]"),
     _option("--junit", metavar="FILE", help="write the result as JUnit XML as well"),
     _option("--history", metavar="RUNS", help="leave samples out that flip without a change in these runs"),
 )  # fmt: skip
-
-
 def run_gate(options: argparse.Namespace) -> int:
     """Print every rule and how it went; 1 when one failed."""
     from workbench.evaluation import load_evaluation
@@ -302,11 +479,255 @@ def run_gate(options: argparse.Namespace) -> int:
     return 0 if result.passed else 1
 
 
-# ------------------------------------------------------------------------------
-# ``monitor``: watch a query log for degradation against a baseline; exit 1 when an alert fired.
+#: How a live service is asked.
+SERVICE = (
+    _option("--endpoint", required=True, metavar="URL", help="the service; it takes JSON by POST"),
+    _option("--request", metavar="JSON", help='template of the body, e.g. \'{"query": "{question}"}\', or @FILE'),
+    _option("--response", metavar="FIELD=PATH", action="append", default=[], help="where a field stands"),
+    _option("--header", metavar="NAME=VALUE", action="append", default=[], help="${NAME} reads the environment"),
+    _option("--concurrency", type=positive, default=8, help="requests at once (default 8)"),
+    _option("--timeout", type=seconds, default=60.0, help="seconds for one request (default 60)"),
+    _option("--retries", type=int, default=3, help="further tries of a request that failed (default 3)"),
+)  # fmt: skip
 
 
-MONITOR = (
+@_verb(
+    "record", "ask a live service all cases and keep what it says",
+    _option("cases", metavar="CASES", help="a file of cases, any format that loads"),
+    *SERVICE,
+    _option("--out", required=True, metavar="RUN.jsonl", help="file to append to; recorded cases are skipped"),
+    _option("--config", metavar="KEY=VALUE", action="append", default=[], help="kept with the run"),
+    _option("--retry-errors", action="store_true", help="ask again the cases whose row has an error"),
+)  # fmt: skip
+def run_record(options: argparse.Namespace) -> int:
+    """Record and print how it went."""
+    from workbench.data.record import record
+
+    result = record(options.cases, endpoint=options.endpoint, out=options.out, retry_errors=options.retry_errors,
+                    config=_typed(_pairs(options.config, "--config")), **_service(options))  # fmt: skip
+    counts = {"cases": result.n_cases, "now": result.n_recorded, "before": result.n_kept}
+    say(_w("recorded", **{name: f"{n:,}" for name, n in counts.items()}))
+    say(_w("recorded_errors", n=f"{result.n_errors:,}"))
+    say(_w("saved", path=result.path))
+    return 0
+
+
+def _service(options: argparse.Namespace) -> dict[str, Any]:
+    """How the options say that a service is asked, for ``record``; what was not named is absent."""
+    template = options.request
+    if template and template.startswith("@"):
+        template = read_text(template[1:])
+    found = {
+        "request": template, "response": _pairs(options.response, "--response"), "headers": _pairs(options.header, "--header"),
+        "concurrency": options.concurrency, "timeout": options.timeout, "retries": options.retries,
+    }  # fmt: skip
+    return {name: value for name, value in found.items() if value is not None}
+
+
+#: How a repair plan is made, beside the knowledge base.
+PLANNED = (
+    _option("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)"),
+    _option("--documents", metavar="PATH", help="whole documents to cut anew, and missing ones: a folder or a file"),
+    _option("--rerank", action="append", default=["relevance"], metavar="FOLDER", help="rerank with this cross-encoder too"),
+    _option("--price", metavar="DOLLARS|MODEL", help="of a million prompt tokens, or a model with a known price"),
+)
+
+
+@_verb(
+    "repair", "what each fix would bring: samples mended and broken, points, tokens",
+    FOLDER,
+    _option("--corpus", help="the knowledge base; without one only the recorded lists are changed"),
+    *PLANNED,
+    _option("--out", metavar="FILE", help="write it as well: .md (a page), or .csv (one row a fix)"),
+)  # fmt: skip
+def run_repair(options: argparse.Namespace) -> int:
+    """Print the plan, and write it."""
+    from workbench.evaluation import load_evaluation
+
+    _check_kind(options.out, ".md", ".csv")
+    plan = _repair_plan(options, load_evaluation(options.folder), options.corpus)
+    say(str(plan))
+    if options.out:
+        out = Path(options.out)
+        from workbench.reports.render import write_repair
+
+        say(_w("saved", path=write_csv(out, plan.table()) if out.suffix == ".csv" else write_repair(plan, out)))
+    return 0
+
+
+@_verb(
+    "replay", "ask the generator again with other contexts: is it retrieval or generation?",
+    FOLDER,
+    _option("--corpus", help="the knowledge base that contexts are taken from"),
+    *PLANNED,
+    *SERVICE,
+    _option("--contexts", default="oracle,none", metavar="ARMS",
+            help="oracle, none, recorded, plan, or keys of fixes, parted by commas (default oracle,none)"),
+    _option("--samples", choices=("all", "failing"), default="all", help="which are asked (default all)"),
+    _option("--prompt", metavar="CAUSE|@FILE", help="instructions to try: the prompt for a cause, or a file"),
+    _option("--budget", type=float, metavar="DOLLARS", help="send nothing if the prompts cost more (needs --price)"),
+    _option("--judge", default="same", help="who judges the new answers, as for score (default: the judge of DIR)"),
+    _option("--send", action="store_true", help="ask; without it only the plan of calls is printed"),
+    _option("--out", required=True, metavar="FOLDER", help="recordings and scored runs; answered questions are skipped"),
+)  # fmt: skip
+def run_replay(options: argparse.Namespace) -> int:
+    """Print the plan of calls; with ``--send`` ask, print what was measured, and save each run."""
+    from workbench.evaluation import load_evaluation
+    from workbench.repair.plan import prompt
+    from workbench.repair.replay import Replay, replay
+
+    plan = _repair_plan(options, load_evaluation(options.folder), options.corpus)
+    wanted = options.prompt and (read_text(options.prompt[1:]) if options.prompt.startswith("@") else prompt(options.prompt))
+    out = Path(options.out)
+    given = {"contexts": options.contexts.split(","), "samples": options.samples, "prompt": wanted, "out": out,
+             "budget": options.budget, "judge": options.judge, "encoder": options.encoder}  # fmt: skip
+    planned = replay(options.endpoint, plan, ask=False, **given, **_service(options))
+    say(str(planned))
+    if not options.send:
+        say(_t("repair.replay.sent"))
+        return 0
+    found = replay(options.endpoint, plan, progress=sys.stderr.isatty(), **given, **_service(options))
+    assert isinstance(found, Replay)
+    say(str(found))
+    for arm, run in found.runs.items():
+        say(_w("saved", path=run.save(found.recordings[arm].path.with_suffix(""))))
+    return 0
+
+
+def _repair_plan(options: argparse.Namespace, evaluation: Evaluation, corpus: str | None) -> RepairPlan:
+    from workbench.repair.plan import accepted_synonyms, repair_plan
+
+    price = options.price
+    with suppress(TypeError, ValueError):
+        price = float(price)
+    return repair_plan(evaluation, corpus, encoder=None if options.encoder == "auto" else options.encoder,
+                       documents=options.documents, synonyms=accepted_synonyms(Path(options.folder) / "session"), price=price,
+                       rerank=options.rerank, progress=sys.stderr.isatty())  # fmt: skip
+
+
+@_verb(
+    "report", "write an evaluation as a report, a table, or what a tracing tool imports",
+    FOLDER,
+    _option("--format", choices=tuple(REPORT_FORMATS), default="html", help="default html"),
+    _option("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it"),
+    _option("--baseline", metavar="DIR", help="an evaluation to compare with"),
+    _option("--rules", metavar="FILE", help="a rules file: its verdict stands on page one"),
+    _option("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
+            help="date printed on the report (default today)"),
+    _option("--repair", metavar="CORPUS", help="add the repair plan, worked out over this knowledge base"),
+    *PLANNED,
+)  # fmt: skip
+def run_report(options: argparse.Namespace) -> int:
+    """Open the evaluation and its session, and write the report."""
+    from workbench.evaluation import load_evaluation
+    from workbench.reports.gate import check, load_rules
+    from workbench.reports.tables import export_findings
+    from workbench.views.session import Session
+
+    session = Session(load_evaluation(options.folder))
+    baseline = load_evaluation(options.baseline) if options.baseline else None
+    rules = load_rules(options.rules) if options.rules else None
+    plan = _repair_plan(options, session.evaluation, options.repair) if options.repair else None
+    path = export_findings(
+        session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date,
+        gate=rules and (lambda: check(session.evaluation, rules, baseline)), repair=plan,
+    )  # fmt: skip
+    say(_w("written", path=path, size=f"{path.stat().st_size:,}"))
+    return 0
+
+
+@_verb(
+    "notebooks", "run the notebooks headless over an evaluation",
+    FOLDER,
+    _option("--out", required=True, metavar="FOLDER", help="where the executed notebooks are written"),
+    _option("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with"),
+    _option("--corpus", help="the knowledge base, for notebooks 03 and 04"),
+    _option("--only", action="append", metavar="NAME", help="only notebooks whose name begins with this"),
+)  # fmt: skip
+def run_notebooks(options: argparse.Namespace) -> int:
+    """Execute each notebook; exit 1 when a cell or a panel failed."""
+    from workbench.evaluation import EvaluationOfParts, load_evaluation
+    from workbench.reports.notebooks import OVER_PARTS, execute, notebook_folder
+
+    in_parts = isinstance(load_evaluation(options.folder), EvaluationOfParts)
+    books = sorted(notebook_folder().glob("*.ipynb"))
+    names = options.only or (OVER_PARTS if in_parts else ("",))
+    chosen = [b for b in books if b.stem.startswith(tuple(names))]
+    if not chosen:
+        raise InputError(f"--only {' '.join(options.only)}: no such notebook; there are {', '.join(b.stem for b in books)}")
+    if in_parts and (left := [b.stem for b in books if b not in chosen]):
+        note(_w("left_out", names=", ".join(left)))
+    out = Path(options.out).resolve()
+    parameters = _notebook_parameters(options) | {"OUT": str(out / "findings")}
+    failed = 0
+    for book in chosen:
+        problems = execute(book, out / book.name, parameters)
+        failed += bool(problems)
+        say(_w("failed" if problems else "ok", name=book.name))
+        for problem in problems:
+            note(f"  {' '.join(problem.split())[:400]}")
+    return 1 if failed else 0
+
+
+@_verb(
+    "app", "serve the notebooks as pages on this machine, for people who write no code",
+    FOLDER,
+    _option("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with"),
+    _option("--corpus", help="the knowledge base, for notebooks 03 and 04"),
+    _option("--port", type=positive, help="default: a free one"),
+)  # fmt: skip
+def run_app(options: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    from workbench.evaluation import load_evaluation
+    from workbench.language import main_language, suggest_language
+    from workbench.reports.app import serve
+
+    suggest_language(main_language(load_evaluation(options.folder).evidence.plain("question")))
+    if options.language:
+        set_language(options.language)
+    return serve(_notebook_parameters(options), options.port, said=partial(print, flush=True))
+
+
+def _notebook_parameters(options: argparse.Namespace) -> dict[str, str]:
+    """The lines of the notebooks that the options fill in."""
+    given = {"DATA": options.folder, "BASELINE": options.baseline, "CORPUS": options.corpus}
+    parameters = {name: str(Path(value).resolve()) for name, value in given.items() if value}
+    return parameters | ({"LANGUAGE": options.language} if options.language else {})
+
+
+@_verb(
+    "golden", "what a golden set lacks and could do without, and what a log would add",
+    _option("cases", metavar="CASES", help="the golden set: cases, or a recording of them"),
+    _option("--log", metavar="LOG", help="questions of the live service (any recording or query log)"),
+    _option("--history", metavar="RUNS", help="evaluations, to see which cases never tell runs apart"),
+    _option("--change", type=float, default=0.05, metavar="SHARE", help="the change that should show (default 0.05)"),
+    _option("--n", type=int, default=20, metavar="N", help="cases to propose from the log (default 20)"),
+    _option("--out", metavar="FILE", help="write the proposed cases in the layered format (needs --log)"),
+)  # fmt: skip
+def run_golden(options: argparse.Namespace) -> int:
+    """Print what is missing, what tells nothing, what is there twice and what the log would add."""
+    from workbench.data.load import load_samples
+    from workbench.diagnosis import golden
+
+    set_language(options.language or "en")
+    if options.out and not options.log:
+        raise InputError("--out needs --log: cases are proposed from a log")
+    cases, series, proposed = load_samples(options.cases), None, None
+    if options.history:
+        from workbench.runs import history
+
+        series = history(options.history, progress=sys.stderr.isatty()).series
+    if options.log:
+        proposed = golden.proposed_cases(load_samples(options.log), cases, options.n)
+    for line in golden.upkeep_lines(cases, series=series, proposed=proposed, change=options.change):
+        say(line)
+    if options.out and proposed is not None:
+        note(f"written to {golden.export_cases(proposed, options.out)}")
+    return FINE
+
+
+@_verb(
+    "monitor", "watch a query log for degradation against a baseline",
     _option("log", metavar="LOG", help="query log (JSONL or CSV, also .gz), or a folder with an evaluation"),
     _option("--baseline", metavar="DIR|LOG|LEVELS",
             help="compare with this, or a level: 0.8, recall@k=0.8 (default: the log's first 30 %%)"),
@@ -323,8 +744,6 @@ MONITOR = (
     _option("--webhook", metavar="URL", help="post each alert here (http or https)"),
     _option("--out", metavar="FILE", help="write it: .json (all of it), or .csv (one row an alert)"),
 )  # fmt: skip
-
-
 def run_monitor(options: argparse.Namespace) -> int:
     """Print what was watched, the rules and each alert; exit 1 with an alert."""
     from workbench.diagnosis.alerts import Webhook
@@ -359,42 +778,6 @@ def _compare_arms(options: argparse.Namespace) -> int:
             write_text(options.out, found.to_json(orient="records", force_ascii=False, indent=1) + "\n")
         note(f"written to {options.out}")
     return GATE_FAILED if (found["verdict"] == "worse").any() else FINE
-
-
-# ------------------------------------------------------------------------------
-# ``golden``: what a golden set lacks, what tells nothing, what is there twice, what a log would add.
-
-
-GOLDEN = (
-    _option("cases", metavar="CASES", help="the golden set: cases, or a recording of them"),
-    _option("--log", metavar="LOG", help="questions of the live service (any recording or query log)"),
-    _option("--history", metavar="RUNS", help="evaluations, to see which cases never tell runs apart"),
-    _option("--change", type=float, default=0.05, metavar="SHARE", help="the change that should show (default 0.05)"),
-    _option("--n", type=int, default=20, metavar="N", help="cases to propose from the log (default 20)"),
-    _option("--out", metavar="FILE", help="write the proposed cases in the layered format (needs --log)"),
-)  # fmt: skip
-
-
-def run_golden(options: argparse.Namespace) -> int:
-    """Print what is missing, what tells nothing, what is there twice and what the log would add."""
-    from workbench.data.load import load_samples
-    from workbench.diagnosis import golden
-
-    set_language(options.language or "en")
-    if options.out and not options.log:
-        raise InputError("--out needs --log: cases are proposed from a log")
-    cases, series, proposed = load_samples(options.cases), None, None
-    if options.history:
-        from workbench.runs import history
-
-        series = history(options.history, progress=sys.stderr.isatty()).series
-    if options.log:
-        proposed = golden.proposed_cases(load_samples(options.log), cases, options.n)
-    for line in golden.upkeep_lines(cases, series=series, proposed=proposed, change=options.change):
-        say(line)
-    if options.out and proposed is not None:
-        note(f"written to {golden.export_cases(proposed, options.out)}")
-    return FINE
 
 
 def _watched(options: argparse.Namespace) -> list[Monitoring]:
@@ -475,459 +858,3 @@ def _send(watched: list[Monitoring], webhook: Any) -> None:
             webhook(event)
     except OSError as error:
         note(_t("monitoring.command.not_delivered", reason=str(error)))
-
-
-# ------------------------------------------------------------------------------
-# ``notebooks``: run all notebooks headless over an evaluation.
-
-
-NOTEBOOKS = (
-    FOLDER,
-    _option("--out", required=True, metavar="FOLDER", help="where the executed notebooks are written"),
-    _option("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with"),
-    _option("--corpus", help="the knowledge base, for notebooks 03 and 04"),
-    _option("--only", action="append", metavar="NAME", help="only notebooks whose name begins with this"),
-)  # fmt: skip
-
-
-def run_notebooks(options: argparse.Namespace) -> int:
-    """Execute each notebook; exit 1 when a cell or a panel failed."""
-    from workbench.evaluation import EvaluationOfParts, load_evaluation
-    from workbench.reports.notebooks import OVER_PARTS, execute, notebook_folder
-
-    in_parts = isinstance(load_evaluation(options.folder), EvaluationOfParts)
-    books = sorted(notebook_folder().glob("*.ipynb"))
-    names = options.only or (OVER_PARTS if in_parts else ("",))
-    chosen = [b for b in books if b.stem.startswith(tuple(names))]
-    if not chosen:
-        raise InputError(f"--only {' '.join(options.only)}: no such notebook; there are {', '.join(b.stem for b in books)}")
-    if in_parts and (left := [b.stem for b in books if b not in chosen]):
-        note(_w("left_out", names=", ".join(left)))
-    out = Path(options.out).resolve()
-    parameters = _notebook_parameters(options) | {"OUT": str(out / "findings")}
-    failed = 0
-    for book in chosen:
-        problems = execute(book, out / book.name, parameters)
-        failed += bool(problems)
-        say(_w("failed" if problems else "ok", name=book.name))
-        for problem in problems:
-            note(f"  {' '.join(problem.split())[:400]}")
-    return 1 if failed else 0
-
-
-# ------------------------------------------------------------------------------
-# ``app``: the notebooks as pages, for colleagues who write no code.
-
-
-APP = (
-    FOLDER,
-    _option("--baseline", metavar="DIR", help="the evaluation that notebook 06 compares with"),
-    _option("--corpus", help="the knowledge base, for notebooks 03 and 04"),
-    _option("--port", type=positive, help="default: a free one"),
-)  # fmt: skip
-
-
-def run_app(options: argparse.Namespace) -> int:
-    """Serve until interrupted."""
-    from workbench.evaluation import load_evaluation
-    from workbench.language import main_language, suggest_language
-    from workbench.reports.app import serve
-
-    suggest_language(main_language(load_evaluation(options.folder).evidence.plain("question")))
-    if options.language:
-        set_language(options.language)
-    return serve(_notebook_parameters(options), options.port, said=partial(print, flush=True))
-
-
-def _notebook_parameters(options: argparse.Namespace) -> dict[str, str]:
-    """The lines of the notebooks that the options fill in."""
-    given = {"DATA": options.folder, "BASELINE": options.baseline, "CORPUS": options.corpus}
-    parameters = {name: str(Path(value).resolve()) for name, value in given.items() if value}
-    return parameters | ({"LANGUAGE": options.language} if options.language else {})
-
-
-# ------------------------------------------------------------------------------
-# ``fit``: the judge of an evaluation, fitted to verdicts of one's own.
-
-
-FIT = (
-    FOLDER,
-    _option("--labels", required=True, metavar="FILE",
-            help="your verdicts (sample_id, verdict); 30 are enough to start"),
-    _option("--error-rate", type=float, default=0.1, metavar="SHARE",
-            help="how many of the verdicts that are not unsure may be wrong (default 0.1)"),
-    _option("--name", help="title of the fitted judge"),
-    _option("--out", metavar="FILE", help="file to write (default DIR/session/judge.toml)"),
-    _option("--save", metavar="DIR", help="also write the evaluation as the fitted judge sees it"),
-)  # fmt: skip
-
-
-def run_fit(options: argparse.Namespace) -> int:
-    """Fit, write the file, and say what it is worth."""
-    from workbench.diagnosis.fitting import fit
-    from workbench.evaluation import SESSION, check_target, load_evaluation
-
-    if options.save:
-        check_target(options.save)
-    evaluation = load_evaluation(options.folder)
-    out = Path(options.out or Path(options.folder) / SESSION / "judge.toml")
-    fitted = fit(evaluation, options.labels, error_rate=options.error_rate, name=options.name, out=out)
-    for line in fitted.words():
-        say(line)
-    say(_w("saved", path=out))
-    if options.save:
-        say(_w("saved", path=evaluation.with_judge(fitted).save(options.save)))
-    return 0
-
-
-# ------------------------------------------------------------------------------
-# ``plan``: calls, tokens, time and price of judging; spends nothing.
-
-
-PLAN = (
-    *DATA,
-    *JUDGE,
-    _option("--metrics", help="names parted by commas, as for score; sampled_consistency takes calls of its own"),
-    _option("--limit", type=positive, help="plan only this many samples"),
-)  # fmt: skip
-
-
-def run_plan(options: argparse.Namespace) -> int:
-    """Print the plan."""
-    from workbench.data.schema import iter_samples, stratified
-    from workbench.evidence.cache import Cache
-    from workbench.evidence.consistency import METRIC
-    from workbench.evidence.resolve import generator_of, resolve_judge, tell_generator
-
-    samples, _ = load(options)
-    frame = samples.frame if options.limit is None else stratified(samples.frame, options.limit)
-    judge = resolve_judge(
-        options.judge, encoder=options.encoder, cache=Cache(), options=options.judge_options, workers=options.workers,
-        timeout=options.timeout, generator=options.generator, prompts=options.prompts,
-    )  # fmt: skip
-    plan = getattr(judge, "plan", None)
-    if plan is None:
-        say(_w("no_calls", n=f"{len(frame):,}", judge=options.judge))
-        return 0
-    tell_generator(judge, generator_of(samples))
-    found = plan(list(iter_samples(frame)))
-    say(str(found))
-    if METRIC in (options.metrics or "").split(","):
-        n = sum(bool(sample.answer and sample.sampled_answers) for sample in iter_samples(frame))
-        say(_w("more_calls", metric=METRIC, n=f"{n:,}"))
-    for warning in found.warnings:
-        note(f"warning: {warning}")
-    return 0
-
-
-# ------------------------------------------------------------------------------
-# ``record``: ask a live service all cases and keep everything it says.
-
-
-#: How a live service is asked.
-SERVICE = (
-    _option("--endpoint", required=True, metavar="URL", help="the service; it takes JSON by POST"),
-    _option("--request", metavar="JSON", help='template of the body, e.g. \'{"query": "{question}"}\', or @FILE'),
-    _option("--response", metavar="FIELD=PATH", action="append", default=[], help="where a field stands"),
-    _option("--header", metavar="NAME=VALUE", action="append", default=[], help="${NAME} reads the environment"),
-    _option("--concurrency", type=positive, default=8, help="requests at once (default 8)"),
-    _option("--timeout", type=seconds, default=60.0, help="seconds for one request (default 60)"),
-    _option("--retries", type=int, default=3, help="further tries of a request that failed (default 3)"),
-)  # fmt: skip
-RECORD = (
-    _option("cases", metavar="CASES", help="a file of cases, any format that loads"),
-    *SERVICE,
-    _option("--out", required=True, metavar="RUN.jsonl", help="file to append to; recorded cases are skipped"),
-    _option("--config", metavar="KEY=VALUE", action="append", default=[], help="kept with the run"),
-    _option("--retry-errors", action="store_true", help="ask again the cases whose row has an error"),
-)  # fmt: skip
-
-
-def _service(options: argparse.Namespace) -> dict[str, Any]:
-    """How the options say that a service is asked, for ``record``; what was not named is absent."""
-    template = options.request
-    if template and template.startswith("@"):
-        template = read_text(template[1:])
-    found = {
-        "request": template, "response": _pairs(options.response, "--response"), "headers": _pairs(options.header, "--header"),
-        "concurrency": options.concurrency, "timeout": options.timeout, "retries": options.retries,
-    }  # fmt: skip
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def run_record(options: argparse.Namespace) -> int:
-    """Record and print how it went."""
-    from workbench.data.record import record
-
-    result = record(options.cases, endpoint=options.endpoint, out=options.out, retry_errors=options.retry_errors,
-                    config=_typed(_pairs(options.config, "--config")), **_service(options))  # fmt: skip
-    counts = {"cases": result.n_cases, "now": result.n_recorded, "before": result.n_kept}
-    say(_w("recorded", **{name: f"{n:,}" for name, n in counts.items()}))
-    say(_w("recorded_errors", n=f"{result.n_errors:,}"))
-    say(_w("saved", path=result.path))
-    return 0
-
-
-def _pairs(given: list[str], option: str) -> dict[str, str] | None:
-    pairs = [item.partition("=") for item in given]
-    if bad := [name for name, sign, _ in pairs if not sign or not name]:
-        raise InputError(f"{option} {bad[0]!r}: write {'FIELD=COLUMN' if option == '--map' else 'NAME=VALUE'}")
-    return {name: value for name, _, value in pairs} or None
-
-
-def _typed(config: dict[str, str] | None) -> dict[str, Any] | None:
-    """Numbers and true / false of the configuration with their type: ``top_k=5`` is sent as 5."""
-    if config is None:
-        return None
-
-    def typed(value: str) -> str | int | float:
-        """The number or truth value that a text is, else the text."""
-        try:
-            read = json.loads(value)
-        except ValueError:
-            return value
-        return read if isinstance(read, int | float) else value
-
-    return {name: typed(value) for name, value in config.items()}
-
-
-# ------------------------------------------------------------------------------
-# ``repair``: what each fix would bring; ``replay``: the generator asked again with other contexts.
-
-
-#: How a repair plan is made, beside the knowledge base.
-PLANNED = (
-    _option("--encoder", default="auto", help="encoder of the repair plan; none = words only (default auto)"),
-    _option("--documents", metavar="PATH", help="whole documents to cut anew, and missing ones: a folder or a file"),
-    _option("--rerank", action="append", default=["relevance"], metavar="FOLDER", help="rerank with this cross-encoder too"),
-    _option("--price", metavar="DOLLARS|MODEL", help="of a million prompt tokens, or a model with a known price"),
-)
-REPAIR = (
-    FOLDER,
-    _option("--corpus", help="the knowledge base; without one only the recorded lists are changed"),
-    *PLANNED,
-    _option("--out", metavar="FILE", help="write it as well: .md (a page), or .csv (one row a fix)"),
-)
-REPLAY = (
-    FOLDER,
-    _option("--corpus", help="the knowledge base that contexts are taken from"),
-    *PLANNED,
-    *SERVICE,
-    _option("--contexts", default="oracle,none", metavar="ARMS",
-            help="oracle, none, recorded, plan, or keys of fixes, parted by commas (default oracle,none)"),
-    _option("--samples", choices=("all", "failing"), default="all", help="which are asked (default all)"),
-    _option("--prompt", metavar="CAUSE|@FILE", help="instructions to try: the prompt for a cause, or a file"),
-    _option("--budget", type=float, metavar="DOLLARS", help="send nothing if the prompts cost more (needs --price)"),
-    _option("--judge", default="same", help="who judges the new answers, as for score (default: the judge of DIR)"),
-    _option("--send", action="store_true", help="ask; without it only the plan of calls is printed"),
-    _option("--out", required=True, metavar="FOLDER", help="recordings and scored runs; answered questions are skipped"),
-)  # fmt: skip
-
-
-def _repair_plan(options: argparse.Namespace, evaluation: Evaluation, corpus: str | None) -> RepairPlan:
-    from workbench.repair.plan import accepted_synonyms, repair_plan
-
-    price = options.price
-    with suppress(TypeError, ValueError):
-        price = float(price)
-    return repair_plan(evaluation, corpus, encoder=None if options.encoder == "auto" else options.encoder,
-                       documents=options.documents, synonyms=accepted_synonyms(Path(options.folder) / "session"), price=price,
-                       rerank=options.rerank, progress=sys.stderr.isatty())  # fmt: skip
-
-
-def run_repair(options: argparse.Namespace) -> int:
-    """Print the plan, and write it."""
-    from workbench.evaluation import load_evaluation
-
-    out = Path(options.out) if options.out else None
-    if out is not None and out.suffix not in (".md", ".csv"):
-        raise InputError(f"{out}: write .md or .csv")
-    plan = _repair_plan(options, load_evaluation(options.folder), options.corpus)
-    say(str(plan))
-    if out is not None:
-        from workbench.reports.render import write_repair
-
-        say(_w("saved", path=write_csv(out, plan.table()) if out.suffix == ".csv" else write_repair(plan, out)))
-    return 0
-
-
-def run_replay(options: argparse.Namespace) -> int:
-    """Print the plan of calls; with ``--send`` ask, print what was measured, and save each run."""
-    from workbench.evaluation import load_evaluation
-    from workbench.repair.plan import prompt
-    from workbench.repair.replay import Replay, replay
-
-    plan = _repair_plan(options, load_evaluation(options.folder), options.corpus)
-    wanted = options.prompt and (read_text(options.prompt[1:]) if options.prompt.startswith("@") else prompt(options.prompt))
-    out = Path(options.out)
-    given = {"contexts": options.contexts.split(","), "samples": options.samples, "prompt": wanted, "out": out,
-             "budget": options.budget, "judge": options.judge, "encoder": options.encoder}  # fmt: skip
-    planned = replay(options.endpoint, plan, ask=False, **given, **_service(options))
-    say(str(planned))
-    if not options.send:
-        say(_t("repair.replay.sent"))
-        return 0
-    found = replay(options.endpoint, plan, progress=sys.stderr.isatty(), **given, **_service(options))
-    assert isinstance(found, Replay)
-    say(str(found))
-    for arm, run in found.runs.items():
-        say(_w("saved", path=run.save(found.recordings[arm].path.with_suffix(""))))
-    return 0
-
-
-# ------------------------------------------------------------------------------
-# ``report``: write a saved evaluation, with what was pinned in the notebooks, for others to read.
-
-
-REPORT = (
-    FOLDER,
-    _option("--format", choices=tuple(REPORT_FORMATS), default="html", help="default html"),
-    _option("--out", required=True, metavar="FILE", help="file to write; Markdown puts pictures beside it"),
-    _option("--baseline", metavar="DIR", help="an evaluation to compare with"),
-    _option("--rules", metavar="FILE", help="a rules file: its verdict stands on page one"),
-    _option("--date", type=datetime.date.fromisoformat, metavar="YYYY-MM-DD",
-            help="date printed on the report (default today)"),
-    _option("--repair", metavar="CORPUS", help="add the repair plan, worked out over this knowledge base"),
-    *PLANNED,
-)  # fmt: skip
-
-
-def run_report(options: argparse.Namespace) -> int:
-    """Open the evaluation and its session, and write the report."""
-    from workbench.evaluation import load_evaluation
-    from workbench.reports.gate import check, load_rules
-    from workbench.reports.tables import export_findings
-    from workbench.views.session import Session
-
-    session = Session(load_evaluation(options.folder))
-    baseline = load_evaluation(options.baseline) if options.baseline else None
-    rules = load_rules(options.rules) if options.rules else None
-    plan = _repair_plan(options, session.evaluation, options.repair) if options.repair else None
-    path = export_findings(
-        session, options.out, format=options.format, language=options.language, baseline=baseline, date=options.date,
-        gate=rules and (lambda: check(session.evaluation, rules, baseline)), repair=plan,
-    )  # fmt: skip
-    say(_w("written", path=path, size=f"{path.stat().st_size:,}"))
-    return 0
-
-
-# ------------------------------------------------------------------------------
-# ``score``: examine a recording and save the evaluation.
-
-
-SCORE = (
-    *DATA,
-    *JUDGE,
-    _option("--k", type=positive, help="depth of the ranking metrics (default 5)"),
-    _option("--thresholds", metavar="FILE", help="TOML file with a [thresholds] table"),
-    _option("--metrics", help="all, or names parted by commas (default: the default set)"),
-    _option("--limit", type=positive, help="score only this many samples, spread over case types and languages"),
-    _option("--name", help="title of the evaluation (default: the file's name)"),
-    _option("--config", metavar="FILE|KEY=VALUE", action="append", default=[],
-            help="how the system was set up: a TOML file, or single values (model, k, commit, …)"),
-    _option("--quiet", action="store_true", help="no progress bar"),
-    _option("--out", required=True, metavar="DIR", help="folder to write the evaluation to"),
-)  # fmt: skip
-
-
-def run_score(options: argparse.Namespace) -> int:
-    """Evaluate, save, and print the summary."""
-    from workbench.api import evaluate
-    from workbench.data.schema import stratified
-    from workbench.evaluation import check_target
-    from workbench.scoring.thresholds import Thresholds
-
-    check_target(options.out)
-    thresholds = _thresholds(options.thresholds) or Thresholds()
-    if options.k is not None:
-        thresholds = thresholds.replace(k=options.k)
-    metrics = options.metrics if options.metrics in (None, "all") else options.metrics.split(",")
-    samples, corpus = load(options)
-    if options.limit is not None and options.limit < len(samples):
-        samples = dataclasses.replace(samples, frame=stratified(samples.frame, options.limit))
-        note(_w("chosen", n=f"{len(samples):,}"))
-    result = evaluate(
-        samples, corpus=corpus, judge=options.judge, encoder=options.encoder, metrics=metrics, thresholds=thresholds,
-        name=options.name, progress=not options.quiet and sys.stderr.isatty(), workers=options.workers,
-        timeout=options.timeout, judge_options=options.judge_options, generator=options.generator,
-        config=_config(options.config), prompts=options.prompts,
-    )  # fmt: skip
-    folder = result.save(options.out)
-    summary = result.summary(intervals=False)
-    for name, row in summary[summary["n_ok"] > 0].iterrows():
-        say(_w("metric", name=name, mean=row["mean"], n=row["n_ok"], total=row["n_total"]))
-    failed = int((result.causes.primary >= 0).sum())
-    say(_w("fail", failed=f"{failed:,}", n=f"{len(result):,}", errors=f"{result.n_judge_errors:,}"))
-    _judge_errors(result)
-    judged = result.manifest.get("judged", {})
-    say(_w("judged", asked=f"{judged.get('asked', 0):,}", known=f"{judged.get('from_cache', 0):,}"))
-    _spent(result.manifest)
-    rejected = samples.rejected["row"].nunique()
-    if rejected:
-        note(_w("rejected", n=f"{rejected:,}"))
-    say(_w("saved", path=folder))
-    return 0
-
-
-def _config(given: list[str]) -> dict[str, Any]:
-    """The configuration that ``--config`` names: files first, single values over them."""
-    from workbench.data.run_config import read_config
-
-    files = [item for item in given if "=" not in item]
-    found = {key: value for path in files for key, value in read_config(path).items()}
-    return found | (_typed(_pairs([item for item in given if "=" in item], "--config")) or {})
-
-
-def _judge_errors(result: Evaluation) -> None:
-    """Why samples, or parts of them, could not be judged, the most frequent cause first."""
-    errors = result.errors()
-    reasons = errors.loc[errors["state"] == "judge_error", "reason"]
-    causes = Counter(str(reason).partition(":")[0] for reason in reasons)
-    if causes:
-        said = ", ".join(f"{cause} {count:,}" for cause, count in causes.most_common())
-        say(_w("judge_errors", said=said))
-
-
-def _spent(manifest: Mapping[str, Any]) -> None:
-    """What a language model took, and what asking it only in doubt saved."""
-    spent, cascade = manifest.get("spending"), manifest.get("cascade")
-    if spent:
-        cost = _w("unknown_price") if spent["cost"] is None else f"${spent['cost']:.4f}"
-        names = ("calls", "repairs", "sent", "received", "cached")
-        say(_w("spent", cost=cost, **{name: f"{spent[name]:,}" for name in names}))
-    if cascade:
-        keys = {"asked": "n_asked", "n": "n_samples", "saved": "calls_saved", "full": "calls_full",
-                "disagreed": "n_disagreed", "compared": "n_compared"}  # fmt: skip
-        say(_w("cascade", **{name: f"{cascade[key]:,}" for name, key in keys.items()}))
-
-
-#: Verb → (its help, its options, what it does).
-VERBS = {
-    "check": ("examine a data set before scoring it", CHECK, run_check),
-    "plan": ("calls, tokens, time and price of judging; spends nothing", PLAN, run_plan),
-    "score": ("examine a recording and save the evaluation; resumes what was killed", SCORE, run_score),
-    "compare": ("what changed between two evaluations, and whether it is real", COMPARE, run_compare),
-    "fit": ("fit the judge of an evaluation to verdicts of your own", FIT, run_fit),
-    "history": ("which change broke it; exit 1 on a regression beyond noise", HISTORY, run_history),
-    "gate": ("check an evaluation against rules; exit 1 when one fails", GATE, run_gate),
-    "record": ("ask a live service all cases and keep what it says", RECORD, run_record),
-    "repair": ("what each fix would bring: samples mended and broken, points, tokens", REPAIR, run_repair),
-    "replay": ("ask the generator again with other contexts: is it retrieval or generation?", REPLAY, run_replay),
-    "report": ("write an evaluation as a report, a table, or what a tracing tool imports", REPORT, run_report),
-    "notebooks": ("run the notebooks headless over an evaluation", NOTEBOOKS, run_notebooks),
-    "app": ("serve the notebooks as pages on this machine, for people who write no code", APP, run_app),
-    "golden": ("what a golden set lacks and could do without, and what a log would add", GOLDEN, run_golden),
-    "monitor": ("watch a query log for degradation against a baseline", MONITOR, run_monitor),
-}
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m workbench", description="RAG diagnostic workbench")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="verb")
-    for verb, (summary, options, run) in VERBS.items():
-        command = verbs.add_parser(verb, help=summary, description=summary)
-        for flags, how in options:
-            command.add_argument(*flags, **how)
-        command.add_argument("--language", choices=codes(), help="language of the words (default: English, or the data's)")
-        command.set_defaults(run=run)
-    return parser

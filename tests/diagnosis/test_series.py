@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from tests.benchmarks import history as trials
-from workbench.diagnosis.series import Series, config_frame, share_of_look, share_of_step, sign_p
+from workbench.diagnosis.series import Series, config_frame, share_of_look, share_of_step
+from workbench.diagnosis.statistics import permutation_p
 from workbench.errors import InputError
 
 
@@ -123,8 +124,8 @@ def test_shares_of_the_error_rate_add_up_to_one():
 
 
 def test_signs_are_counted_exactly_where_there_are_few():
-    assert sign_p(np.array([-1.0, -1.0, -1.0])) == pytest.approx(0.125), "mid-p: half of 2 · 1/8"
-    assert sign_p(np.array([-1.0, -0.5])) == 0.5 and sign_p(np.zeros(4)) == 1.0
+    assert permutation_p(np.array([-1.0, -1.0, -1.0]), flips=0) == pytest.approx(0.125), "mid-p: half of 2 · 1/8"
+    assert permutation_p(np.array([-1.0, -0.5]), flips=0) == 0.5 and permutation_p(np.zeros(4), flips=0) == 1.0
 
 
 def test_the_matrix_holds_what_differs_the_latest_breaks_first():

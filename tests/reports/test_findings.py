@@ -11,7 +11,7 @@ import workbench as wb
 from tests.reports.hostile import ATTACK
 from workbench.errors import InputError
 from workbench.reports.tables import export_findings
-from workbench.views import plots
+from workbench.views import figures, plots
 
 DATE = datetime.date(2026, 11, 29)
 
@@ -20,7 +20,7 @@ DATE = datetime.date(2026, 11, 29)
 def session(evaluation, tmp_path):
     """A session with three pins, the last one moved to the front."""
     own = wb.Session(evaluation, path=tmp_path / "session")
-    picture = plots.figure_png(plots.histogram([0.1, 0.9], 0.5))
+    picture = figures.figure_png(plots.failures([], [0.1, 0.9], 0.5))
     table = pd.DataFrame({"sample_id": ["zh-1"], "score": [0.25], "cause": ["contradiction"], "note": [""]})
     own.pin("First pin", note=f"note {ATTACK}", figure=picture, table=table, sample_ids=["zh-1", "@formula"], n_total=4,
             value=0.5, interval=(0.15, 0.85), snippet="import workbench as wb\n```\nx")  # fmt: skip

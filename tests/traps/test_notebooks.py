@@ -90,10 +90,10 @@ def test_a_picture_has_its_caption_below_and_an_alternative_text() -> None:
 
 
 def test_drawing_changes_no_setting_of_the_notebook() -> None:
-    from workbench.views import plots
+    from workbench.views import figures, plots
 
     before = dict(matplotlib.rcParams)
-    plots.figure_png(plots.intervals(["忠实度"], [0.5], [0.4], [0.6]))
+    figures.figure_png(plots.intervals(["忠实度"], [0.5], [0.4], [0.6]))
     assert dict(matplotlib.rcParams) == before
 
 

@@ -14,9 +14,9 @@ from workbench import language
 from workbench.errors import EncoderError
 from workbench.views import plots as plots_missed
 from workbench.views.card import term_marks
+from workbench.views.figures import figure_png
 from workbench.views.panels import missed_documents as module
 from workbench.views.panels.missed_documents import MissedDocuments
-from workbench.views.plots import figure_png
 from workbench.views.session import Session
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_data" / "support"
@@ -220,8 +220,8 @@ def test_it_opens_while_vectors_are_being_made_and_can_be_cancelled(session, cor
     panel.work.cancel_button.click()
     slow.go.set()
     panel.join(30)
-    assert "Cancelled" in panel.message.value and panel.start_button.layout.display is None
-    panel.start_button.click()
+    assert "Cancelled" in panel.message.value and panel.work.again.layout.display is None
+    panel.work.again.click()
     panel.join(60)
     assert panel.table()["dense_rank"].notna().any() and panel.error.value == ""
 

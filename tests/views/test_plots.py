@@ -17,12 +17,17 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 from PIL import Image
 
-from workbench.views import plots
-from workbench.views.plots import SHIPPED, drawable, families
+from workbench.views import figures, plots
+from workbench.views.figures import SHIPPED, drawable, families
+from workbench.views.flow import flow
+
+
+def histogram(values, cut, *, title="", **how):
+    return plots.failures([], values, cut, titles=("", title), **how)
 
 
 def pixels(figure):
-    return np.asarray(Image.open(io.BytesIO(plots.figure_png(figure))).convert("RGB")).reshape(-1, 3)
+    return np.asarray(Image.open(io.BytesIO(figures.figure_png(figure))).convert("RGB")).reshape(-1, 3)
 
 
 def share(figure, color):
@@ -32,10 +37,10 @@ def share(figure, color):
 
 def test_the_failing_side_is_coloured_and_moves_with_the_cut():
     values = np.linspace(0, 1, 200)
-    low, high = plots.histogram(values, 0.2), plots.histogram(values, 0.8)
-    assert share(high, plots.VERMILLION) > 2 * share(low, plots.VERMILLION) > 0
-    turned = plots.histogram(values, 0.2, low_is_bad=False)
-    assert share(turned, plots.VERMILLION) > 2 * share(low, plots.VERMILLION)
+    low, high = histogram(values, 0.2), histogram(values, 0.8)
+    assert share(high, figures.VERMILLION) > 2 * share(low, figures.VERMILLION) > 0
+    turned = histogram(values, 0.2, low_is_bad=False)
+    assert share(turned, figures.VERMILLION) > 2 * share(low, figures.VERMILLION)
 
 
 def test_threads_that_draw_at_once_do_not_take_each_others_settings():
@@ -44,13 +49,13 @@ def test_threads_that_draw_at_once_do_not_take_each_others_settings():
     titles = []
 
     def first():
-        with plots.drawing(2, 1):
+        with figures.drawing(2, 1):
             inside.set()
             leave.wait(5)
         gone.set()
 
     def second():
-        with plots.drawing(2, 1) as (_, axes):
+        with figures.drawing(2, 1) as (_, axes):
             gone.wait(5)
             axes.set_title("left")
             titles.append(axes.get_title("left"))
@@ -68,23 +73,23 @@ def test_threads_that_draw_at_once_do_not_take_each_others_settings():
 
 
 def test_the_failing_side_is_hatched_too():
-    figure = plots.histogram(np.zeros(50), 0.5)
-    assert any(patch.get_hatch() for patch in figure.axes[0].patches)
+    figure = histogram(np.zeros(50), 0.5)
+    assert any(patch.get_hatch() for patch in figure.axes[1].patches)
 
 
 def test_empty_missing_and_unbounded_values_draw():
     for values in ([], [np.nan, np.nan], [0, 3, 250.0], [-1.0]):
-        assert plots.figure_png(plots.histogram(values, 0.5)).startswith(b"\x89PNG")
-    assert plots.figure_png(plots.intervals([], [], [], [])).startswith(b"\x89PNG")
-    assert plots.figure_png(plots.bars(["a"], [np.nan], [np.nan], [np.nan], notes=["n = 0"])).startswith(b"\x89PNG")
+        assert figures.figure_png(histogram(values, 0.5)).startswith(b"\x89PNG")
+    assert figures.figure_png(plots.intervals([], [], [], [])).startswith(b"\x89PNG")
+    assert figures.figure_png(plots.bars(["a"], [np.nan], [np.nan], [np.nan], notes=["n = 0"])).startswith(b"\x89PNG")
 
 
 def test_nothing_global_changes_and_pyplot_stays_out():
     before = dict(matplotlib.rcParams)
-    plots.figure_png(plots.histogram([0.1], 0.5, title="忠实度"))
+    figures.figure_png(histogram([0.1], 0.5, title="忠实度"))
     assert dict(matplotlib.rcParams) == before
     code = (
-        "import sys; from workbench.views import plots; plots.figure_png(plots.histogram([.1], .5));"
+        "import sys; from workbench.views import figures, plots; figures.figure_png(plots.failures([], [.1], .5));"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
@@ -94,35 +99,35 @@ def test_chinese_symbols_and_dollars_draw_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for title in ("忠实度低于 0.70 的样本", "costs $5 and $6_x", "emoji 😀 ก ﷽ \x00", "✓ ✗ ★ ⚠"):
-            plots.figure_png(plots.bars([title], [0.5], [0.4], [0.6], notes=[title], title=title))
+            figures.figure_png(plots.bars([title], [0.5], [0.4], [0.6], notes=[title], title=title))
 
 
 def test_the_shipped_font_alone_knows_simplified_chinese(monkeypatch):
     assert SHIPPED.stat().st_size < 1_800_000
     assert "SIL OPEN FONT LICENSE" in SHIPPED.with_name("OFL.txt").read_text("utf-8")
-    monkeypatch.setattr(plots, "INSTALLED", ())
-    for function in (families, plots._codes, drawable):
+    monkeypatch.setattr(figures, "INSTALLED", ())
+    for function in (families, figures.code_points, drawable):
         function.cache_clear()
     try:
         assert families() == ("DejaVu Sans", "Workbench Sans SC")
         assert drawable("检索召回失败，遗漏要点：500 个并发会话") == "检索召回失败，遗漏要点：500 个并发会话"
-        plots.figure_png(plots.histogram([0.1], 0.5, title="检索召回失败，遗漏要点"))
+        figures.figure_png(histogram([0.1], 0.5, title="检索召回失败，遗漏要点"))
     finally:
-        for function in (families, plots._codes, drawable):
+        for function in (families, figures.code_points, drawable):
             function.cache_clear()
 
 
 def test_without_any_chinese_font_there_is_one_warning_and_no_box(monkeypatch, tmp_path, caplog):
-    monkeypatch.setattr(plots, "INSTALLED", ())
-    monkeypatch.setattr(plots, "SHIPPED", tmp_path / "gone.otf")
-    for function in (families, plots._codes, drawable):
+    monkeypatch.setattr(figures, "INSTALLED", ())
+    monkeypatch.setattr(figures, "SHIPPED", tmp_path / "gone.otf")
+    for function in (families, figures.code_points, drawable):
         function.cache_clear()
     try:
         assert drawable("召回 recall") == "?? recall"
-        plots.figure_png(plots.histogram([0.1], 0.5, title="召回 recall"))
+        figures.figure_png(histogram([0.1], 0.5, title="召回 recall"))
         assert sum("Chinese" in record.message for record in caplog.records) == 1
     finally:
-        for function in (families, plots._codes, drawable):
+        for function in (families, figures.code_points, drawable):
             function.cache_clear()
 
 
@@ -140,8 +145,8 @@ def test_sampling_keeps_every_failure_and_says_so(n, limit, random):
 
 @pytest.mark.parametrize("words", ["latency is high; " * 7, "延迟中位数（p50）超出基线；" * 8, "a short one"])
 def test_a_title_never_runs_out_of_the_picture(words):
-    figure = plots.histogram([0.2, 0.8], 0.5, title=words)
-    plots.figure_png(figure)
+    figure = histogram([0.2, 0.8], 0.5, title=words)
+    figures.figure_png(figure)
     figure.canvas.draw()  # it was written at another resolution
     title = next(text for text in figure.findobj(Text) if text.get_text() == figure.axes[0].get_title(loc="left"))
     assert title.get_window_extent().x1 <= figure.bbox.width and title.get_fontsize() >= 7.5
@@ -161,22 +166,22 @@ def test_notes_beside_bars_end_within_the_picture(words, right):
     """On a page of 760 pixels as well, where there is least room; so do the names on the other side."""
     from matplotlib.text import Annotation
 
-    plots.screen({"width": 760, "ratio": 1, "dark": False})
+    figures.screen({"width": 760, "ratio": 1, "dark": False})
     try:
-        with plots._row_axes([words], "t", "screen", right=right, notes=[words]) as (axes, _):
+        with figures.row_axes([words], "t", "screen", right=right, notes=[words]) as (_, axes, _):
             note = next(item for item in axes.findobj(Annotation))
             assert note.get_window_extent().x1 <= axes.figure.bbox.width and len(note.get_text()) > 8
             assert axes.get_yticklabels()[0].get_window_extent().x0 >= 0
     finally:
-        plots.screen({"width": 1056, "ratio": 1, "dark": False})
+        figures.screen({"width": 1056, "ratio": 1, "dark": False})
 
 
 @pytest.mark.parametrize("width", [400, 1050])
 def test_names_in_the_flow_of_causes_end_within_the_picture(width, monkeypatch):
-    monkeypatch.setattr(plots, "_screen", plots.Screen(width))
+    monkeypatch.setattr(figures, "_screen", figures.Screen(width))
     causes = ["distracted", "faithful_but_wrong", "pass"]
     ledger = pd.DataFrame([{"cause_before": one, "cause_after": other, "n": 1_234} for one in causes for other in causes])
-    figure = plots.flow(ledger, theme="screen")
+    figure = flow(ledger, theme="screen")
     said = [words for words in figure.axes[0].texts if "3,702" in words.get_text()]
     assert len(said) == 6
     for words in said:

@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from workbench import language
 from workbench.diagnosis.queries import dimension_title
-from workbench.views import plots
+from workbench.views import figures
 from workbench.views.panels.query_types import QueryTypes, breakdown_table, causes_words, slices_table
 from workbench.views.session import Session
 
@@ -157,7 +157,7 @@ def test_nothing_tested_speaks(fake, tmp_path, monkeypatch):
     monkeypatch.setattr(fake, "failures", nothing)
     panel = QueryTypes(Session(fake(path=tmp_path)))
     assert "Nothing could be tested" in panel.count.value and len(panel.slices_found()) == 0
-    assert plots.figure_png(panel.figure())[:4] == b"\x89PNG"
+    assert figures.figure_png(panel.figure())[:4] == b"\x89PNG"
 
 
 def test_a_handler_that_raises_shows_the_red_line(panel, monkeypatch):

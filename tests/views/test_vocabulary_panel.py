@@ -11,9 +11,9 @@ import workbench as wb
 from workbench import language
 from workbench.errors import EncoderError
 from workbench.views import plots as plots_terms
+from workbench.views.figures import figure_png
 from workbench.views.panels import vocabulary as module
 from workbench.views.panels.vocabulary import VocabularyPanel
-from workbench.views.plots import figure_png
 from workbench.views.session import Session
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_data" / "support"

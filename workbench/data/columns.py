@@ -128,10 +128,7 @@ def checked_mapping(
 ) -> dict[str, str]:
     """The user's mapping as their column → our field; it may be written either way round.
 
-    Raises
-    ------
-    InputError
-        When a pair names no field of ours or no column of the source.
+    Raises ``InputError`` when a pair names no field of ours or no column of the source.
     """
     result: dict[str, str] = {}
     fields, known = aliases(section), set(columns)

@@ -393,10 +393,7 @@ def normalise_ids(samples: SampleSet, how: bool | Sequence[str] = True, corpus: 
     ``how``: names of :data:`ID_FORMS`; True chooses what matches. Contexts take the corpus's spelling too. A line in
     ``warnings`` says what was done.
 
-    Raises
-    ------
-    InputError
-        For a name that is none of :data:`ID_FORMS`.
+    Raises ``InputError`` for a name that is none of :data:`ID_FORMS`.
     """
     wanted, retrieved = ids_of(samples)
     known = set(map(str, corpus.frame.index)) if corpus is not None else retrieved
@@ -426,7 +423,6 @@ def normalise_ids(samples: SampleSet, how: bool | Sequence[str] = True, corpus: 
         frame[name] = objects([own(value) for value in frame[name].tolist()])
 
     def respelled(item: dict[str, Any]) -> dict[str, Any]:
-        """A context under its document's own spelling."""
         return {**item, "doc_id": own(item["doc_id"])} if item.get("doc_id") else item
 
     lists = frame["contexts"].tolist()

@@ -504,10 +504,7 @@ def contexts(value: Any) -> list[dict[str, Any]] | None:
     Accepts a list of texts or of objects under many names of keys, ``{doc_id: text}``, and each of these written as
     text. A single text is one context. When every item has a rank, the ranks give the order.
 
-    Raises
-    ------
-    Unreadable
-        When it is none of these.
+    Raises ``Unreadable`` when it is none of these.
     """
     value = structure(value)
     if value is None:

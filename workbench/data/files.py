@@ -120,7 +120,6 @@ def hidden(mapping: Mapping[str, Any] | None) -> dict[str, Any]:
     """A mapping for a manifest: values under secret-sounding names are hidden unless they only name a variable."""
 
     def shown(key: str, value: Any) -> Any:
-        """A value as a manifest may hold it."""
         if isinstance(value, Mapping):
             return hidden(value)
         return HIDDEN if isinstance(value, str) and _SECRET_NAME.search(key) and "${" not in value else value
@@ -178,10 +177,7 @@ def guard_client_loggers(secrets: Iterable[str]) -> None:
 def read_text(path: str | Path) -> str:
     """A text in UTF-8, with or without a byte order mark.
 
-    Raises
-    ------
-    InputError
-        When there is no such file, or none of UTF-8.
+    Raises ``InputError`` when there is no such file, or none of UTF-8.
     """
     try:
         return Path(path).expanduser().read_text(encoding="utf-8-sig")
@@ -209,10 +205,7 @@ def write_text(path: str | Path, text: str, *, encoding: str = "utf-8") -> Path:
 def write_bytes(path: str | Path, content: bytes) -> Path:
     """Write ``content`` to ``path`` through a temporary file in the same folder.
 
-    Raises
-    ------
-    InputError
-        When the place cannot be written.
+    Raises ``InputError`` when the place cannot be written.
     """
     with replacing(path) as temporary:
         temporary.write_bytes(content)
@@ -223,10 +216,8 @@ def write_bytes(path: str | Path, content: bytes) -> Path:
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path; when the block ends well it replaces ``path``, otherwise it is removed.
 
-    Raises
-    ------
-    InputError
-        When the place cannot be written, or is a folder, a device or a pipe: those are never replaced.
+    Raises ``InputError`` when the place cannot be written, or is a folder, a device or a pipe: those are never
+    replaced.
     """
     with _said(path):
         target = _place(path)
@@ -251,10 +242,7 @@ def replacing_folder(path: str | Path, keep: tuple[str, ...] = ()) -> Iterator[P
 
     Entries of the old folder that are named in ``keep`` move into the new one.
 
-    Raises
-    ------
-    InputError
-        When the place cannot be written, or is something else than a folder: that is never replaced.
+    Raises ``InputError`` when the place cannot be written, or is something else than a folder: that is never replaced.
     """
     with _said(path):
         target = _place(path)

@@ -226,10 +226,8 @@ RECORDED = (
 def chosen_run(records: Records, column: str | None, run: str | None, where: str) -> Records:
     """The rows of ``run``; all of them when the source has no such column, or only one run in it.
 
-    Raises
-    ------
-    InputError
-        When there are several runs and none is chosen, or the chosen one is not there: it names the runs.
+    Raises ``InputError`` when there are several runs and none is chosen, or the chosen one is not there: it names the
+    runs.
     """
     if column is None:
         if run is not None:
@@ -477,7 +475,6 @@ def _parted(records: Records, column: str, separator: str | None) -> Records:
     singles = [row[column] for row in records.rows if isinstance(row.get(column), str) and not looks_structured(row[column])]
     if separator is not None:
         def cut(row: Mapping[str, Any]) -> Mapping[str, Any]:
-            """One record with its text of contexts in parts; a list stays."""
             whole = row.get(column)
             joined = isinstance(whole, str) and not looks_structured(whole)
             return {**row, column: [part for part in str(whole).split(separator) if part.strip()]} if joined else row
@@ -647,10 +644,7 @@ class Columns:
 def columns_of(source: Any, shown: int = 3) -> Columns:
     """The columns of a recording with its first ``shown`` rows.
 
-    Raises
-    ------
-    InputError
-        When the source cannot be read at all.
+    Raises ``InputError`` when the source cannot be read at all.
     """
     records = unpack(read_source(source))
     known = resolve(records.columns, "sample", remembered_mapping(source, records.columns))

@@ -198,10 +198,7 @@ def _follow(value: Any, steps: list[Any]) -> Any:
 def checked_path(path: Any) -> str:
     """``path`` if it can be read to its end.
 
-    Raises
-    ------
-    InputError
-        When it is no path.
+    Raises ``InputError`` when it is no path.
     """
     body = path.removeprefix("$") if isinstance(path, str) else ""
     if not body or "".join(match[0] for match in _STEP.finditer(body)) != body:
@@ -388,10 +385,7 @@ class Reader:
     def read(self, reply: Any) -> dict[str, Any]:
         """The recorded fields of ``reply``.
 
-        Raises
-        ------
-        ServiceError
-            When it has no answer in the place where it should be.
+        Raises ``ServiceError`` when it has no answer in the place where it should be.
         """
         if isinstance(reply, str) and not self._paths:
             return {"answer": reply}
@@ -648,7 +642,6 @@ async def _workers(waiting: Sequence[Mapping[str, Any]], plan: _Plan, concurrenc
     cases: Iterator[Mapping[str, Any]] = iter(waiting)
 
     async def work() -> None:
-        """One of the workers: it takes the next case until there is none."""
         for case in cases:
             put(await _recorded(case, plan, retries))
 

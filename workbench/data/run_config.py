@@ -49,10 +49,7 @@ def _short(value: Any) -> str:
 def read_config(given: Mapping[str, Any] | str | Path) -> dict[str, Any]:
     """A configuration from a mapping or a TOML file: its table ``[config]``, or all of it when it has none.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be read or is no TOML.
+    Raises ``InputError`` when the file cannot be read or is no TOML.
     """
     if isinstance(given, Mapping):
         return plain_config(given)
@@ -67,10 +64,7 @@ def recorded_config(source: str, column: Iterable[Any]) -> dict[str, Any]:
     """The configuration of a recording: from the manifest beside it, the values that all its rows share in ``column``,
     and ``<recording>.toml`` beside it; the later ones win. With ``date``: when it was recorded, if the manifest says so.
 
-    Raises
-    ------
-    InputError
-        For a TOML file beside it that cannot be read.
+    Raises ``InputError`` for a TOML file beside it that cannot be read.
     """
     rows = [plain_config(row) for row in column if isinstance(row, Mapping)]
     found = {key: value for key, value in rows[0].items() if all(row.get(key) == value for row in rows)} if rows else {}

@@ -439,7 +439,6 @@ def cause(
         raise InputError(f"cause {name!r}: before {before!r}, which is no cause; known are {', '.join(cause_names())}")
 
     def register(chosen: Callable[[CauseInputs], Any]) -> Callable[[CauseInputs], Any]:
-        """Put the rule into the chain; the function itself stays usable."""
         try:
             rule = CauseRule(name, layer, needs, chosen, title=title, evidence=evidence, advice=advice, **more)
         except TypeError as error:

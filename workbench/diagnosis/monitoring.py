@@ -92,10 +92,7 @@ def log_of(evaluation: Any) -> QueryLog:
 def split_log(log: QueryLog, until: float | str | None = None) -> tuple[QueryLog, QueryLog]:
     """A log's beginning as its baseline, and the rest: the first 30 %, ``until`` a time ("2025-06-09" …), or a share.
 
-    Raises
-    ------
-    InputError
-        For a time over a log without times, a share outside (0, 1), or a part without a request.
+    Raises ``InputError`` for a time over a log without times, a share outside (0, 1), or a part without a request.
     """
     if until is None or isinstance(until, float):
         share = OWN_SHARE if until is None else until
@@ -287,10 +284,7 @@ def watch_log(
     """Watch a log. Without a ``baseline`` its beginning is one, see :func:`split_log`; a number is the level of every score,
     a mapping those of the statistics that it names, and only these are then watched.
 
-    Raises
-    ------
-    InputError
-        For a window, step or rule that does not fit the log.
+    Raises ``InputError`` for a window, step or rule that does not fit the log.
     """
     if baseline is not None and until is not None:
         raise InputError("baseline: give either another log or the point up to which this one is its own baseline")
@@ -411,7 +405,7 @@ class Collector:
     Examples
     --------
     >>> collector = wb.Collector("log.jsonl")  # doctest: +SKIP
-    >>> collector.add(question=question, answer=answer, latency_ms=took)  # doctest: +SKIP
+    >>> collector.record(latency_ms=took, refused=False, faithfulness=0.9)  # doctest: +SKIP
     """
 
     def __init__(

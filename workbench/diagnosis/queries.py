@@ -138,10 +138,7 @@ _TEXTS = ("contexts", "answer", "reference", "references", "must_include", "must
 def sample_frame(source: Any) -> pd.DataFrame:
     """The samples of an evaluation (all fields that they can be grouped by), of a set of samples, or the frame itself.
 
-    Raises
-    ------
-    InputError
-        When there are no questions in it.
+    Raises ``InputError`` when there are no questions in it.
     """
     frame: pd.DataFrame
     if isinstance(source, pd.DataFrame):
@@ -332,10 +329,7 @@ class Dimensions:
     def __getitem__(self, name: str) -> Dimension:
         """The dimension ``name``; also found: a tag by its bare name, one question type, ``type`` (case or question).
 
-        Raises
-        ------
-        InputError
-            When there is none of that name.
+        Raises ``InputError`` when there is none of that name.
         """
         name = self.resolve(name)
         if name not in self._known:

@@ -1,8 +1,9 @@
 """Reading the log of a live service: JSONL or CSV, also gzipped; of texts only the values of groups are kept.
 
 A log has one row for each request. Only numbers are held (8 bytes a field and row), so a log may be large. Known
-fields are found under many names; every other column of numbers within [0, 1] is taken as a score. Files are read column
-by column, each value that occurs once; one that is not regular (a torn line, types that change), row by row.
+fields are found under many names; every other column of numbers within [0, 1] is taken as a score. A log is read column by
+column: Arrow gives those of a regular file, each value that occurs once; of any other source they are put together of
+records, a block after the other.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ import itertools
 import json
 import math
 import re
-from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -245,9 +245,12 @@ def load_log(
     label = name or (Path(source).name.split(".")[0] if isinstance(source, (str, Path)) else "log")
     where = str(source) if isinstance(source, (str, Path)) else label
     table = _regular(source)
-    if table is None or not reader.take_all(table):
-        for number, record in _records(source):
-            reader.take(number, record)
+    if table is not None:
+        reader.take(np.arange(1, len(next(iter(table.values()))) + 1), table)
+    else:
+        records = _records(source)
+        while block := list(itertools.islice(records, _BLOCK)):
+            reader.take_records(block)
     return reader.finish(label, where)
 
 
@@ -277,8 +280,8 @@ def _all_numbers(texts: set[str]) -> bool:
         return False
 
 
-#: Larger files are read row by row, in bounded memory.
-_AT_ONCE = 1 << 30
+#: Larger files are read in blocks of so many records, in bounded memory.
+_AT_ONCE, _BLOCK = 1 << 30, 50_000
 
 
 def _regular(source: Any) -> dict[str, Any] | None:
@@ -386,120 +389,105 @@ def _printable(text: str) -> str:
 
 @dataclass
 class _LogReader:
-    """Columns as they grow; one value a kept row in each."""
+    """Columns as they grow, one block of rows after the other."""
 
     mapping: Mapping[str, str]
     metrics: tuple[str, ...] | None
     groups: tuple[str, ...] = ()
-    numbers: array[int] = field(default_factory=lambda: array("q"))
-    columns: dict[str, array[float]] = field(default_factory=dict)
+    #: Column → its known field, None for another one.
     known: dict[str, str | None] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
-    bad: dict[str, list[int]] = field(default_factory=dict)
+    #: Of the rows kept in each block: their numbers, the numbers of each column, which of them are unreadable, and groups.
+    rows: list[NDArray[np.int64]] = field(default_factory=list)
+    columns: list[dict[str, NDArray[np.float64]]] = field(default_factory=list)
+    unreadable: list[dict[str, NDArray[np.bool_]]] = field(default_factory=list)
+    codes: dict[str, list[NDArray[np.int64]]] = field(default_factory=dict)
+    arms: dict[str, dict[str, int]] = field(default_factory=dict)
     rejections: list[tuple[int, str, str, str]] = field(default_factory=list)
     n_read: int = 0
     n_rejected: int = 0
-    grouped: dict[str, tuple[array[int], dict[str, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.mapping if name not in _READERS]
         if unknown:
             raise InputError(f"mapping: field {unknown[0]!r} is not known; use {', '.join(_READERS)}")
-        self.grouped = {name: (array("q"), {}) for name in self.groups}
+        self.codes, self.arms = {name: [] for name in self.groups}, {name: {} for name in self.groups}
         self.names = {name: known for known, names in words_of("log_fields", "names").items() for name in names}
 
-    def take(self, number: int, record: Any) -> None:
-        """Read one record, or reject it with the reason."""
-        self.n_read += 1
-        if not isinstance(record, Mapping):
-            reason = str(record) if isinstance(record, ValueError) else "is no object"
-            self.reject(number, "row", reason, "" if isinstance(record, ValueError) else record)
-            return
-        values: dict[str, float] = {}
-        for column, value in record.items():
-            name = column if isinstance(column, str) and column.isprintable() else _printable(str(column))
-            try:
-                self._read(name, value, values)
-            except ValueError as error:
-                self.reject(number, name, str(error), value)
-                return
-        self._append(number, values)
-        for name, (codes, known) in self.grouped.items():
-            value = none_if_missing(record.get(name))
-            codes.append(-1 if value is None else known.setdefault(str(value), len(known)))
+    def take_records(self, records: Sequence[tuple[int, Any]]) -> None:
+        """Read records with their row numbers as one block; one that is no object is rejected."""
+        rows: list[int] = []
+        table: dict[Any, list[Any]] = {}
+        for number, record in records:
+            if not isinstance(record, Mapping):
+                torn = isinstance(record, ValueError)
+                self.reject(number, "row", str(record) if torn else "is no object", "" if torn else record)
+                continue
+            for name, value in record.items():
+                own = table.setdefault(name, [])
+                own.extend([None] * (len(rows) - len(own)))
+                own.append(value)
+            rows.append(number)
+        for own in table.values():
+            own.extend([None] * (len(rows) - len(own)))
+        self.n_read += len(records) - len(rows)
+        self.take(np.array(rows, dtype=np.int64), table)
 
-    def take_all(self, table: Mapping[str, Any]) -> bool:
-        """Read the columns of a regular file, each distinct value once; False when a column is not regular."""
-        import pyarrow as pa
-
-        n = len(next(iter(table.values())))
+    def take(self, rows: NDArray[np.int64], table: Mapping[Any, Any]) -> None:
+        """Read a block: the numbers of its rows (n,), and column → values (n,), as a list or an Arrow array."""
+        n = len(rows)
+        self.n_read += n
         keep = np.ones(n, dtype=bool)
         columns: dict[str, NDArray[np.float64]] = {}
-        rejected: list[tuple[NDArray[np.int64], str, Any, Any]] = []
+        unreadable: dict[str, NDArray[np.bool_]] = {}
+        rejected: list[tuple[int, str, str, Any]] = []
         for column, values in table.items():
-            if pa.types.is_nested(values.type):
-                if self._field(column) is not None or (self.metrics and column in self.metrics):
-                    return False
+            name = _printable(str(column))
+            known = self._field(name)
+            if known is not None:
+                target, reader = _READERS[known]
+            elif (name in self.metrics) if self.metrics is not None else not _NEVER.search(name):
+                target, reader = name, number
+            else:
                 continue
-            found = self._column(column, values)
-            if found is None:
+            undeclared = known is None and self.metrics is None
+            if undeclared and _nested(values):
                 continue
-            target, numbers, bad, reasons, given = found
-            if bad.any():
-                places = np.flatnonzero(bad & keep)
-                rejected.append((places, column, reasons, given))
+            distinct, codes = _encoded(values)
+            read = np.full(len(distinct) + 1, math.nan)
+            reasons: list[str | None] = [None] * len(read)
+            if undeclared and _mostly_text(distinct):
+                reasons[:-1] = ["is no number"] * len(distinct)
+            else:
+                for at, value in enumerate([*distinct, None]):
+                    try:
+                        read[at] = reader(value)
+                    except ValueError as error:
+                        reasons[at] = str(error)
+            found, bad = read[codes], np.array([reason is not None for reason in reasons])[codes]
+            if undeclared:
+                unreadable[name] = bad
+            else:
+                rejected += [(at, name, str(reasons[codes[at]]), distinct[codes[at]])
+                             for at in np.flatnonzero(bad & keep).tolist()]  # fmt: skip
                 keep &= ~bad
-            before = columns.get(target)
-            if before is not None:
-                stay = np.isnan(numbers) | ((before == 1) if target == ERROR else np.zeros(n, dtype=bool))
-                numbers = np.where(stay, before, numbers)
-            columns[target] = numbers
-        self.n_read = n
-        for places, column, reasons, given in rejected:
-            self.n_rejected += len(places) - KEPT_REJECTIONS if len(places) > KEPT_REJECTIONS else 0
-            for at in places[:KEPT_REJECTIONS]:
-                self.reject(int(at) + 1, column, reasons[at], given[int(at)].as_py())
-        self.numbers = array("q", (np.flatnonzero(keep) + 1).tolist())
-        for name, numbers in columns.items():
-            if np.isfinite(numbers[keep]).any() or np.isinf(numbers[keep]).any() or name in _READERS:
-                self.columns[name] = array("d", np.ascontiguousarray(numbers[keep]).tobytes())
-        self.bad = {name: np.flatnonzero(np.isin(np.flatnonzero(keep), places)).tolist() for name, places in self.bad.items()
-                    if name in self.columns}  # fmt: skip
-        for name, (codes, known) in self.grouped.items():
-            if name in table:
-                encoded = table[name].combine_chunks().cast(pa.string()).dictionary_encode()
-                known.update({text: at for at, text in enumerate(encoded.dictionary.to_pylist())})
-                own = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-                codes.extend(own[keep].astype(np.int64).tolist())
-        return True
-
-    def _column(self, column: str, values: Any) -> tuple[str, Any, Any, Any, Any] | None:
-        """Target, numbers, rows to reject with their reasons, and the values; None for a column that says nothing."""
-        known = self._field(column)
-        if known is not None:
-            target, reader = _READERS[known]
-        elif (column in self.metrics) if self.metrics is not None else not _NEVER.search(column):
-            target, reader = column, number
-        else:
-            return None
-        undeclared = known is None and self.metrics is None
-        encoded = values.combine_chunks().dictionary_encode()
-        distinct = encoded.dictionary.to_pylist()
-        if undeclared and (any(isinstance(item, bool) for item in distinct[:1]) or _mostly_text(distinct)):
-            return None
-        read = np.full(len(distinct) + 1, math.nan)
-        reasons = np.full(len(distinct) + 1, None, dtype=object)
-        for at, item in enumerate([*distinct, None]):
-            try:
-                read[at] = reader(item)
-            except ValueError as error:
-                reasons[at] = str(error)
-        codes = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
-        bad = np.array([reason is not None for reason in reasons])[codes]
-        if undeclared and bad.any():
-            self.bad[column] = np.flatnonzero(bad).tolist()
-            bad = np.zeros(len(codes), dtype=bool)
-        return target, read[codes], bad, reasons[codes] if bad.any() else reasons, values
+            # Of several columns for one field the one that says something wins, and one that says "failed" stays.
+            if (before := columns.get(target)) is not None:
+                found = np.where(np.isnan(found) | ((target == ERROR) & (before == 1)), before, found)
+            if target in _READERS or not np.isnan(found).all():
+                columns[target] = found
+        for at, name, reason, value in sorted(rejected, key=lambda item: item[0]):
+            self.reject(int(rows[at]), name, reason, value)
+        self.rows.append(rows[keep])
+        self.columns.append({name: own[keep] for name, own in columns.items()})
+        self.unreadable.append({name: own[keep] for name, own in unreadable.items()})
+        for name, arms in self.arms.items():
+            distinct, codes = _encoded(table.get(name, [None] * n))
+            own = np.full(len(distinct) + 1, -1)
+            for at in np.unique(codes[keep & (codes >= 0)]).tolist():
+                if (value := none_if_missing(distinct[at])) is not None:
+                    own[at] = arms.setdefault(str(value), len(arms))
+            self.codes[name].append(own[codes[keep]])
 
     def _field(self, name: str) -> str | None:
         """The known field that a column holds, None for another one."""
@@ -515,94 +503,79 @@ class _LogReader:
         if len(self.rejections) < KEPT_REJECTIONS:
             self.rejections.append((number, _printable(name), reason, _printable(str(value)[:80])))
 
-    def _read(self, name: str, value: Any, values: dict[str, float]) -> None:
-        known = self._field(name)
-        if known is not None:
-            target, reader = _READERS[known]
-            found, before = reader(value), values.get(target, math.nan)
-            # Of several columns for one field the one that says something wins, and one that says "failed" stays.
-            if target not in values or not (math.isnan(found) or (target == ERROR and before == 1)):
-                values[target] = found
-        elif self.metrics is not None:
-            if name in self.metrics:
-                values[name] = number(value)
-        elif not _NEVER.search(name):
-            self._maybe_score(name, value, values)
-
-    def _maybe_score(self, name: str, value: Any, values: dict[str, float]) -> None:
-        if isinstance(value, bool):
-            return
-        try:
-            values[name] = number(value)
-        except UnreadableError:
-            if name in self.columns:
-                self.bad.setdefault(name, []).append(len(self.numbers))
-
-    def _append(self, number: int, values: dict[str, float]) -> None:
-        at = len(self.numbers)
-        for name in values.keys() - self.columns.keys():
-            if values[name] == values[name] or name in _READERS:
-                self.columns[name] = array("d", itertools.repeat(math.nan, at))
-        self.numbers.append(number)
-        for name, column in self.columns.items():
-            column.append(values.get(name, math.nan))
+    def _joined(self, blocks: Sequence[Mapping[str, NDArray[Any]]], fill: Any) -> dict[str, NDArray[Any]]:
+        """The columns of all blocks (kept rows,); ``fill`` where a block has not got one."""
+        names = dict.fromkeys(name for block in blocks for name in block)
+        return {name: np.concatenate([block.get(name, np.full(len(rows), fill))
+                                      for block, rows in zip(blocks, self.rows, strict=True)]) for name in names}  # fmt: skip
 
     def finish(self, name: str, where: str) -> QueryLog:
         """The log: columns that are no scores left out, rows without a time rejected, in the order of time."""
         wanted = (*self.mapping.values(), *(self.metrics or ()), *self.groups)
-        missing = [column for column in wanted if column not in self.known]
+        missing, there = [column for column in wanted if column not in self.known], ", ".join(list(self.known)[:12])
         if missing and self.n_read:
-            raise InputError(f"{where}: no column {missing[0]!r}; there are {', '.join(list(self.known)[:12])}")
-        columns = {key: np.frombuffer(values, dtype=np.float64).copy() for key, values in self.columns.items()}
+            raise InputError(f"{where}: no column {missing[0]!r}; there are {there}")
+        columns, unreadable = self._joined(self.columns, math.nan), self._joined(self.unreadable, False)
+        columns = {key: values for key, values in columns.items() if key in _READERS or not np.isnan(values).all()}
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *self.rows])
         times = columns.pop(TIME, None)
-        keep = np.ones(len(self.numbers), dtype=bool)
-        ignored = [key for key, values in columns.items() if not self._is_score(key, values)]
-        columns = {key: values for key, values in columns.items() if key not in ignored}
+        keep = np.ones(len(rows), dtype=bool)
+        scores = {key: self._is_score(key, values, unreadable.get(key)) for key, values in columns.items()}
+        ignored = [key for key, chosen in scores.items() if not chosen]
+        columns = {key: values for key, values in columns.items() if scores[key]}
+
+        def reject_where(chosen: NDArray[np.bool_], column: str, reason: str) -> None:
+            for row in rows[chosen & keep].tolist():
+                self.reject(row, column, reason)
+            keep[chosen] = False
+
         for key in columns:
-            self._reject_where(np.isin(np.arange(len(keep)), self.bad.get(key, [])), keep, key, "is no number")
+            if key in unreadable:
+                reject_where(unreadable[key], key, "is no number")
         if times is not None and not np.isfinite(times).any():
             times = None
         if times is not None:
-            self._reject_where(~np.isfinite(times), keep, TIME, "has no time while other rows have one")
+            reject_where(~np.isfinite(times), TIME, "has no time while other rows have one")
         if ERROR in columns:
             columns[ERROR] = np.nan_to_num(columns[ERROR], nan=0.0)
         if not keep.any():
             first = "; row {}, {}: {}".format(*self.rejections[0][:3]) if self.rejections else ""
             raise InputError(f"{where}: no usable row among {self.n_read:,}{first}")
         if not columns:
-            known = ", ".join(list(self.known)[:12])
-            raise InputError(f"{where}: no latency, refusal, error or score among {known}; name the columns with "
+            raise InputError(f"{where}: no latency, refusal, error or score among {there}; name the columns with "
                              "mapping= or metrics=")  # fmt: skip
-        return self._ordered(name, times, keep, columns, ignored)
+        order = np.flatnonzero(keep)
+        notes: tuple[str, ...] = ()
+        if times is None:
+            notes = ("no_times",)
+        elif np.any(np.diff(times[order]) < 0):
+            order, notes = order[np.argsort(times[order], kind="stable")], ("sorted",)
+        known = [key for key in (LATENCY, REFUSED, ERROR) if key in columns]
+        arranged = {key: columns[key][order] for key in [*known, *(key for key in columns if key not in known)]}
+        groups = {key: (np.concatenate(codes)[order], tuple(self.arms[key])) for key, codes in self.codes.items()}
+        return QueryLog(name, None if times is None else times[order], rows[order], arranged, self.n_read, self.n_rejected,
+                        tuple(sorted(self.rejections, key=lambda item: item[0])), tuple(ignored), notes, groups)  # fmt: skip
 
-    def _is_score(self, name: str, values: NDArray[np.float64]) -> bool:
+    def _is_score(self, name: str, values: NDArray[np.float64], unreadable: NDArray[np.bool_] | None) -> bool:
         if name in (LATENCY, REFUSED, ERROR) or (self.metrics is not None and name in self.metrics):
             return True
-        finite, unreadable = values[np.isfinite(values)], len(self.bad.get(name, ()))
-        few = unreadable <= _NO_SCORE_ABOVE * (len(finite) + unreadable)
+        finite, bad = values[np.isfinite(values)], 0 if unreadable is None else int(unreadable.sum())
+        few = bad <= _NO_SCORE_ABOVE * (len(finite) + bad)
         return bool(len(finite) and few and finite.min() >= 0 and finite.max() <= 1)
 
-    def _reject_where(self, chosen: NDArray[np.bool_], keep: NDArray[np.bool_], name: str, reason: str) -> None:
-        for at in np.flatnonzero(chosen & keep):
-            self.reject(self.numbers[at], name, reason)
-        keep &= ~chosen
 
-    def _ordered(self, name: str, times: Any, keep: Any, columns: dict[str, Any], ignored: list[str]) -> QueryLog:
-        order = np.flatnonzero(keep)
-        notes = []
-        if times is None:
-            notes.append("no_times")
-        elif np.any(np.diff(times[order]) < 0):
-            order = order[np.argsort(times[order], kind="stable")]
-            notes.append("sorted")
-        first = [key for key in (LATENCY, REFUSED, ERROR) if key in columns]
-        arranged = {key: columns[key][order] for key in (*first, *(key for key in columns if key not in first))}
-        rejections = tuple(sorted(self.rejections, key=lambda item: item[0]))
-        rows = np.frombuffer(self.numbers, dtype=np.int64)[order].copy()
-        groups = {key: (np.frombuffer(codes, dtype=np.int64)[order], tuple(known)) for key, (codes, known) in
-                  self.grouped.items()}  # fmt: skip
-        return QueryLog(name, None if times is None else times[order], rows, arranged, self.n_read, self.n_rejected,
-                        rejections, tuple(ignored), tuple(notes), groups)  # fmt: skip
+def _nested(values: Any) -> bool:
+    import pyarrow as pa
+
+    return not isinstance(values, list) and bool(pa.types.is_nested(values.type))
+
+
+def _encoded(values: Any) -> tuple[list[Any], NDArray[np.int64]]:
+    """Values, and which of them each row has (n,), −1 for none; of an Arrow array each value that occurs once."""
+    if isinstance(values, list) or _nested(values):
+        return list(values if isinstance(values, list) else values.to_pylist()), np.arange(len(values))
+    encoded = values.combine_chunks().dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
 
 
 def _mostly_text(distinct: list[Any]) -> bool:
@@ -705,10 +678,7 @@ def counted(values: NDArray[np.float64]) -> Counted:
 def window_size(window: int | str) -> tuple[int, float]:
     """``(requests, 0)`` for a number, ``(0, seconds)`` for a text like ``"6h"``, ``"30min"``, ``"1d"``.
 
-    Raises
-    ------
-    InputError
-        For anything else.
+    Raises ``InputError`` for anything else.
     """
     text = str(window).strip().lower()
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text)

@@ -31,7 +31,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.data.run_config import COMMITS, TIMES, change_words, config_changes
-from workbench.diagnosis.statistics import Z, adjusted, mcnemar_mid_p, wilson
+from workbench.diagnosis.statistics import Z, adjusted, permutation_p, wilson
 from workbench.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -43,8 +43,6 @@ _DRIFT_SHARE = 0.1
 _BLAME = 0.01
 #: Σ (j + 2)^−1.5 over j from 1 on: ζ(1.5) − 1 − 2^−1.5.
 _SHARES = 2.6123753486854883 - 1 - 2**-1.5
-#: Differing samples up to which every assignment of signs is counted.
-_ENUMERATED = 12
 #: Keys that describe how was measured, not what: they are read from the manifest.
 MEASURED = ("judge", "judge_prompt", "encoder", "thresholds")
 STEPS = (
@@ -71,30 +69,13 @@ class Effect(NamedTuple):
 
 
 def effect(differences: Floats) -> Effect:
-    """The mean of per-sample differences, shape (n,), NaN left out; p by signs, see the module."""
+    """The mean of per-sample differences, shape (n,), NaN left out; p by random signs, see the module."""
     values = differences[np.isfinite(differences)]
     if not len(values):
         return Effect(math.nan, math.nan, math.nan, math.nan, 0)
     mean = float(values.mean())
     half = Z * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    return Effect(mean, mean - half, mean + half, sign_p(values), len(values))
-
-
-def sign_p(values: Floats) -> float:
-    """Two-sided p of the mean under random signs, in (0, 1]; exact where that is cheap, else the normal limit."""
-    moved = values[np.abs(values) > 1e-9]
-    if not len(moved):
-        return 1.0
-    sizes = np.abs(moved)
-    if np.ptp(sizes) < 1e-9:
-        return mcnemar_mid_p(int((moved > 0).sum()), int((moved < 0).sum()))
-    total = abs(math.fsum(moved.tolist()))
-    if len(moved) <= _ENUMERATED:
-        sums = np.zeros(1)
-        for size in sizes:
-            sums = np.concatenate([sums - size, sums + size])
-        return float(np.mean(np.abs(sums) >= total - 1e-9))
-    return math.erfc(total / math.sqrt(2 * math.fsum((sizes**2).tolist())))
+    return Effect(mean, mean - half, mean + half, permutation_p(np.round(values, 9), flips=0), len(values))
 
 
 def share_of_step(number: int) -> float:
@@ -477,10 +458,7 @@ class Series:
         Runs that have the configuration of ``good`` with some of the keys changed are used: each counts as good or bad by
         which of the two its rate is nearer to. One key is taken to be at fault.
 
-        Raises
-        ------
-        InputError
-            For an unknown run, or one whose configuration is the same.
+        Raises ``InputError`` for an unknown run, or one whose configuration is the same.
         """
         first, last = self.place(good), self.place(bad)
         changed = {key: pair for key, pair in config_changes(*(self.config.iloc[at].to_dict() for at in (first, last))).items()
@@ -593,10 +571,8 @@ class Series:
         passes = self.outcome > 0.5
         runs = np.arange(len(self))[:, None]
         last = np.where(known, runs, -1).max(axis=0)
-        last_pass = np.where(known & passes, runs, -1).max(axis=0)
         last_fail = np.where(known & ~passes, runs, -1).max(axis=0)
-        after = known & ~passes & (runs > last_pass)
-        broke = np.where(after.any(axis=0) & (last_pass >= 0), after.argmax(axis=0), -1)
+        broke, last_pass = _breaks(known, passes)
         state = np.select(
             [last < 0, broke >= 0, last == last_fail, last_fail >= 0],
             ["unknown", "broken", "failing", "fixed"],
@@ -623,7 +599,7 @@ class Series:
             cause = table[self.cause[last, np.arange(len(self.ids))]].tolist()
         return pd.DataFrame({
             "sample_id": self.ids.astype("str"), "state": state, "broke_in": names[broke],
-            "passed_in": np.where(broke >= 0, names[last_pass], None), "changed": changed, "cause": cause,
+            "passed_in": names[np.where(broke >= 0, last_pass, -1)], "changed": changed, "cause": cause,
             "output_changed": output_changed, "n_flips": flips, "flaky": self.flaky,
         })[list(SAMPLES)]  # fmt: skip
 
@@ -655,10 +631,7 @@ class Series:
         if differing:
             keep = (shown != shown[0]).any(axis=0)
         known, passes = there[:, keep], self.outcome[:, keep] > 0.5
-        runs = np.arange(len(self))[:, None]
-        last_pass = np.where(known & passes, runs, -1).max(axis=0, initial=-1)
-        fails_now = known & ~passes & (runs > last_pass)
-        broke = np.where(fails_now.any(axis=0) & (last_pass >= 0), fails_now.argmax(axis=0), -1)
+        broke, _ = _breaks(known, passes)
         chosen = shown[:, keep]
         order = np.lexsort((chosen[-1], -broke)) if chosen.size else np.arange(chosen.shape[1])
         names = np.array([*self.causes, "", "not_checked", "pass"], dtype=object)
@@ -671,6 +644,14 @@ class Series:
         if self.cause is not None:
             return self.cause
         return np.where(np.isfinite(self.outcome), np.where(self.outcome > 0.5, -1, 0), -2).astype(np.int16)
+
+
+def _breaks(known: NDArray[np.bool_], passes: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """The run (samples,) in which the present failing of each began, -1 where it passes or never did; where it last passed."""
+    runs = np.arange(len(known))[:, None]
+    last_pass = np.where(known & passes, runs, -1).max(axis=0, initial=-1)
+    fails_now = known & ~passes & (runs > last_pass)
+    return np.where(fails_now.any(axis=0) & (last_pass >= 0), fails_now.argmax(axis=0), -1), last_pass
 
 
 class _Contrast(NamedTuple):

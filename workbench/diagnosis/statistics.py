@@ -321,11 +321,12 @@ def mcnemar_mid_p(fixed: int, broken: int) -> float:
     return float(min(1.0, 2 * masses.sum() - masses[fewer]))
 
 
-def permutation_p(differences: Floats, *, flips: int = FLIPS, seed: int = SEED) -> float:
+def permutation_p(differences: Floats, *, flips: int = FLIPS) -> float:
     """Two-sided p of the mean difference under random exchange of the two runs within each pair (Fisher 1935).
 
     Every assignment is counted up to 12 differing pairs, ``flips`` random ones are drawn up to 2,000 (p is then
-    (1 + hits) / (1 + flips), an equal sum being half a hit), and the normal limit is used beyond. Differences of one size
+    (1 + hits) / (1 + flips), an equal sum being half a hit; with 0 none are), and the normal limit is used beyond.
+    Differences of one size
     only are those of a score that is 0 or 1 in effect: they get McNemar's mid-p, so that the same data give the same p
     under either name. In (0, 1]; 1 when the mean difference is 0.
     """
@@ -338,14 +339,14 @@ def permutation_p(differences: Floats, *, flips: int = FLIPS, seed: int = SEED) 
     observed, tolerance = abs(math.fsum(values.tolist())), 1e-9 * float(sizes.sum())
     if observed <= tolerance:
         return 1.0
-    if len(sizes) >= NORMAL_FROM:
-        return math.erfc(observed / math.sqrt(2 * math.fsum((sizes**2).tolist())))
     if len(sizes) <= ENUMERATE_UP_TO:
         sums = np.zeros(1)
         for size in sizes:
             sums = np.concatenate([sums - size, sums + size])
         return float(np.mean(np.abs(sums) >= observed - tolerance))
-    sums = np.abs(_random_sums(sizes, flips, np.random.default_rng(seed)))
+    if len(sizes) >= NORMAL_FROM or not flips:
+        return math.erfc(observed / math.sqrt(2 * math.fsum((sizes**2).tolist())))
+    sums = np.abs(_random_sums(sizes, flips, np.random.default_rng(SEED)))
     tied = np.abs(sums - observed) <= tolerance
     return float((1 + np.sum((sums > observed) & ~tied) + np.sum(tied) / 2) / (1 + flips))
 

@@ -134,10 +134,7 @@ FORMATS: Mapping[str, tuple[Callable[[Any], str], str]] = {
 def save_synonyms(table: SynonymTable, folder: str | Path, formats: Sequence[str] = tuple(FORMATS)) -> list[Path]:
     """Write the table to ``folder`` in each of ``formats``.
 
-    Raises
-    ------
-    InputError
-        For an unknown format or a folder that cannot be written.
+    Raises ``InputError`` for an unknown format or a folder that cannot be written.
     """
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:

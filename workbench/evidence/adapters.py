@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 
 import pandas as pd
 
+from workbench.data.formats.records import opened
 from workbench.data.record import Put, iterate
 from workbench.data.schema import Sample, SampleSet
 from workbench.errors import InputError, JudgeError
@@ -75,11 +75,11 @@ def _identified(source: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _judgements(record: Mapping[str, Any]) -> Iterator[Judgement]:
-    deepeval = _opened(record.get("metrics_data", record.get("metricsData")))
+    deepeval = opened(record.get("metrics_data", record.get("metricsData")))
     if isinstance(deepeval, list):
         yield from (_from_deepeval(item) for item in deepeval if isinstance(item, Mapping) and item.get("name"))
     for column, value in record.items():
-        calls = _opened(value) if column.endswith("_calls") else None
+        calls = opened(value) if column.endswith("_calls") else None
         if isinstance(calls, list):
             yield _from_trulens(column.removesuffix("_calls"), record, calls)
 
@@ -106,16 +106,6 @@ def _from_trulens(name: str, record: Mapping[str, Any], calls: list[Any]) -> Jud
     state = "ok" if math.isfinite(score) else "judge_error"
     text = "\n".join(reason for reason in reasons if reason)
     return ("trulens", name, score, None, _NAN, text, "", state)
-
-
-def _opened(value: Any) -> Any:
-    """A structure written as JSON text, opened."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
 
 
 def _number(value: Any) -> float:

@@ -171,7 +171,6 @@ class Cache:
         """Forget every entry of a namespace."""
 
         def delete(connection: sqlite3.Connection) -> None:
-            """Both tables or none."""
             with connection:
                 for table in ("documents", "vectors"):
                     connection.execute(f"DELETE FROM {table} WHERE namespace = ?", (namespace,))
@@ -211,7 +210,6 @@ class Cache:
             return
 
         def insert(connection: sqlite3.Connection) -> None:
-            """All rows or none."""
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.executemany(

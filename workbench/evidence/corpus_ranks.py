@@ -18,16 +18,7 @@ from workbench.data.corpus import TextIndex, document_of
 from workbench.data.schema import Corpus, alternatives, judgements
 from workbench.data.text.points import matcher
 from workbench.errors import EncoderError
-from workbench.evidence.corpus_index import (
-    CorpusIndex,
-    Floats,
-    Ints,
-    copies,
-    near,
-    search,
-    spoken,
-    terms,
-)
+from workbench.evidence.corpus_index import CorpusIndex, Floats, Ints, copies, near, search, spoken, terms
 from workbench.evidence.encoders.base import Encoder
 from workbench.evidence.encoders.resolve import percentile
 from workbench.evidence.frames import Evidence, encode

@@ -342,11 +342,8 @@ def write_frames(evidence: Evidence, folder: Path) -> None:
 def read_frames(folder: str | Path) -> Evidence:
     """Read what :func:`write_frames` wrote.
 
-    Raises
-    ------
-    InputError
-        When the folder is no evaluation, is of a later layout, or a frame is missing, unreadable or has rows of samples
-        that are not in ``samples``.
+    Raises ``InputError`` when the folder is no evaluation, is of a later layout, or a frame is missing, unreadable or
+    has rows of samples that are not in ``samples``.
     """
     if not is_evaluation(folder):
         if isinstance(folder, str | Path) and os.path.isfile(folder):

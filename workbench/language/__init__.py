@@ -114,15 +114,12 @@ def by_languages(maxsize: int) -> Callable[[Callable[Given, Result]], Callable[G
     """Decorates a function that asks the known languages: as ``lru_cache``, but worked out anew once others are known."""
 
     def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
-        """The function with its results kept."""
         @lru_cache(maxsize)
         def kept(known: tuple[Language, ...], *given: Given.args, **named: Given.kwargs) -> Result:
-            """The result, by languages and what is given."""
             return function(*given, **named)
 
         @wraps(function)
         def looked_up(*given: Given.args, **named: Given.kwargs) -> Result:
-            """The result for what is given and the languages known now."""
             return kept(languages(), *given, **named)  # type: ignore[arg-type]  # whatever it is given has to be hashable
 
         return looked_up
@@ -146,10 +143,7 @@ def words_of(table: str, *path: str) -> dict[str, tuple[str, ...]]:
 def add_language(code: str, folder: str | Path) -> Language:
     """Make a language of your own known: its folder has the same files as ``workbench/language/en``, each optional.
 
-    Raises
-    ------
-    InputError
-        For a folder without ``language.toml``, or a code that the package has itself.
+    Raises ``InputError`` for a folder without ``language.toml``, or a code that the package has itself.
     """
     if not Path(folder, "language.toml").is_file():
         raise InputError(f"{folder} holds no language.toml; see workbench/language/en for what a language's folder has")
@@ -167,7 +161,6 @@ def pattern(table: str, template: str, flags: int = 0) -> re.Pattern[str]:
     """
 
     def either(match: re.Match[str]) -> str:
-        """The alternatives of one name over all languages."""
         entries = [language.table(table).get(match[1]) for language in languages()]
         found = [entry for entry in entries if entry]
         return "|".join(one for entry in found for one in ([entry] if isinstance(entry, str) else entry)) or "(?!)"
@@ -240,10 +233,7 @@ def checked(language: str) -> str:
 def text(key: str, /, language: str | None = None, **values: Any) -> str:
     """The text ``<area>.<name…>`` in ``language`` (default: the one in force), with ``{values}`` filled in.
 
-    Raises
-    ------
-    KeyError
-        When no such text exists.
+    Raises ``KeyError`` when no such text exists.
     """
     template = language_of(language).template(key)
     if template is None:

@@ -114,10 +114,7 @@ def load_documents(source: Any) -> list[Passage]:
     """Whole documents: a folder of ``.md`` and ``.txt`` files (named by their stems), a list of such files, or what
     ``load_corpus`` reads.
 
-    Raises
-    ------
-    InputError
-        For a folder without such files, or anything that cannot be read.
+    Raises ``InputError`` for a folder without such files, or anything that cannot be read.
     """
     if isinstance(source, (list, tuple)) and source and all(isinstance(item, (str, Path)) for item in source):
         return [_file(Path(item)) for item in source]

@@ -508,10 +508,7 @@ def _notes(simulator: Simulator, reader: Reader) -> list[str]:
 def prompt(cause: str, language: str | None = None) -> str:
     """A prompt to paste against one cause of failure, in ``language`` (default: the one in force).
 
-    Raises
-    ------
-    InputError
-        For a cause that no prompt mends.
+    Raises ``InputError`` for a cause that no prompt mends.
     """
     if cause not in PROMPTED:
         raise InputError(f"no prompt mends {cause!r}; there are prompts for {', '.join(PROMPTED)}")

@@ -358,11 +358,8 @@ def _beyond(budget: Budget, planned: ReplayPlan, price: Price | None) -> str:
 def _answered(arm: str, asked: SampleSet, path: Path, errors: list[tuple[str, str, str]]) -> SampleSet:
     """The samples that were answered; failed calls are added to ``errors``.
 
-    Raises
-    ------
-    InputError
-        When a service answered from contexts that it was not given: then nothing is known of its generator. It may leave
-        out or shorten some.
+    Raises ``InputError`` when a service answered from contexts that it was not given: then nothing is known of its
+    generator. It may leave out or shorten some.
     """
     found = load_samples(path)
     frame = found.frame[found.frame.index.isin(asked.frame.index)]

@@ -41,10 +41,7 @@ _INDEX = """{%- extends 'voila/templates/lab/index.html.j2' -%}
 def prepared(parameters: Mapping[str, Any]) -> Iterator[Path]:
     """A folder with the notebooks, parameters filled in, and the template of the pages; gone afterwards.
 
-    Raises
-    ------
-    InputError
-        When Voila or the notebooks are not there.
+    Raises ``InputError`` when Voila or the notebooks are not there.
     """
     if importlib.util.find_spec("voila") is None:
         raise InputError("app needs Voila, which is not installed; run: pip install 'workbench[app]'")

@@ -58,7 +58,6 @@ def _langfuse(report: Report) -> str:
     at = f"{report.date.isoformat()}T00:00:00Z"
 
     def event(one: Told) -> dict[str, Any]:
-        """One score to be created; importing it again replaces it."""
         # The same score of the same trace has the same id, so that importing twice replaces it.
         own = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{one.trace}/{one.name}"))
         kind = "NUMERIC" if isinstance(one.value, float) else "CATEGORICAL"
@@ -71,7 +70,6 @@ def _langfuse(report: Report) -> str:
 
 def _phoenix(report: Report) -> str:
     def annotation(one: Told) -> dict[str, Any]:
-        """One annotation, a score or a label by its value."""
         found = {"score": one.value} if isinstance(one.value, float) else {"label": one.value}
         kind = "LLM" if "llm:" in str(report.evaluation.manifest.get("judge")) else "CODE"
         own = {"name": one.name, "annotator_kind": kind, "trace_id": one.trace, "identifier": _PREFIX}
@@ -82,7 +80,6 @@ def _phoenix(report: Report) -> str:
 
 def _langsmith(report: Report) -> str:
     def feedback(one: Told) -> dict[str, Any]:
-        """One row of feedback with an id of its own."""
         found = {"score": one.value} if isinstance(one.value, float) else {"value": one.value}
         own = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{one.trace}/{one.name}"))
         return {"run_id": one.trace, "key": one.name, **found, "comment": one.why, "feedback_id": own}

@@ -136,11 +136,8 @@ class Rules(_Table):
 def load_rules(path: str | Path) -> Rules:
     """Read a rules file.
 
-    Raises
-    ------
-    InputError
-        For a file that cannot be read, invalid TOML, an unknown table, key, metric or cause, or a value out of range;
-        the message names file, table, key and what is allowed.
+    Raises ``InputError`` for a file that cannot be read, invalid TOML, an unknown table, key, metric or cause, or a
+    value out of range; the message names file, table, key and what is allowed.
     """
     return read_rules(read_text(path), str(path))
 
@@ -209,10 +206,7 @@ def freeze(path: str | Path, thresholds: Thresholds) -> Path:
 
     A new file also asks for the targets and for no permission leak. Written whole or not at all.
 
-    Raises
-    ------
-    InputError
-        When an existing file is not a valid rules file, or the place cannot be written.
+    Raises ``InputError`` when an existing file is not a valid rules file, or the place cannot be written.
     """
     import tomlkit
 

@@ -21,10 +21,7 @@ _WIDGETS = "application/vnd.jupyter.widget-state+json"
 def notebook_folder() -> Path:
     """The folder of the notebooks that belong to this package.
 
-    Raises
-    ------
-    InputError
-        When the package was installed without them.
+    Raises ``InputError`` when the package was installed without them.
     """
     folder = Path(workbench.__file__).resolve().parents[1] / "notebooks"
     if not folder.is_dir():

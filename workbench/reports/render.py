@@ -26,9 +26,10 @@ from workbench.language import has_text, labelled, language_of, listed, speaking
 from workbench.language import text as _t
 from workbench.reports.content import Action, Breakdown, Changes, Example, Report, Stretch
 from workbench.views import wording
+from workbench.views.figures import figure_png
 from workbench.views.filtering import Filter
 from workbench.views.html import Mark, clean, h, join, marked, picture, restored, safe
-from workbench.views.plots import bars, figure_png
+from workbench.views.plots import bars
 from workbench.views.session import Finding
 from workbench.views.wording import cause_title, metric_title
 

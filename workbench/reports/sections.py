@@ -308,7 +308,6 @@ def _chosen(material: Material, rows: pd.DataFrame) -> list[tuple[Any, Any]]:
         return first
 
     def asked_in(item: tuple[Any, Any]) -> str:
-        """The language of a sample's question."""
         return language(str(material.samples.at[item[0], "question"])[:300])
 
     return [*first, next((item for item in rest if asked_in(item) != asked_in(first[0])), rest[0])]

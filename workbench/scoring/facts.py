@@ -118,16 +118,18 @@ class Facts:
 
     # -- what was recorded ------------------------------------------------------------------------------------------
 
+    def _written(self, name: str) -> Mask:
+        return np.array([isinstance(text, str) and bool(text.strip()) for text in self.evidence.plain(name)], dtype=bool)
+
     @cached_property
     def answered(self) -> Mask:
         """The system returned an answer with something in it."""
-        answers = self.evidence.plain("answer")
-        return np.array([isinstance(a, str) and bool(a.strip()) for a in answers], dtype=bool)
+        return self._written("answer")
 
     @cached_property
     def referenced(self) -> Mask:
         """There is a reference."""
-        return np.array([isinstance(r, str) and bool(r.strip()) for r in self.evidence.plain("reference")], dtype=bool)
+        return self._written("reference")
 
     @cached_property
     def right(self) -> Floats:
@@ -149,7 +151,7 @@ class Facts:
     @cached_property
     def errors(self) -> Mask:
         """The service reported an error."""
-        return np.array([isinstance(e, str) and bool(e.strip()) for e in self.evidence.plain("error")], dtype=bool)
+        return self._written("error")
 
     @cached_property
     def expect_refusal(self) -> Floats:

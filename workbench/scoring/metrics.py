@@ -206,7 +206,6 @@ def metric(
         values = _over_rows if over == "row" else _over_evidence
 
         def compute(view: View) -> dict[str, Scored]:
-            """Values and states of the view; no threshold changes them."""
             return {name: view.facts.once(compute, lambda: values(view, _own[name], chosen))}  # no threshold changes it
 
         try:

@@ -729,11 +729,9 @@ def _report(judgements: _Judgements, run: _Run, ranking: _Ranking, cuts: set[int
     judged = np.bincount(ranking.code[ranking.grade >= 0], minlength=len(names))
 
     def per_query(which: np.ndarray) -> np.ndarray:
-        """How many of the chosen judgements each query has."""
         return np.bincount(judgements.code[which], minlength=len(names))
 
     def finding(count: np.ndarray) -> dict[str, Any]:
-        """How many there are, and the first queries that have any."""
         some = np.flatnonzero(count)[:EXAMPLES]
         return {"count": int(count.sum()), "examples": names.take(some).to_pylist()}
 

@@ -401,10 +401,7 @@ def support_rows(view: View) -> pd.DataFrame:
 def span_rows(view: View) -> pd.DataFrame:
     """``sample_id, side, claim_id, start, end, text, kind, support``.
 
-    Raises
-    ------
-    InputError
-        When the column ``spans`` of a saved evaluation is damaged.
+    Raises ``InputError`` when the column ``spans`` of a saved evaluation is damaged.
     """
     import pandas as pd
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from workbench.views.plots import SHIPPED
+from workbench.views.figures import SHIPPED
 
 FAMILY = "Workbench Sans SC"
 #: Position of Noto Sans CJK SC in the collection.

@@ -18,9 +18,9 @@ from workbench.language import text as _t
 from workbench.language.numbers import p_value, percent, points
 from workbench.runs import History
 from workbench.scoring.metrics import HEADLINE
-from workbench.views import plots
+from workbench.views import figures
+from workbench.views.figures import drawable
 from workbench.views.html import empty, h, marked, picture, quiet, safe, table, text_differences
-from workbench.views.plots import drawable
 from workbench.views.wording import cause_title
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _yes(value: Any) -> Markup:
 
 def cause_colors(names: Iterable[str]) -> dict[str, str]:
     """A colour a cause, the most frequent first; those after the eighth share a grey."""
-    palette = (plots.VERMILLION, plots.BLUE, plots.ORANGE, plots.PURPLE, plots.SKY, "#8C510A", "#5E4FA2", "#999933")
+    palette = (figures.VERMILLION, figures.BLUE, figures.ORANGE, figures.PURPLE, figures.SKY, "#8C510A", "#5E4FA2", "#999933")
     return {name: palette[at] if at < len(palette) else "#777777" for at, name in enumerate(names)}
 
 
@@ -244,7 +244,7 @@ def series_figure(history: History, theme: str = "print") -> Figure:
     x = np.arange(len(shown))
     counts = series.cause_counts().iloc[first:]
     height = 3.3 if theme == "screen" else 4.8
-    with plots.drawing(height, theme) as (figure, _):
+    with figures.drawing(height, theme) as (figure, _):
         figure.clear()
         upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": (1.5, 1), "hspace": 0.34})
         below = 0.67 if len(shown) > 6 else 0.32  # names of many runs lean
@@ -252,7 +252,7 @@ def series_figure(history: History, theme: str = "print") -> Figure:
         for axis in (upper, lower):
             axis.spines[["top", "right"]].set_visible(False)
         ends = []
-        for name, color, title in ((HEADLINE, plots.BLUE, "rate"), ("passed", plots.GREEN, "passed")):
+        for name, color, title in ((HEADLINE, figures.BLUE, "rate"), ("passed", figures.GREEN, "passed")):
             if name in shown and shown[name].notna().any():
                 mean, low, high = (shown[key].to_numpy(dtype=float) for key in (name, f"{name}_low", f"{name}_high"))
                 upper.errorbar(
@@ -280,7 +280,7 @@ def series_figure(history: History, theme: str = "print") -> Figure:
         for at, run in enumerate(shown["run"].tolist()):
             label = _run_label(history, first + at)
             for axes in (upper, lower):
-                plots.stand_for(axes, ["run", run], label, box=(at - 0.5, math.nan, at + 0.5, math.nan))
+                figures.stand_for(axes, ["run", run], label, box=(at - 0.5, math.nan, at + 0.5, math.nan))
     return figure
 
 
@@ -302,7 +302,7 @@ def _labels(axes: Axes, ends: Sequence[tuple[float, str, str]], at: int) -> None
     for y, words, color in sorted(ends):
         last = max(y, last + 0.1)
         axes.annotate(drawable(words, 30), (at, y), xytext=(1.01, last), textcoords=axes.get_yaxis_transform(),
-                      color=plots.readable(color, vars(axes.figure)["paper"]),
+                      color=figures.readable(color, vars(axes.figure)["paper"]),
                       va="center", fontsize=8.5)  # fmt: skip
 
 
@@ -314,17 +314,17 @@ def _steps(axes: Axes, series: Series, first: int) -> None:
         if at < 1:
             continue
         if row["keys"]:
-            axes.axvline(at - 0.5, color=plots.GREY, lw=0.7, ls=":")
+            axes.axvline(at - 0.5, color=figures.GREY, lw=0.7, ls=":")
         if row["verdict"] != "noise":
             broke = row["verdict"] == "broke"
-            color = plots.VERMILLION if broke else plots.GREEN
+            color = figures.VERMILLION if broke else figures.GREEN
             axes.plot([at], [0.03], marker="v" if broke else "^", color=color, ms=9)
         if row["keys"] and (len(series) - first <= 25 or row["verdict"] != "noise"):
             words = drawable(
                 series.changes_between(row["step"] - 1, row["step"]), 26 if len(series) - first > 8 else 44
             )
             axes.annotate(words, (at - 0.45, 0.10 + 0.08 * (level % 3)), fontsize=7.5,
-                          color=plots.readable(plots.GREY, vars(axes.figure)["paper"]))  # fmt: skip
+                          color=figures.readable(figures.GREY, vars(axes.figure)["paper"]))  # fmt: skip
             level += 1
 
 
@@ -338,7 +338,7 @@ def matrix_figure(history: History, matrix: pd.DataFrame, theme: str = "print") 
     """Sample × run, cause in colour with its first letter; passing is light."""
     shown = matrix.iloc[:ROWS, -DRAWN:]
     colors = cause_colors(history.series.cause_counts().columns)
-    with plots.drawing(1.1 + 0.19 * max(len(shown), 1), theme) as (figure, axes):
+    with figures.drawing(1.1 + 0.19 * max(len(shown), 1), theme) as (figure, axes):
         height = figure.get_figheight()
         left, right = 1.05 / figure.get_figwidth(), _room_for_names(figure)
         figure.subplots_adjust(left=left, right=right, top=1 - 0.35 / height, bottom=0.72 / height)
@@ -371,7 +371,7 @@ def matrix_figure(history: History, matrix: pd.DataFrame, theme: str = "print") 
         for (at, run), cause in np.ndenumerate(shown.to_numpy()):
             label = f"{shown.index[at]} · {shown.columns[run]} · {cause_title(cause) if cause else '–'}"
             box = (run - 0.5, at - 0.5, run + 0.5, at + 0.5)
-            plots.stand_for(axes, ["sample", str(shown.index[at])], label, box=box)
+            figures.stand_for(axes, ["sample", str(shown.index[at])], label, box=box)
         there = [name for name in colors if (shown == name).to_numpy().any()]
         for at, name in enumerate(there):
             for words, color, shift in (("■", colors[name], 6), (drawable(cause_title(name), 24), None, 17)):
@@ -449,10 +449,12 @@ def history_parts(history: History, *, cards: int = 0) -> list[Markup]:
     parts = verdict_markup(history)
     if len(series) < 2:
         return parts
-    parts.append(picture(plots.figure_png(series_figure(history)), _t("history.panel.caption")))
+    parts.append(picture(figures.figure_png(series_figure(history)), _t("history.panel.caption")))
     matrix = series.matrix()
-    drawn = picture(plots.figure_png(matrix_figure(history, matrix)), matrix_caption(history, matrix)) if len(matrix) else None
-    parts.append(drawn or empty(_t("history.panel.no_matrix")))
+    if len(matrix):
+        parts.append(picture(figures.figure_png(matrix_figure(history, matrix)), matrix_caption(history, matrix)))
+    else:
+        parts.append(empty(_t("history.panel.no_matrix")))
     broken = broken_frame(history)
     if len(broken):
         listing = broken.head(CARDS).drop(columns="passed_in").reset_index()

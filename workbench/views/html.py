@@ -92,10 +92,8 @@ def safe(text: Any) -> Markup:
 def h(tag: str, *children: Any, cls: str = "", **attributes: Any) -> Markup:
     """One element. Children are escaped (or markup made here; None is left out); so are attribute values.
 
-    Raises
-    ------
-    ValueError
-        For an element, an attribute or an address that this project does not use: scripts, event handlers, links out.
+    Raises ``ValueError`` for an element, an attribute or an address that this project does not use: scripts, event
+    handlers, links out.
     """
     if tag not in _TAGS:
         raise ValueError(f"element {tag!r} is not used here")

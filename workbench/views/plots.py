@@ -1,28 +1,34 @@
-"""Pictures, as ``Figure`` objects that are drawn to PNG bytes; nothing global is touched and no window is opened.
-
-Every function takes plain arrays and returns a figure. ``theme="screen"`` is transparent, as wide as the page has room
-(:func:`screen`) and in the ink of its theme; ``"print"`` is dark on white. A figure also says what its places stand for,
-see :func:`regions_of`: the same picture answers the pointer in a panel and stands still in a report.
-"""
+"""The pictures, as ``Figure`` objects; every function takes plain arrays. How they are drawn: ``views/figures.py``."""
 
 from __future__ import annotations
 
-import io
-import logging
 import math
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unicodedata import east_asian_width
 
 import numpy as np
 
 from workbench.language import language_of, numbers
 from workbench.language import text as _t
+from workbench.views.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    as_wide,
+    beside,
+    draggable,
+    drawable,
+    drawing,
+    ink,
+    margin,
+    row_axes,
+    stand_for,
+)
 from workbench.views.wording import cause_title, verdict_title
 
 if TYPE_CHECKING:
@@ -34,61 +40,6 @@ if TYPE_CHECKING:
     from workbench.diagnosis.calibration import Calibration
     from workbench.repair.sweep import Sweep
 
-# Which fonts pictures are drawn with, so that Chinese never turns into boxes: DejaVu Sans carries everything but Chinese;
-# behind it stands an installed Chinese font where there is one, and always the subset that is shipped (simplified Chinese,
-# made by ``workbench/training/fonts.py``, licence in ``fonts/OFL.txt``).
-
-SHIPPED = Path(__file__).parent / "fonts" / "WorkbenchSansSC-Regular.otf"
-SHIPPED_FAMILY = "Workbench Sans SC"
-#: Installed families to prefer, best first: they know traditional characters too.
-INSTALLED = (
-    "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC", "Microsoft YaHei",
-    "Hiragino Sans GB", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Noto Sans CJK JP", "SimHei",
-)  # fmt: skip
-
-_log = logging.getLogger(__name__)
-
-
-@cache
-def families() -> tuple[str, ...]:
-    """Font families in the order of fallback. One logged warning when none of them knows Chinese."""
-    from matplotlib import font_manager
-
-    known = {entry.name for entry in font_manager.fontManager.ttflist}
-    found = [name for name in INSTALLED if name in known][:1]
-    if SHIPPED.is_file():
-        if SHIPPED_FAMILY not in known:
-            font_manager.fontManager.addfont(str(SHIPPED))
-        found.append(SHIPPED_FAMILY)
-    if not found:
-        _log.warning(_t("panels.common.no_font"))
-    return ("DejaVu Sans", *found)
-
-
-@lru_cache(maxsize=4096)
-def drawable(text: str, limit: int = 80) -> str:
-    """``text`` on one line, cut to ``limit`` characters; a character that no font knows becomes ``?``, never a box."""
-    line = " ".join(str(text)[: 4 * limit].split())
-    line = line if len(line) <= limit else line[: limit - 1] + "…"
-    if line.isascii() and line.isprintable():
-        return line
-    return "".join(c if any(ord(c) in codes for codes in _codes()) else "?" for c in line)
-
-
-@cache
-def _codes() -> tuple[frozenset[int], ...]:
-    """The code points of every family in force."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
-    return tuple(frozenset(get_font(findfont(FontProperties(family=[name]))).get_charmap()) for name in families())
-
-
-# Colours and sizes.
-
-#: Okabe–Ito, by what it stands for.
-GREEN, VERMILLION, ORANGE, BLUE, PURPLE, SKY, GREY = (
-    "#009E73", "#D55E00", "#E69F00", "#0072B2", "#CC79A7", "#56B4E9", "#8A8A8A",
-)  # fmt: skip
 #: Points that a plot draws at most; failures are always among them.
 MOST_POINTS = 10_000
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -98,236 +49,16 @@ SEVERITIES = {"high": (VERMILLION, "///"), "medium": (ORANGE, "\\\\"), "low": ("
 #: Bars, and rows and columns of a grid, that are drawn at most.
 MOST_BARS, SCREEN_BARS, MOST_ROWS, MOST_COLUMNS, MOST_CAUSES = 25, 9, 20, 9, 7
 
-_DPI = 110
-#: CSS pixels below which a picture is scaled down.
-NARROWEST = 760
-#: Points below which a title is cut rather than set smaller.
-_SMALLEST = 7.5
-#: Settings of matplotlib belong to the whole process: two threads that draw at once would take each other's.
-_ONE_AT_A_TIME = threading.RLock()
-
-
-@dataclass(frozen=True)
-class Screen:
-    """What pictures of ``theme="screen"`` are drawn for: a width in CSS pixels, device pixels for each of them, a theme."""
-
-    width: int = 1056
-    ratio: float = 1.0
-    dark: bool = False
-
-
-_screen = Screen()
-
-
-def screen(seen: Mapping[str, Any] | None = None) -> Screen:
-    """The screen that pictures are drawn for; ``seen``: what a page tells (``width``, ``ratio``, ``dark``), from now on."""
-    global _screen
-    if seen:
-        _screen = Screen(int(np.clip(seen["width"], 200, 1500)), float(np.clip(seen["ratio"], 1, 3)), bool(seen["dark"]))
-    return _screen
-
-
-def _paper(theme: str) -> str:
-    return "#111111" if theme == "screen" and _screen.dark else "#ffffff"
-
-
-def _ink(theme: str) -> str:
-    return "#d6d6d6" if theme == "screen" and _screen.dark else "#333333"
-
-
-@cache
-def readable(color: str, paper: str) -> str:
-    """``color`` mixed with black or white until text in it has a contrast of 7:1 on ``paper`` (WCAG 2, AAA)."""
-    from matplotlib.colors import to_hex, to_rgb
-
-    def light(rgb: NDArray[np.float64]) -> float:
-        linear = np.where(rgb <= 0.03928, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-        return float(linear @ (0.2126, 0.7152, 0.0722)) + 0.05
-
-    own, under = np.array(to_rgb(color)), light(np.array(to_rgb(paper)))
-    end = np.zeros(3) if under > 0.5 else np.ones(3)
-    steps = (own + (end - own) * share for share in np.linspace(0, 1, 21))
-    return to_hex(next(mixed for mixed in steps if max(light(mixed) / under, under / light(mixed)) >= 7))
-
-
-@contextmanager
-def drawing(height: float, theme: str = "print", *places: tuple[float, float, float, float]) -> Iterator[tuple[Figure, Any]]:
-    """Yield a new figure, ``height`` inches high, and its axes (those at ``places``, else one); settings hold inside the
-    block only."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    on_screen = theme == "screen"
-    # On a narrow page the picture is scaled down: its labels would leave no room for itself.
-    width = max(_screen.width, NARROWEST) / _DPI if on_screen else 9.6
-    ink, face = _ink(theme), "none" if on_screen else "white"
-    inks = ("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor", "xtick.color", "ytick.color")
-    settings: Any = {
-        **dict.fromkeys(inks, ink), "figure.facecolor": face, "axes.facecolor": face, "savefig.facecolor": face,
-        "font.family": list(families()), "font.size": 9, "axes.titlesize": 10, "axes.titlelocation": "left",
-        "text.parse_math": False, "axes.unicode_minus": False, "hatch.linewidth": 0.8,
-        "axes.formatter.use_mathtext": False,
-        # Where a title stands is known: looking for ticks above the axes costs a tenth of a picture.
-        "axes.titley": 1.0,
-    }  # fmt: skip
-    with _ONE_AT_A_TIME, rc_context(settings):
-        figure = Figure(figsize=(width, height), dpi=_DPI)
-        vars(figure).update(places=[], paper=_paper(theme), passing=on_screen, ratio=_screen.ratio if on_screen else 2.0)
-        FigureCanvasAgg(figure)
-        own = [figure.add_axes(place) for place in places] or [figure.add_subplot()]
-        for axes in own:
-            axes.spines[["top", "right"]].set_visible(False)
-        yield figure, own if places else own[0]
-
-
-def figure_png(figure: Figure) -> bytes:
-    """The figure as PNG bytes."""
-    from matplotlib import rc_context
-
-    buffer = io.BytesIO()
-    with _ONE_AT_A_TIME, rc_context({"font.family": list(families()), "text.parse_math": False}):
-        _fit_titles(figure)
-        # A picture on the way to the screen is packed quickly, one that is kept is packed small.
-        figure.savefig(buffer, format="png", dpi=_DPI * vars(figure).get("ratio", 2.0), facecolor=figure.get_facecolor(),
-                       pil_kwargs={"compress_level": 1 if vars(figure).get("passing") else 6})  # fmt: skip
-    return buffer.getvalue()
-
-
-# What places of a picture stand for.
-
-
-def stand_for(axes: Axes, key: Any, label: str, **shape: Any) -> None:
-    """Say that a place of the picture stands for something.
-
-    Parameters
-    ----------
-    key
-        What a click on it means: a plain value that the panel understands; empty when there is nothing to click.
-    label
-        What a pointer shows.
-    shape
-        One of ``at=(x, y)``, ``box=(x0, y0, x1, y1)``, ``area=[(x, y), …]`` in data coordinates; NaN in a box is the edge
-        of the axes.
-    """
-    vars(axes.figure)["places"].append((axes, key, label, shape))
-
-
-def draggable(axes: Axes, value: float, low: float, high: float, words: str, step: float = 0.01) -> None:
-    """Say that the vertical line at ``value`` may be moved between ``low`` and ``high``."""
-    vars(axes.figure)["line"] = (axes, {"value": value, "low": low, "high": high, "step": step, "words": words})
-
-
-def _shares(axes: Axes, points: ArrayLike) -> NDArray[np.float64]:
-    """Data coordinates (n, 2) as shares of the picture from its upper left corner."""
-    box = axes.figure.bbox
-    places = axes.transData.transform(np.asarray(points, dtype=float)) / (box.width, box.height)
-    return np.asarray(np.round(np.column_stack([places[:, 0], 1 - places[:, 1]]), 5), dtype=np.float64)
-
-
-def regions_of(figure: Figure) -> list[dict[str, Any]]:
-    """What the places of a figure stand for: ``key``, ``label`` and ``at`` [x, y], ``box`` [left, top, right, bottom] or
-    ``area`` [[x, y], …], as shares of the picture from its upper left corner."""
-    found = []
-    for axes, key, label, shape in vars(figure).get("places", ()):
-        region: dict[str, Any] = {"key": key, "label": label}
-        (kind, value), (left, bottom, right, top) = next(iter(shape.items())), axes.viewLim.extents
-        if kind == "box":
-            value = [edge if own != own else own for own, edge in zip(value, (left, bottom, right, top), strict=True)]
-            (a, b), (c, d) = _shares(axes, [value[:2], value[2:]]).tolist()
-            region["box"] = [min(a, c), min(b, d), max(a, c), max(b, d)]
-        else:
-            places = _shares(axes, [value] if kind == "at" else value).tolist()
-            region[kind] = places[0] if kind == "at" else places
-        found.append(region)
-    return found
-
-
-def line_of(figure: Figure) -> dict[str, Any]:
-    """The line that may be moved: ``value, low, high, step, words`` and where it is (``from, to, top, bottom``)."""
-    axes, line = vars(figure).get("line", (None, {}))
-    if axes is None:
-        return {}
-    (start, _), (end, _) = _shares(axes, [(line["low"], 0), (line["high"], 0)]).tolist()
-    box = axes.get_position()
-    return {**line, "from": start, "to": end, "top": 1 - box.y1, "bottom": 1 - box.y0}
-
-
-def _fit_titles(figure: Figure) -> None:
-    """Titles that would run out of the picture are set smaller, and cut where that would make them too small."""
-    from matplotlib.text import Text
-
-    for axes in figure.axes:
-        words = axes.get_title(loc="left")
-        for title in axes.get_children() if words else ():
-            if not isinstance(title, Text) or title.get_text() != words:
-                continue
-            # Letters are set on whole pixels: smaller ones are measured again.
-            while 0 < (fits := _room(title, figure)) < 1 < len(title.get_text()):
-                size = float(title.get_fontsize())
-                title.set_fontsize(max(size * fits, _SMALLEST))
-                if size <= _SMALLEST:
-                    title.set_text(title.get_text()[: max(int(len(title.get_text()) * fits) - 1, 0)].rstrip("…") + "…")
-
-
-def _room(text: Any, figure: Figure) -> float:
-    """How much of a text's width there is from where it begins to the right edge of the picture; 1 and more: it fits."""
-    extent = text.get_window_extent()
-    return float((figure.bbox.width - extent.x0 - 4) / max(extent.width, 1.0))
-
-
-@contextmanager
-def _row_axes(
-    names: Sequence[str], title: str, theme: str, *, each: float = 0.3, left: float = 0.27, right: float = 0.72,
-    bottom: float = 0.32, limit: int = 34, notes: Sequence[str] = (),
-) -> Iterator[tuple[Axes, NDArray[np.intp]]]:  # fmt: skip
-    """Axes with one row a name, the first on top: its name on the left, its note on the right, the title over all.
-
-    ``each`` and ``bottom`` are inches: the height of a row and of what stands below; ``limit`` cuts the names.
-    """
-    with drawing(0.43 + bottom + each * max(len(names), 1), theme) as (figure, axes):
-        height = figure.get_figheight()
-        figure.subplots_adjust(left=left, right=right, top=1 - 0.36 / height, bottom=bottom / height)
-        width = float(figure.get_figwidth()) * _DPI
-        axes.set_yticks(range(len(names)), [_as_wide(drawable(name, limit), left * width - 14) for name in names])
-        axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
-        axes.tick_params(axis="y", length=0)
-        axes.set_title(drawable(title, 110), x=(0.02 - left) / (right - left))
-        room = (1 - right) * width - 14
-        for row, note in enumerate(notes):
-            axes.annotate(_as_wide(drawable(note, 66), room), (1, row), xytext=(8, -3), textcoords="offset points",
-                          xycoords=("axes fraction", "data"))  # fmt: skip
-        yield axes, np.arange(len(names))
-
-
-def _margin(figure: Figure, pixels: float) -> float:
-    """The share of a picture's width that ticks and the label of an axis take, which are as large in a narrow one."""
-    return pixels / (float(figure.get_figwidth()) * _DPI)
-
-
-def _as_wide(words: str, room: float) -> str:
-    """``words`` cut to about ``room`` pixels at the size of a note; a square character is as wide as two others."""
-    widths = np.cumsum([13.8 if east_asian_width(char) in "WF" else 7.3 for char in words])
-    if not words or widths[-1] <= room:
-        return words
-    return words[: int(np.searchsorted(widths, room - 12))].rstrip(" ·") + "…"
-
 
 def _floats(*arrays: ArrayLike) -> list[NDArray[np.float64]]:
     return [np.asarray(array, dtype=float) for array in arrays]
-
-
-def _beside(axes: Axes, words: str, at: tuple[float, float], shift: tuple[float, float], color: str, **style: Any) -> None:
-    """Words a few points beside a place of the axes."""
-    axes.annotate(drawable(words, 70), at, xytext=shift, textcoords="offset points",
-                  color=readable(color, vars(axes.figure)["paper"]), **style)  # fmt: skip
 
 
 def _cut_line(axes: Axes, cut: float) -> None:
     """The cut in force with its value; beyond 0.9 there is no room on the right."""
     right = cut > 0.9
     axes.axvline(cut, color=BLUE, lw=1.6)
-    _beside(axes, f"{cut:.2f}", (cut, 1), (-3 if right else 3, -9), BLUE, xycoords=("data", "axes fraction"),
+    beside(axes, f"{cut:.2f}", (cut, 1), (-3 if right else 3, -9), BLUE, xycoords=("data", "axes fraction"),
             ha="right" if right else "left")  # fmt: skip
 
 
@@ -370,25 +101,6 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
 # Distributions and curves.
 
 
-def histogram(
-    values: ArrayLike, cut: float, *, low_is_bad: bool = True, title: str = "", label: str = "", theme: str = "print"
-) -> Figure:  # fmt: skip
-    """How scores are spread, with the threshold drawn; the failing side is coloured and hatched.
-
-    Parameters
-    ----------
-    values
-        Shape (n,); missing ones are left out. With values outside [0, 1] the axis widens.
-    low_is_bad
-        Whether the failing side is below the threshold (else above it).
-    """
-    with drawing(2.0, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.055, right=0.985, top=0.85, bottom=0.22)
-        _spread(axes, _finite(values), cut, low_is_bad, label)
-        axes.set_title(drawable(title, 120))
-    return figure
-
-
 def _spread(axes: Axes, scores: NDArray[np.float64], cut: float, low_is_bad: bool, label: str) -> None:
     low, high = min(0.0, float(scores.min(initial=0))), max(1.0, float(scores.max(initial=1)), cut)
     edges = np.linspace(low, high * (1 + 1e-9), 41)
@@ -418,8 +130,10 @@ def failures(
     causes
         Cause, how many samples have it as the main cause, and to how many more it contributes; the first
         :data:`MOST_CAUSES` are drawn.
-    values, cut, low_is_bad, label
-        As for :func:`histogram`.
+    values
+        The score of each sample (n,); missing ones are left out. With values outside [0, 1] the axis widens.
+    cut, low_is_bad
+        The threshold, and whether the failing side, coloured and hatched, is below it (else above).
     titles
         What to see on the left and on the right.
     """
@@ -435,9 +149,9 @@ def failures(
         left.barh(range(len(shown)), further, 0.66, left=mains, facecolor="none", edgecolor=VERMILLION, hatch="////", lw=0.6)
         for row, (name, main, more) in enumerate(shown):
             counts = f"{main:,}" + (f" + {more:,}" if more else "")
-            _beside(left, counts, (main + more, row), (4, -3), _ink(theme), fontsize=8.5)
+            beside(left, counts, (main + more, row), (4, -3), ink(theme), fontsize=8.5)
             words = _t("lists.cause", cause=cause_title(name), main=f"{main:,}", more=f"{more:,}")
-            stand_for(left, ["cause", name], words, box=(math.nan, row - 0.5, math.nan, row + 0.5))
+            stand_for(left, ["cause", name], words, row=row)
         _spread(right, _finite(values), cut, low_is_bad, label)
         left.set_title(drawable(titles[0], 60), x=-0.72)
         right.set_title(drawable(titles[1], 80))
@@ -457,16 +171,16 @@ def intervals(
     """
     mean, low, high = _floats(means, lows, highs)
     notes = ["" if np.isnan(value) else f"{value:.2f}" for value in mean]
-    with _row_axes(names, title, theme, each=0.21, right=0.93, notes=notes) as (axes, rows):
+    with row_axes(names, title, theme, each=0.21, right=0.93, notes=notes) as (figure, axes, rows):
         axes.hlines(rows, low, high, color=BLUE, lw=3, alpha=0.45)
         axes.plot(mean, rows, "o", color=BLUE, ms=5)
         for row, name in enumerate(names):
             words = f"{name}: {notes[row]} ({numbers.interval(low[row], high[row])})"
-            stand_for(axes, "", words, box=(math.nan, row - 0.5, math.nan, row + 0.5))
+            stand_for(axes, "", words, row=row)
         if targets is not None:
             axes.plot(*_floats(targets), rows, "|", color=VERMILLION, ms=11, mew=2)
         axes.set_xlim(0, 1)
-        return _of(axes)
+        return figure
 
 
 def bars(
@@ -479,16 +193,16 @@ def bars(
     wide = math.isnan(base)
     left, right = (0.27, 0.72) if wide else (0.24, 0.56)
     each = 0.24 if theme == "screen" else 0.3
-    with _row_axes(names, title, theme, each=each, left=left, right=right, notes=notes) as (axes, rows):
+    with row_axes(names, title, theme, each=each, left=left, right=right, notes=notes) as (figure, axes, rows):
         for row, (name, note) in enumerate(zip(names, notes, strict=False)):
-            stand_for(axes, row, f"{name}: {note}", box=(math.nan, row - 0.5, math.nan, row + 0.5))
+            stand_for(axes, row, f"{name}: {note}", row=row)
         axes.barh(rows, np.nan_to_num(rate), 0.62, color=color, alpha=0.8)
-        axes.hlines(rows, low, high, color=_ink(theme), lw=1.6)
+        axes.hlines(rows, low, high, color=ink(theme), lw=1.6)
         if not wide:
             axes.axvline(base, color=BLUE, lw=1.2, ls=":")
             axes.set_xticks([0, 0.5, 1], [numbers.percent(value) for value in (0.0, 0.5, 1.0)])
         axes.set_xlim(0, 1)
-        return _of(axes)
+        return figure
 
 
 def rate_bars(
@@ -520,14 +234,14 @@ def differences(
     """
     delta, low, high = _floats(deltas, lows, highs)
     colors = [GREY if good is None else GREEN if good else VERMILLION for good in better]
-    with _row_axes(names, title, theme, each=0.22, right=0.74, notes=notes) as (axes, rows):
+    with row_axes(names, title, theme, each=0.22, right=0.74, notes=notes) as (figure, axes, rows):
         axes.axvline(0, color=GREY, lw=0.8)
         axes.hlines(rows, low, high, color=colors or GREY, lw=3, alpha=0.4)
         for row, note in enumerate(notes):
-            stand_for(axes, "", f"{names[row]}: {note}", box=(math.nan, row - 0.5, math.nan, row + 0.5))
+            stand_for(axes, "", f"{names[row]}: {note}", row=row)
         for row, color, full in zip(rows, colors, sure, strict=True):
             axes.plot(delta[row], row, "o", ms=5, color=color, mfc=color if full else "white")
-        return _of(axes)
+        return figure
 
 
 def log_odds(
@@ -537,40 +251,42 @@ def log_odds(
     """Log-odds (n,) of terms with their 95 % intervals, one line each; those whose interval lies above 0 are filled."""
     value, low, high = _floats(values, lows, highs)
     sure = low > 0
-    with _row_axes(terms, title, theme, each=0.24, left=0.16, right=0.82, bottom=0.5, limit=22, notes=notes) as (axes, rows):
+    with row_axes(
+        terms, title, theme, each=0.24, left=0.16, right=0.82, bottom=0.5, limit=22, notes=notes
+    ) as (figure, axes, rows):  # fmt: skip
         axes.axvline(0, color=GREY, lw=1)
         axes.hlines(rows, low, high, color=[VERMILLION if flag else GREY for flag in sure], lw=2.5, alpha=0.5)
         axes.scatter(value[sure], rows[sure], color=VERMILLION, s=30, zorder=3)
         axes.scatter(value[~sure], rows[~sure], facecolors="white", edgecolors=GREY, s=30, zorder=3)
         for row, (term, own) in enumerate(zip(terms, value, strict=True)):
-            stand_for(axes, term, f"{term}: {own:.2f}", box=(math.nan, row - 0.5, math.nan, row + 0.5))
+            stand_for(axes, term, f"{term}: {own:.2f}", row=row)
         axes.set_xlabel(drawable(_t("vocabulary.plot.log_odds")))
-        return _of(axes)
+        return figure
 
 
 def hub_chart(names: Sequence[str], counts: ArrayLike, expected: ArrayLike, hub: Sequence[bool], *, title: str = "",
               theme: str = "print") -> Figure:  # fmt: skip
     """How often documents came: expected ones solid, the rest hatched; hubs carry a mark."""
     total, wanted = _floats(counts, expected)
-    with _row_axes(names, title, theme, each=0.24, right=0.93, bottom=0.46) as (axes, rows):
+    with row_axes(names, title, theme, each=0.24, right=0.93, bottom=0.46) as (figure, axes, rows):
         axes.barh(rows, wanted, 0.7, color=GREEN, label=drawable(_t("missed.hub.expected")))
         axes.barh(rows, total - wanted, 0.7, left=wanted, color=ORANGE, hatch="////", edgecolor="white", lw=0,
                   label=drawable(_t("missed.hub.other")))  # fmt: skip
         for row, value, marked in zip(rows, total, hub, strict=True):
-            _beside(axes, f"{int(value)}{' ⚠' if marked else ''}", (value, row), (4, -3), _ink(theme))
+            beside(axes, f"{int(value)}{' ⚠' if marked else ''}", (value, row), (4, -3), ink(theme))
             words = f"{names[row]}: {wanted[row]:,.0f} / {value:,.0f}"
-            stand_for(axes, {"doc_id": names[row]}, words, box=(math.nan, row - 0.5, math.nan, row + 0.5))
+            stand_for(axes, {"doc_id": names[row]}, words, row=row)
         _whole_numbers(axes.xaxis)
         axes.legend(loc="lower right", frameon=False, fontsize=8)
         axes.set_xlabel(drawable(_t("missed.hub.axis")))
-        return _of(axes)
+        return figure
 
 
 def verdict_bars(counts: pd.DataFrame, title: str, *, theme: str = "print") -> Figure:
     """One bar a verdict, from ``verdict_counts``; claims without support are split by severity."""
     total = int(counts["n"].sum())
     names = [verdict_title(name) for name in counts.index]
-    with _row_axes(names, title, theme, each=0.27, left=0.16, right=0.8, limit=30) as (axes, _):
+    with row_axes(names, title, theme, each=0.27, left=0.16, right=0.8, limit=30) as (figure, axes, _):
         for row, (verdict, values) in enumerate(counts.iterrows()):
             left = 0
             if verdict == "unsure":
@@ -587,16 +303,9 @@ def verdict_bars(counts: pd.DataFrame, title: str, *, theme: str = "print") -> F
             levels = [f"{_t(f'hallucinations.severity.{name}')} {values[name]:.0f}" for name in SEVERITIES if values[name]]
             words = f"{values['n']:,.0f} · {numbers.percent(values['n'] / total) if total else ''}"
             words += f"  ({', '.join(levels)})" if levels else ""
-            _beside(axes, words, (values["n"], row), (6, -3), _ink(theme))
+            beside(axes, words, (values["n"], row), (6, -3), ink(theme))
         axes.set_xlim(0, max(total, 1))
-        return _of(axes)
-
-
-def _of(axes: Axes) -> Figure:
-    from matplotlib.figure import Figure
-
-    assert isinstance(axes.figure, Figure)
-    return axes.figure
+        return figure
 
 
 # Grids of two dimensions.
@@ -664,7 +373,7 @@ def heat_map(terms: Sequence[str], names: Sequence[str], weights: NDArray[np.flo
         for row, column in np.ndindex(cells.shape):
             value = cells[row, column]
             axes.annotate(f"{value:.1f}" if value else "·", (column, row), ha="center", va="center", fontsize=8,
-                          color="#1b1b1b" if value else _ink(theme))  # fmt: skip
+                          color="#1b1b1b" if value else ink(theme))  # fmt: skip
             said = f"{terms[row]} × {names[column]}: {value:.1f}"
             stand_for(axes, "", said, box=(column - 0.5, row - 0.5, column + 0.5, row + 0.5))
         axes.set_yticks(range(len(terms)), [drawable(term, 20) for term in terms])
@@ -673,138 +382,6 @@ def heat_map(terms: Sequence[str], names: Sequence[str], weights: NDArray[np.flo
         axes.spines[["left", "bottom"]].set_visible(False)
         axes.set_title(drawable(title, 100), x=-0.16)
     return figure
-
-
-# The flow of causes between two runs.
-
-#: Height of the smallest node and of the gaps between nodes, as shares of the picture.
-_LEAST, _GAP = 0.024, 0.016
-
-
-def flow(ledger: pd.DataFrame, *, names: tuple[str, str] = ("", ""), title: str = "", theme: str = "print") -> Figure:
-    """Causes before (left) and after (right) with bands between them, as wide as the samples that went that way.
-
-    Green bands end in a pass, vermillion ones come from it, orange ones changed their cause, grey ones stayed.
-
-    Parameters
-    ----------
-    ledger
-        ``cause_before, cause_after, n``, as :meth:`Comparison.ledger` gives it.
-    names
-        What the two runs are called.
-    """
-    sides = [_nodes(ledger, f"cause_{side}") for side in ("before", "after")]
-    rows = max(len(side) for side in sides)
-    on_screen = theme == "screen"
-    height = float(np.clip(0.6 + 0.165 * rows, 1.7, 3.0) if on_screen else np.clip(1.3 + 0.25 * rows, 2.4, 6.6))
-    # Each end is as high as its label.
-    least = 0.125 / (height - 0.62)
-    sides = [_nodes(ledger, f"cause_{side}", least) for side in ("before", "after")]
-    with drawing(height, theme) as (figure, axes):
-        figure.subplots_adjust(left=0.02, right=0.98, top=1 - 0.5 / figure.get_figheight(), bottom=0.02)
-        axes.set_xlim(0, 1), axes.set_ylim(1, 0)
-        axes.set_axis_off()
-        axes.set_title(drawable(title, 120), x=0.0, pad=16)
-        _bands(axes, ledger, sides)
-        for place, (side, name) in enumerate(zip(sides, names, strict=True)):
-            _labels(axes, side, left=place == 0)
-            axes.annotate(drawable(name, 40), (0.24 if place == 0 else 0.76, 0), xytext=(0, 3), color=_ink(theme),
-                          textcoords="offset points", ha="right" if place == 0 else "left")  # fmt: skip
-    return figure
-
-
-def _nodes(ledger: pd.DataFrame, column: str, least: float = 0.0) -> dict[str, tuple[float, float, int]]:
-    """Cause → (top, height, n) on an axis from 0 to 1, in the order of the chain, passing ones last."""
-    from workbench.diagnosis.causes import NOT_FAILING, cause_names
-
-    counts = ledger.groupby(column)["n"].sum()
-    order = [name for name in (*cause_names(), *reversed(NOT_FAILING)) if name in counts.index]
-    total = max(int(counts.sum()), 1)
-    room = 1 - 0.03 - _GAP * max(len(order) - 1, 0)
-    least = min(max(least - _GAP, _LEAST), room / max(len(order), 1))
-    heights = np.maximum(np.array([counts[name] / total for name in order]), least)
-    # What is more than the least shares the room that is left.
-    more = heights - least
-    heights = least + more * max(room - least * len(heights), 0.0) / (more.sum() or 1.0)
-    tops = 0.03 + np.concatenate([[0.0], np.cumsum(heights + _GAP)[:-1]]) if len(order) else heights
-    return {name: (float(t), float(h), int(counts[name])) for name, t, h in zip(order, tops, heights, strict=True)}
-
-
-def _bands(axes: Axes, ledger: pd.DataFrame, sides: Sequence[Mapping[str, tuple[float, float, int]]]) -> None:
-    """Bands leave and enter each node in the order of the nodes on the other side, so that few cross."""
-    order = [{name: place for place, name in enumerate(side)} for side in sides]
-    cells = [(row.cause_before, row.cause_after, int(row.n)) for row in ledger.itertuples()]
-    left = {name: node[0] for name, node in sides[0].items()}
-    right = {name: node[0] for name, node in sides[1].items()}
-    starts, ends = {}, {}
-    for before, after, n in sorted(cells, key=lambda cell: (order[0][cell[0]], order[1][cell[1]])):
-        starts[before, after] = (left[before], n / sides[0][before][2] * sides[0][before][1])
-        left[before] += starts[before, after][1]
-    for before, after, n in sorted(cells, key=lambda cell: (order[1][cell[1]], order[0][cell[0]])):
-        ends[before, after] = (right[after], n / sides[1][after][2] * sides[1][after][1])
-        right[after] += ends[before, after][1]
-    counts = {(before, after): n for before, after, n in cells}
-    for cell, start in starts.items():
-        edge = _band(axes, *start, *ends[cell], *_paint(*cell))
-        words = f"{cause_title(cell[0])} → {cause_title(cell[1])}: {counts[cell]:,}"
-        stand_for(axes, {"before": cell[0], "after": cell[1]}, words, area=edge)
-
-
-def _paint(before: str, after: str) -> tuple[str, float]:
-    """Colour and opacity of a band."""
-    if before == after:
-        return GREY, 0.22
-    if "not_checked" in (before, after):
-        return SKY, 0.4
-    return (GREEN, 0.62) if after == "pass" else (VERMILLION, 0.75) if before == "pass" else (ORANGE, 0.5)
-
-
-def _band(
-    axes: Axes, top: float, height: float, end: float, end_height: float, color: str, alpha: float
-) -> NDArray[np.float64]:  # fmt: skip
-    """A band between the sides; gives its edge as points."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    x0, x1, mid = 0.25, 0.75, 0.5
-    points = [
-        (x0, top), (mid, top), (mid, end), (x1, end),
-        (x1, end + end_height), (mid, end + end_height), (mid, top + height), (x0, top + height), (x0, top),
-    ]  # fmt: skip
-    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
-    path = Path(points, codes)
-    axes.add_patch(PathPatch(path, facecolor=color, alpha=alpha, lw=0))
-    return np.asarray(path.to_polygons(closed_only=False)[0])
-
-
-def _labels(axes: Axes, side: Mapping[str, tuple[float, float, int]], *, left: bool) -> None:
-    from matplotlib.patches import Rectangle
-
-    from workbench.diagnosis.causes import NOT_CHECKED, PASS, rule_of
-
-    for name, (top, height, n) in side.items():
-        rule = rule_of(name)
-        color = GREEN if name == PASS else GREY if name == NOT_CHECKED else VERMILLION
-        x = 0.243 if left else 0.75
-        color = PURPLE if rule and rule.red_line else color
-        axes.add_patch(Rectangle((x, top), 0.007, height, facecolor=color, lw=0))
-        box = (0.0 if left else x, top, 0.25 if left else 1.0, top + height)
-        stand_for(axes, {"before" if left else "after": name}, f"{cause_title(name)}: {n:,}", box=box)
-        room = 0.235 * 9 / 8.5 * axes.bbox.width - 7.3 * len(f"{n:,}")
-        title = _as_wide(drawable(cause_title(name)), room)
-        words = f"{title}  {n:,}" if left else f"{n:,}  {title}"
-        axes.text(0.235 if left else 0.765, top + height / 2, words, ha="right" if left else "left", va="center",
-                  fontsize=8.5)  # fmt: skip
-
-
-def _apart(ends: Sequence[tuple[float, str, str]], least: float) -> list[tuple[float, str, str, float]]:
-    """Labels with the heights at which they do not cover each other."""
-    placed: list[tuple[float, str, str, float]] = []
-    at = -np.inf
-    for y, text, color in sorted(ends):
-        at = max(y, at + least)
-        placed.append((y, text, color, at))
-    return placed
 
 
 # One statistic over time, with the baseline's band, the limits and where alerts fired.
@@ -832,7 +409,7 @@ def course(
 ) -> Figure:
     """A statistic of each window over time; a window without a value leaves a gap. ``scale`` multiplies the values."""
     with drawing(3.1, theme) as (figure, axes):
-        figure.subplots_adjust(left=_margin(figure, 79), right=0.985, top=0.89, bottom=0.16)
+        figure.subplots_adjust(left=margin(figure, 79), right=0.985, top=0.89, bottom=0.16)
         at = _moments(data.at, data.timed)
         for start, end in data.spans:
             axes.axvspan(*_moments(np.array([start, end]), data.timed), color=VERMILLION, alpha=0.1, lw=0)
@@ -933,7 +510,7 @@ def profile(
         for value, key, color, height in labels:
             # On the side where there is room.
             left = value > (edges[0] + edges[-1]) / 2
-            _beside(axes, _t(f"missed.plot.{key}"), (value, height), (-4 if left else 4, 0), color,
+            beside(axes, _t(f"missed.plot.{key}"), (value, height), (-4 if left else 4, 0), color,
                     xycoords=("data", "axes fraction"), ha="right" if left else "left", va="top")  # fmt: skip
         axes.set_xlabel(drawable(_t("missed.plot.similarity")))
         axes.set_title(drawable(title, 120))
@@ -1023,7 +600,7 @@ def quadrant(
     across, up = np.asarray(dense, dtype=float), np.asarray(bm25, dtype=float)
     known = np.isfinite(across) & np.isfinite(up)
     with drawing(2.8 if theme == "screen" else 4.2, theme) as (figure, axes):
-        figure.subplots_adjust(left=_margin(figure, 74), right=0.75, top=0.89, bottom=0.16)
+        figure.subplots_adjust(left=margin(figure, 74), right=0.75, top=0.89, bottom=0.16)
         limit = max(n_documents, k + 1) * 1.3
         axes.set(xscale="log", yscale="log", xlim=(0.8, limit), ylim=(0.45, limit * 1.8))  # room for the words
         axes.axvline(k + 0.5, color=GREY, lw=1)
@@ -1053,6 +630,16 @@ def quadrant(
     return figure
 
 
+def _apart(ends: Sequence[tuple[float, str, str]], least: float) -> list[tuple[float, str, str, float]]:
+    """Labels with the heights at which they do not cover each other."""
+    placed: list[tuple[float, str, str, float]] = []
+    at = -np.inf
+    for y, text, color in sorted(ends):
+        at = max(y, at + least)
+        placed.append((y, text, color, at))
+    return placed
+
+
 def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *, title: str = "",
            theme: str = "print") -> Figure:  # fmt: skip
     """How many missed documents each ranking would fetch at each depth; ``curves``: name → counts (d,)."""
@@ -1066,7 +653,7 @@ def rescue(curves: Mapping[str, ArrayLike], depths: ArrayLike, n: int, k: int, *
         ends = [(float(np.asarray(heights)[-1]), name, styles[name][0]) for name, heights in curves.items()]
         for _, name, color, at in _apart(ends, 0.09 * max(n, 1)):
             axes.step(x, np.asarray(curves[name]), where="post", color=color, ls=styles[name][1], lw=2)
-            _beside(axes, _t(f"missed.curve.{name}"), (x[-1], at), (5, -3), color, annotation_clip=False)
+            beside(axes, _t(f"missed.curve.{name}"), (x[-1], at), (5, -3), color, annotation_clip=False)
         axes.axvline(k, color=GREY, lw=1)
         axes.set(xlim=(1, x[-1]), ylim=(0, max(n, 1) * 1.05))
         _whole_numbers(axes.yaxis)
@@ -1087,15 +674,15 @@ def sweep_curve(found: Sweep, *, theme: str = "print") -> Figure:
         for at, ((ranking, chunking), cells) in enumerate(lines):
             name = " · ".join([_t(f"repair.ranking.{ranking}"), *([chunking_words(chunking)] if chunking else [])])
             axes.plot(cells["tokens"], cells["recall"], marker="o", ms=4, lw=1.5, color=colors[at % len(colors)],
-                      ls=("-", "--", ":")[at // len(colors) % 3], label=_as_wide(drawable(name), 300))  # fmt: skip
+                      ls=("-", "--", ":")[at // len(colors) % 3], label=as_wide(drawable(name), 300))  # fmt: skip
         for cells in (cells for _, cells in lines[:1]):
             for k, x, y in cells[["k", "tokens", "recall"]].itertuples(index=False):
-                _beside(axes, f"{k}", (x, y), (4, -9), _ink(theme), fontsize=7.5)
+                beside(axes, f"{k}", (x, y), (4, -9), ink(theme), fontsize=7.5)
         if (knee := found.knee) is not None:
             axes.plot(knee["tokens"], knee["recall"], "o", ms=13, mfc="none", mec=VERMILLION, mew=2,
                       label=drawable(_t("repair.panel.knee"), 28))  # fmt: skip
         if np.isfinite(found.today["recall"]):
-            axes.plot(found.today["tokens"], found.today["recall"], "*", ms=12, color=_ink(theme), label=_t("repair.today"))
+            axes.plot(found.today["tokens"], found.today["recall"], "*", ms=12, color=ink(theme), label=_t("repair.today"))
         # Curves of recall are flat where they matter: the axis begins below the lowest, at a tenth.
         lowest = np.nanmin([*found.frame["recall"], found.today["recall"], 1.0])
         axes.set(ylim=(max(np.floor(10 * lowest) / 10 - 0.1, 0), 1.03), xlim=(0, None))
@@ -1116,7 +703,7 @@ def calibration_figure(found: Calibration, title: str, *, theme: str = "print") 
     with drawing(3.1, theme) as (figure, axes):
         axes.remove()
         left, right = figure.subplots(1, 2, gridspec_kw={"width_ratios": (1, 1.9)})
-        figure.subplots_adjust(left=_margin(figure, 69), right=0.985, top=0.88, bottom=0.17, wspace=0.2)
+        figure.subplots_adjust(left=margin(figure, 69), right=0.985, top=0.88, bottom=0.17, wspace=0.2)
         for panel in (left, right):
             panel.spines[["top", "right"]].set_visible(False)
         curve = found.roc()
@@ -1150,7 +737,7 @@ def _mark(axes: Axes, x: float, y: float, words: str, color: str, marker: str, b
     if not math.isnan(x + y):
         size, face = (8, color) if marker == "o" else (6, "none")
         axes.plot([x], [y], marker, color=color, ms=size, mfc=face, mew=1.8)
-        _beside(axes, words, (x, y), (7, -15 if below else 5), color)
+        beside(axes, words, (x, y), (7, -15 if below else 5), color)
 
 
 def _kappa(axes: Axes, found: Calibration, curve: Any) -> None:
@@ -1160,7 +747,7 @@ def _kappa(axes: Axes, found: Calibration, curve: Any) -> None:
         axes.axvspan(low, high, color=GREEN, alpha=0.18, lw=0)
         axes.axvline(found.suggested.value, color=GREEN, lw=1.4, ls="--")
         words = _t("calibration.axis.suggested", cut=f"{found.suggested.value:.2f}")
-        _beside(axes, words, (found.suggested.value, 0), (4, 5), GREEN, xycoords=("data", "axes fraction"))
+        beside(axes, words, (found.suggested.value, 0), (4, 5), GREEN, xycoords=("data", "axes fraction"))
     _cut_line(axes, found.cut)
     draggable(axes, found.cut, 0.0, 1.0, _t("lists.drag"))
     lowest = curve["kappa"].min()

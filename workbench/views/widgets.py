@@ -28,8 +28,8 @@ from workbench.errors import CancelledError, WorkbenchError
 from workbench.language import get_language
 from workbench.language import text as _t
 from workbench.steps import ByText
+from workbench.views import figures
 from workbench.views import html as ht
-from workbench.views import plots
 from workbench.views.error_box import error_line
 from workbench.views.html import clean
 
@@ -165,7 +165,7 @@ class RowList(AnyWidget):
 class PictureOverlay(AnyWidget):
     """What lies over an image: hover labels, clicks, a drag over points, a line to move. Tells the width that there is.
 
-    ``regions`` and ``line`` come from :func:`workbench.views.plots.regions_of` and ``line_of``.
+    ``regions`` and ``line`` come from :func:`workbench.views.figures.regions_of` and ``line_of``.
     """
 
     _esm = _HERE / "picture.js"
@@ -387,7 +387,6 @@ class Panel(W.VBox):
         key = name or getattr(action, "__qualname__", repr(action))
 
         def handler(*arguments: Any) -> None:
-            """``action``, never raising in a notebook."""
             try:
                 action(*arguments)
             except Exception as error:
@@ -414,7 +413,6 @@ class Panel(W.VBox):
         """Call ``action(new value)`` when the value of ``widget`` changes, but not within :meth:`quietly`."""
 
         def changed(change: Any) -> None:
-            """Tell, unless the panel itself is at work."""
             if not self._quiet:
                 action(change["new"])
 
@@ -432,10 +430,7 @@ class Panel(W.VBox):
     def save(self, folder: str | Path) -> list[Path]:
         """Write what is shown to ``folder``: ``<panel>.html`` (one file), ``.csv`` and, with a picture, ``.png``.
 
-        Raises
-        ------
-        InputError
-            When the place cannot be written.
+        Raises ``InputError`` when the place cannot be written.
         """
         path = Path(folder).expanduser() / self.stem
         page = ht.page(self.stem, self.html(), language=get_language())
@@ -443,7 +438,7 @@ class Panel(W.VBox):
         table = self.table()
         written.append(write_csv(path.with_suffix(".csv"), table, index=table.index.name is not None))
         if (figure := self.figure()) is not None:
-            written.append(write_bytes(path.with_suffix(".png"), plots.figure_png(figure)))
+            written.append(write_bytes(path.with_suffix(".png"), figures.figure_png(figure)))
         return written
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
@@ -496,20 +491,20 @@ class Picture(W.VBox):
         self.frame.add_class("wb-frame")
         self.caption = markup()
         self._make: Callable[[], Figure] | None = None
-        self._drawn_for = plots.screen()
+        self._drawn_for = figures.screen()
         super().__init__([self.frame, self.caption], layout=W.Layout(width="100%", overflow="hidden"))
 
     def draw(self, figure: Figure | Callable[[], Figure], caption: str) -> None:
         """Show a figure and say what it shows; a function that makes it is called again when the width changes."""
         self._make = figure if callable(figure) else None
-        self._drawn_for = shown = plots.screen(self.overlay.seen)
+        self._drawn_for = shown = figures.screen(self.overlay.seen)
         made = figure() if callable(figure) else figure
-        self.image.value = plots.figure_png(made)
+        self.image.value = figures.figure_png(made)
         # The height is kept while the page waits for the next picture: nothing below moves.
         wide, high = made.get_size_inches() * made.dpi
         self.frame.layout.height = f"{round(high * min(1.0, shown.width / wide))}px"
         with self.overlay.hold_sync():
-            self.overlay.regions, self.overlay.line = plots.regions_of(made), plots.line_of(made)
+            self.overlay.regions, self.overlay.line = figures.regions_of(made), figures.line_of(made)
             self.overlay.alt, self.overlay.brush = caption, self.brushed is not None
         show(self.caption, ht.h("p", caption, cls="wb-quiet"))
 
@@ -521,13 +516,13 @@ class Picture(W.VBox):
             action(message[value])
 
     def _seen(self, seen: Mapping[str, Any]) -> None:
-        if plots.screen(seen) != self._drawn_for and self._make is not None:
+        if figures.screen(seen) != self._drawn_for and self._make is not None:
             self.draw(self._make, self.overlay.alt)
 
 
 def still(figure: Figure, caption: str) -> Markup:
     """A figure inside static HTML."""
-    return ht.picture(plots.figure_png(figure), caption)
+    return ht.picture(figures.figure_png(figure), caption)
 
 
 class PagedTable(W.VBox):
@@ -591,45 +586,56 @@ class Background(W.HBox):
 
     Parameters
     ----------
+    area
+        Its texts: ``<area>.cancel`` on the button, ``.cancelled`` and ``.failed``, and ``.start`` for ``again``.
     words
         What stands beside the bar, for a :class:`WorkProgress`.
-    cancel
-        The words of the button.
+    again
+        Begins anew; a button calls it once the work was cancelled.
     on_busy, on_cancel
         Called with True before work begins and False when it has ended; called when the button was pressed.
     """
 
     def __init__(
-        self, panel: Panel, words: Callable[[WorkProgress], str], cancel: str, *,
+        self, panel: Panel, area: str, words: Callable[[WorkProgress], str], *, again: Callable[[], None] | None = None,
         on_busy: Callable[[bool], None] = lambda busy: None, on_cancel: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
-        self._panel, self._words, self._on_busy, self._on_cancel = panel, words, on_busy, on_cancel
+        self._panel, self._area, self._words, self._on_busy, self._on_cancel = panel, area, words, on_busy, on_cancel
         self._work: Work | None = None
         self.bar = W.IntProgress(min=0, max=1, layout=W.Layout(width="180px"))
         self.message = markup()
-        self.cancel_button = button(cancel, panel.guarded(self.cancel, "cancel"), "wb-cancel")
+        self.cancel_button = button(_t(f"{area}.cancel"), panel.guarded(self.cancel, "cancel"), "wb-cancel")
+        self.again = None if again is None else button(_t(f"{area}.start"), panel.guarded(again, "start"))
         # No button acts before a cell that waits has ended.
         self.waits = markup(ht.quiet(_t("panels.common.cell_waits")))
         display(self.waits, False)
-        super().__init__([self.bar, self.message, self.cancel_button, self.waits],
+        buttons = [self.cancel_button, *([] if self.again is None else [self.again])]
+        super().__init__([self.bar, self.message, *buttons, self.waits],
                          layout=W.Layout(flex_flow="row wrap", align_items="center", grid_gap="2px 10px"))  # fmt: skip
         self._set_busy(False)
 
-    def start(self, function: Callable[..., Any], on_end: Callable[[Any, BaseException | None], None], *,
-              words: str = "", patience: float = 0.0, stoppable: bool = True) -> None:  # fmt: skip
+    def start(self, function: Callable[..., Any], done: Callable[[Any], None], *,
+              failed: Callable[[BaseException], None] = lambda error: None, words: str = "", patience: float = 0.0,
+              stoppable: bool = True) -> None:  # fmt: skip
         """Begin ``function(progress=…, cancelled=…)``; wait ``patience`` seconds, then leave it to its thread.
 
-        ``on_end`` is called in that thread with ``(result, None)`` or ``(None, error)``; what it raises is the red line.
+        In that thread ``done(result)`` or ``failed(error)`` is called at the end, before the failure is said; what they
+        raise is the red line.
         """
         if self._work is not None:
             self._work.cancel()
 
         def ended(result: Any, error: BaseException | None) -> None:
-            """Tell the end, unless newer work has begun."""
             if work is self._work:
                 self._set_busy(False)
                 self.say("")
-                on_end(result, error)
+                if error is None:
+                    done(result)
+                    return
+                failed(error)
+                if self.again is not None:
+                    display(self.again, isinstance(error, CancelledError))
+                self.say_failure(error)
 
         work = self._work = Work(function, self._told, self._panel.guarded(ended, "end"))
         self._set_busy(True, stoppable)
@@ -641,13 +647,13 @@ class Background(W.HBox):
         """Put words beside the bar."""
         show(self.message, ht.quiet(words))
 
-    def say_failure(self, area: str, error: BaseException) -> None:
-        """Say why work ended early, in the texts ``<area>.cancelled`` and ``.failed``; a fault of ours is raised as well."""
+    def say_failure(self, error: BaseException) -> None:
+        """Say why work ended early; a fault of ours is raised as well."""
         if isinstance(error, CancelledError):
-            self.say(_t(f"{area}.cancelled"))
+            self.say(_t(f"{self._area}.cancelled"))
             return
         known = isinstance(error, WorkbenchError)
-        self.say(_t(f"{area}.failed", reason=error if known else type(error).__name__))
+        self.say(_t(f"{self._area}.failed", reason=error if known else type(error).__name__))
         if not known:
             raise error
 
@@ -684,6 +690,8 @@ class Background(W.HBox):
         display(self.bar, busy)
         display(self.cancel_button, busy and stoppable)
         self.cancel_button.disabled = not (busy and stoppable)
+        if self.again is not None:
+            display(self.again, False)
         self._on_busy(busy)
 
 

@@ -11,7 +11,7 @@ from werkzeug import Response
 import workbench as wb
 from tests.evidence.llm.scripted import completion, sample
 from workbench.data.text.reasoning import final_words
-from workbench.evidence.llm.replies import load_object
+from workbench.evidence.llm.last_object import load_object
 
 
 def drafted(model, asked):

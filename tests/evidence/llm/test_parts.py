@@ -13,10 +13,7 @@ from workbench.data.schema import Context, Sample
 from workbench.errors import InputError
 from workbench.evidence.encoders.small import NgramEncoder
 from workbench.evidence.judge import ReverseQuestion, SampleEvidence
-from workbench.evidence.llm import client
-from workbench.evidence.llm import judge as asking
-from workbench.evidence.llm import judge as readers
-from workbench.evidence.llm import replies as parse
+from workbench.evidence.llm import asking, client, judge, replies
 from workbench.evidence.llm.budget import Budget, Price, Spending, estimate_tokens, price_of
 from workbench.evidence.llm.client import Allowance, Pace
 from workbench.evidence.llm.evidence import Places, QuestionComparer, Texts, kinds_of, locate, parts_of
@@ -252,8 +249,8 @@ CODE = re.compile(r'(?:_error|CallError|problem|Problem)\(\s*"([a-z_]+)"|code = 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_reason_has_words_in_both_languages(language):
-    sources = [Path(module.__file__).read_text(encoding="utf-8") for module in (client, parse, readers, asking)]
-    codes = {next(filter(None, found)) for text in sources for found in CODE.findall(text)} | set(parse.CODES)
+    sources = [Path(module.__file__).read_text(encoding="utf-8") for module in (client, replies, asking, judge)]
+    codes = {next(filter(None, found)) for text in sources for found in CODE.findall(text)} | set(replies.CODES)
     assert len(codes) >= 14
     assert {
         code for code in codes | {"ok", "partly", "budget", "cancelled"} if meaning(code, language) == code

@@ -13,7 +13,7 @@ import workbench.language
 from tests.evidence.llm.scripted import english, sample
 from workbench.data.schema import Context, Sample
 from workbench.evidence.llm import LLMJudge
-from workbench.evidence.llm.judge import ReplyCache
+from workbench.evidence.llm.asking import ReplyCache
 from workbench.evidence.llm.prompts import (
     NAMES,
     addresses_judge,

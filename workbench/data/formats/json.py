@@ -19,10 +19,7 @@ _STARTS_JSON = re.compile(r"\s*[\[{]")
 def parse_json(text: str) -> Any:
     """The JSON value in ``text``.
 
-    Raises
-    ------
-    ValueError
-        When it is no JSON, is nested too deeply, or holds an integer of more than 4,300 digits.
+    Raises ``ValueError`` when it is no JSON, is nested too deeply, or holds an integer of more than 4,300 digits.
     """
     try:
         return json.loads(text)
@@ -33,10 +30,7 @@ def parse_json(text: str) -> Any:
 def read_json(text: str, path: str, *, log: bool = False) -> Records | None:
     """Records of a JSON or JSON-lines text, or None when it is neither; of a ``log`` a single object is one record.
 
-    Raises
-    ------
-    InputError
-        When it begins as JSON and is broken, or is JSON in which no records are found.
+    Raises ``InputError`` when it begins as JSON and is broken, or is JSON in which no records are found.
     """
     if not _STARTS_JSON.match(text):
         return None
@@ -54,10 +48,7 @@ def read_json(text: str, path: str, *, log: bool = False) -> Records | None:
 def records_in(value: Any, path: str) -> Records:
     """Find the records in a parsed JSON value.
 
-    Raises
-    ------
-    InputError
-        When there are none.
+    Raises ``InputError`` when there are none.
     """
     items = _find_records(value)
     if items is None:

@@ -50,10 +50,7 @@ def looks_structured(text: str) -> bool:
 def parse_literal(text: str) -> Any:
     """The list, dict or value that is written in ``text``.
 
-    Raises
-    ------
-    ValueError
-        When it cannot be read, is longer than ``MAX_CHARACTERS`` or nested deeper than ``MAX_DEPTH``.
+    Raises ``ValueError`` when it cannot be read, is longer than ``MAX_CHARACTERS`` or nested deeper than ``MAX_DEPTH``.
     """
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"is longer than {MAX_CHARACTERS} characters")

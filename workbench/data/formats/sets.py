@@ -130,7 +130,6 @@ def gold_answers(records: Records) -> Records:
         warnings.append(Remark(WHOLE_FILE, own, why("is_reference", answers=repr(said))))
 
     def name(row: Row) -> Row:
-        """A record whose answer is called what it is."""
         own_too = {"reference": _with_aliases(row[own])} if own in row else {}
         return {key: value for key, value in row.items() if key != own} | own_too
 

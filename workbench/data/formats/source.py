@@ -44,10 +44,8 @@ _MARKS = (
 def read_bytes(path: Path) -> bytes:
     """Content of the file, decompressed when it is gzip.
 
-    Raises
-    ------
-    InputError
-        When there is no such file, it is a folder, cannot be read, is empty, damaged or larger than ``MAX_BYTES``.
+    Raises ``InputError`` when there is no such file, it is a folder, cannot be read, is empty, damaged or larger than
+    ``MAX_BYTES``.
     """
     shown = path.name[-80:]
     try:
@@ -134,10 +132,7 @@ def decode(content: bytes, where: str = "the data", encoding: str | None = None)
     text looks most like one of its language (a warning that shows a line); else, when most of it is UTF-8, that with U+FFFD
     for what is broken (a warning that names the first line).
 
-    Raises
-    ------
-    InputError
-        When it is no text in any of these.
+    Raises ``InputError`` when it is no text in any of these.
     """
     if encoding is not None:
         try:
@@ -244,10 +239,7 @@ def read_source(source: Any, format: str | None = None, encoding: str | None = N
 
     ``format`` (one of :data:`FORMATS`) says what a file is when its content leaves a doubt, ``encoding`` how it is encoded.
 
-    Raises
-    ------
-    InputError
-        When nothing can be read, with the remedy.
+    Raises ``InputError`` when nothing can be read, with the remedy.
     """
     if format is not None and format not in FORMATS:
         raise InputError(f"format {format!r} is not known; use one of {', '.join(FORMATS)}, or leave it out")
@@ -277,10 +269,7 @@ def read_records(
 
     ``log``: each record stands for itself, so that a single JSON object is one record whatever its fields are called.
 
-    Raises
-    ------
-    InputError
-        When nothing can be read, with the remedy.
+    Raises ``InputError`` when nothing can be read, with the remedy.
     """
     path = Path(path)
     try:

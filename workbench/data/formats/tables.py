@@ -143,10 +143,7 @@ def read_workbook(content: bytes, where: str) -> Records:
     Cells keep Excel's types: 7 stays a whole number, a formula gives its stored result; percentages and dates are the text
     that people see, with all their digits.
 
-    Raises
-    ------
-    InputError
-        When it is no workbook, is damaged, or unpacks to more than ``MAX_UNPACKED`` bytes.
+    Raises ``InputError`` when it is no workbook, is damaged, or unpacks to more than ``MAX_UNPACKED`` bytes.
     """
     _check(content, where)
     import openpyxl
@@ -286,10 +283,7 @@ def is_splits(source: Any) -> bool:
 def from_splits(source: Mapping[str, Any]) -> Records:
     """Records of the only split of a DatasetDict.
 
-    Raises
-    ------
-    InputError
-        When there are several: it names them.
+    Raises ``InputError`` when there are several: it names them.
     """
     if len(source) > 1:
         names = ", ".join(map(str, source))
@@ -302,10 +296,7 @@ def from_splits(source: Mapping[str, Any]) -> Records:
 def from_folder(folder: Path) -> Records:
     """Records of a folder written by ``Dataset.save_to_disk`` or ``DatasetDict.save_to_disk``, or of a BEIR folder.
 
-    Raises
-    ------
-    InputError
-        When it is no such folder, or holds several splits.
+    Raises ``InputError`` when it is no such folder, or holds several splits.
     """
     if (folder / "queries.jsonl").is_file() or (folder / "queries.jsonl.gz").is_file():
         return _from_beir(folder)

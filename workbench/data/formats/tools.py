@@ -518,7 +518,6 @@ def _join_numbered(records: Records) -> Records:
     names = _numbered_names(records)
 
     def join(row: Row) -> Row:
-        """One record with the texts of the numbered columns as its list of contexts."""
         texts = [text for name in names if (text := row.get(name)) not in (None, "")]
         return {**{name: value for name, value in row.items() if name not in names}, "contexts": texts}
 
@@ -614,7 +613,6 @@ def _split_by_bars(records: Records) -> Records:
     """DeepEval's own CSV joins the texts of a list by ``|``."""
 
     def split(row: Row) -> Row:
-        """One record with its joined texts as lists."""
         for name in ("retrieval_context", "context"):
             if isinstance(row.get(name), str) and isinstance(opened(row[name]), str):
                 row[name] = row[name].split("|")

@@ -18,7 +18,6 @@ def kept(characters: int) -> Callable[[Callable[[str], Result]], Callable[[str],
     """
 
     def decorated(function: Callable[[str], Result]) -> Callable[[str], Result]:
-        """The function with its results kept."""
         known: OrderedDict[str, Result] = OrderedDict()
         lock = threading.Lock()
         held = 0

@@ -414,7 +414,6 @@ class Grammar:
 
     def _cues(self, en: dict[str, Any], zh: dict[str, Any]) -> None:
         def gathered(section: str) -> dict[str, str]:
-            """Word → cue of one section, both languages."""
             return {word: cue for table in (en, zh) for cue, words in table[section].items() for word in words}
 
         self.before = gathered("cues")

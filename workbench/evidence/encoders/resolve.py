@@ -123,10 +123,7 @@ def resolve_encoder(encoder: str | Encoder = "auto", *, progress: Progress | Non
 
     ``progress`` is told of the one-off preparation of the embedded model (about 5 s).
 
-    Raises
-    ------
-    EncoderError
-        When it cannot be loaded; within seconds, also when there is no network.
+    Raises ``EncoderError`` when it cannot be loaded; within seconds, also when there is no network.
     """
     if not isinstance(encoder, str):
         missing = [name for name in ("name", "dimension", "encode") if not hasattr(encoder, name)]

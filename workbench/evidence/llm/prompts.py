@@ -130,11 +130,8 @@ def read_prompts(folder: str | Path) -> Prompts:
 
     A file that says the same as the package's replaces nothing. See :func:`prompts` for the names and texts to begin with.
 
-    Raises
-    ------
-    InputError
-        When there is no such folder or nothing in it, for a file of another name, and for a text that lacks a slot that
-        the package's has or has one more.
+    Raises ``InputError`` when there is no such folder or nothing in it, for a file of another name, and for a text that
+    lacks a slot that the package's has or has one more.
     """
     path = Path(folder).expanduser()
     files = sorted(path.glob("*.txt")) if path.is_dir() else []

@@ -16,7 +16,8 @@ from workbench.data.schema import Context, Sample, SampleSet
 from workbench.data.text.sentences import sentences
 from workbench.errors import InputError
 from workbench.evidence.judge import MAX_CLAIMS
-from workbench.evidence.llm.judge import Asker, LLMJudge, Repairs
+from workbench.evidence.llm.asking import Asker, Repairs
+from workbench.evidence.llm.judge import LLMJudge
 from workbench.evidence.llm.prompts import part_call, prefer_call, rubric_call
 from workbench.evidence.llm.replies import Reply, read_part, read_preference, read_rating
 from workbench.language import codes, languages
@@ -49,10 +50,7 @@ def presets() -> Mapping[str, Criterion]:
 def criterion(value: str | Criterion | Mapping[str, str]) -> Criterion:
     """A criterion from the name of a preset, from a name and its words by language (one is enough), or itself.
 
-    Raises
-    ------
-    InputError
-        For a name that is no preset, or a mapping without a name or without words.
+    Raises ``InputError`` for a name that is no preset, or a mapping without a name or without words.
     """
     if isinstance(value, Criterion):
         return value
@@ -143,7 +141,6 @@ def preferences(
     items = [(s, a or "", b or "") for s, a, b in zip(samples, first, second, strict=True)]
 
     def row(item: Any, reason: str, state: str = "judge_error", *said: str | None) -> Any:
-        """One row of the table, by default that of a judgement that failed."""
         return item[0].sample_id, (item[0].sample_id, *(said or (None, None)), state, reason)
 
     async def ask(item: Any, asker: Asker) -> Any:
@@ -192,7 +189,6 @@ def sampled_consistency(judge: LLMJudge, samples: Sequence[Sample]) -> pd.DataFr
         return key, (key, _NAN, 0, len(sample.sampled_answers), [], state, reason, judge.method)
 
     async def ask(sample: Sample, asker: Asker) -> Any:
-        """One sample: its sentences against its other answers."""
         others = [text for text in sample.sampled_answers if text.strip()]
         claims = [span.text for span in sentences(sample.answer or "")][:MAX_CLAIMS]
         if not others:

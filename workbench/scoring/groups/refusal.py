@@ -109,7 +109,6 @@ def _leaks(view: View) -> dict[str, Scored]:
     )
 
     def counted(frame: pd.DataFrame) -> Scored:
-        """How many of these rows each sample has."""
         return with_states(np.bincount(frame["code"], minlength=view.n), *conditions)
 
     scores = {f"leaks_{place}": counted(found[found["place"] == place]) for place in PLACES}

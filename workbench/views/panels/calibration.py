@@ -28,8 +28,8 @@ from workbench.errors import InputError
 from workbench.evaluation import load_evaluation
 from workbench.language import has_text, numbers
 from workbench.language import text as _t
-from workbench.views.card import ListPanel
 from workbench.views.html import Fragment, Markup, empty, fragment, h, join, quiet, table
+from workbench.views.list_panel import ListPanel
 from workbench.views.panels.compare import found_runs
 from workbench.views.panels.fitting import FittingBox
 from workbench.views.plots import calibration_figure
@@ -254,7 +254,6 @@ class CalibrationPanel(ListPanel):
     ) -> None:
         super().__init__(session)
         self._freezer = freeze
-        self._ids: list[str] = []
         self._given = own_verdicts({}) if labels is None else load_verdicts(labels, session.evaluation.name)
         self._sweeps: dict[Any, Calibration] = {}
         names = calibratable(session.evaluation)
@@ -416,10 +415,6 @@ class CalibrationPanel(ListPanel):
             return
         self._ids = self.listed(self.shown.value)
         self.keep_selection()
-
-    def ids(self) -> list[str]:
-        """Ids of the chosen one of :data:`LISTS`."""
-        return self._ids
 
     def _empty_words(self) -> str:
         sure = self.shown.value == "unsure" and self.fitting.fitted is not None

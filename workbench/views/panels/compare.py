@@ -21,20 +21,12 @@ from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.language.numbers import chance, p_value, points, score
 from workbench.views import plots
-from workbench.views.card import (
-    ANY,
-    FilterBar,
-    ListPanel,
-    cause_column,
-    cause_mark,
-    claim_marks,
-    document_name,
-    id_column,
-    question_column,
-)
+from workbench.views.card import cause_mark, claim_marks, document_name
 from workbench.views.filtering import Slices, explained
+from workbench.views.flow import flow
 from workbench.views.history import history_parts
 from workbench.views.html import Fragment, empty, excerpt, fragment, h, join, marked, quiet, table, text_differences
+from workbench.views.list_panel import ANY, FilterBar, ListPanel, cause_column, id_column, question_column
 from workbench.views.panels.history import SeriesOfRuns
 from workbench.views.widgets import (
     Column,
@@ -194,7 +186,7 @@ def flow_figure(comparison: Comparison, theme: str = "print") -> Figure:
     moved = int((comparison.ledger().query("cause_before != cause_after")["n"]).sum())
     title = _t("compare.panel.flow_title", moved=f"{moved:,}", n=f"{len(comparison):,}")
     names = (comparison.before.name, comparison.after.name)
-    return plots.flow(comparison.ledger(), names=names, title=title, theme=theme)
+    return flow(comparison.ledger(), names=names, title=title, theme=theme)
 
 
 def differences_figure(comparison: Comparison, theme: str = "print") -> Figure:
@@ -486,8 +478,6 @@ class Compare(ListPanel):
         self._opened: dict[str, Any] = {}
         self._comparison: Comparison | None = None
         self._sides: tuple[Side, Side] | None = None
-        self._rows: pd.DataFrame | None = None
-        self._ids: list[str] = []
         self.gate = GateRow(self, gate)
         self.before = dropdown(_t("compare.panel.before"), [], None)
         self.after = dropdown(_t("compare.panel.after"), [], None)
@@ -633,12 +623,8 @@ class Compare(ListPanel):
 
     def _list(self) -> None:
         if self._comparison is not None:
-            assert self.rows is not None
-            found = changed_samples(self.session, self._comparison, shown=self.shown.value, cause=self.cause.value or None)
-            self._rows = self.rows.ordered(found)
-            self._ids = self._rows.index.tolist()
-            self.rows.set(self._rows, empty=self._empty_words(), note=self._note())
-            self.keep_selection()
+            cause = self.cause.value or None
+            self.list_samples(changed_samples(self.session, self._comparison, shown=self.shown.value, cause=cause))
 
     def _click(self, key: Any) -> None:
         """A band lists the samples that went that way, the end of one those of that cause."""
@@ -652,10 +638,6 @@ class Compare(ListPanel):
         with self.quietly():
             self.shown.value, self.cause.value = "all", ANY
         self.session.show(ids, label)
-
-    def ids(self) -> list[str]:
-        """Ids of the list, in its order."""
-        return self._ids
 
     def _empty_words(self) -> str:
         filtered = self.session.filter.words()
@@ -707,9 +689,9 @@ class Compare(ListPanel):
         """The listed samples, see :func:`changed_samples`; empty with one run only."""
         import pandas as pd
 
-        if self._rows is None:
+        if self._shown is None:
             return pd.DataFrame(columns=list(COLUMNS), index=pd.Index([], name="sample_id"))
-        return self._rows.copy()
+        return self._shown.copy()
 
     def tests(self) -> pd.DataFrame:
         """The paired tests of the two runs, see :meth:`Comparison.tests`; empty with one run only."""

@@ -43,10 +43,7 @@ def samples_of(source: Any) -> SampleSet:
     """The samples of a session, an evaluation, a set, the folder of a saved evaluation (of one in parts: its first), or any
     file that loads.
 
-    Raises
-    ------
-    InputError
-        When it is none of these.
+    Raises ``InputError`` when it is none of these.
     """
     from workbench.data.load import load_samples
     from workbench.evaluation import load_evaluation

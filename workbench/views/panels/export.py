@@ -141,10 +141,7 @@ class Export(Panel):
     def export(self, path: str | Path, *, format: str = "html", language: str | None = None) -> Path:
         """Write the pins to ``path`` (the ending of the format is added when it has none) and give the file.
 
-        Raises
-        ------
-        InputError
-            For an unknown format or language, or a place that cannot be written.
+        Raises ``InputError`` for an unknown format or language, or a place that cannot be written.
         """
         chosen = language or get_language()
         if self._exporter is None:

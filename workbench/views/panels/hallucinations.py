@@ -19,8 +19,9 @@ from workbench.diagnosis.statistics import wilson
 from workbench.language import has_text, numbers
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.card import ANY, SIGNS, FilterBar, ListPanel, id_column
+from workbench.views.card import SIGNS
 from workbench.views.html import Fragment, empty, excerpt, fragment, h, table
+from workbench.views.list_panel import ANY, FilterBar, ListPanel, id_column
 from workbench.views.widgets import Column, PagedTable, cut_slider, dropdown, markup, named, row, show, still
 from workbench.views.wording import metric_title, verdict_title
 

@@ -68,8 +68,8 @@ class SeriesOfRuns(W.VBox):
         self.state = dropdown(_t("history.panel.state"), named("history.panel.", STATES), "all")
         self.find = text_box(_t("history.panel.find"), width="220px")
         self.sample = dropdown(_t("history.panel.sample"), [("–", None)], None, "220px")
-        self.work = Background(panel, lambda told: _t("history.panel.working", done=told.done, total=told.total),
-                               _t("history.panel.stop"))  # fmt: skip
+        self.work = Background(panel, "history.panel", lambda told: _t("history.panel.working", done=told.done,
+                                                                       total=told.total))  # fmt: skip
         # A cell of the matrix and the sample that it stands for are seen at once.
         beside = W.Box([W.VBox([self.cells]), W.VBox([self.card])])
         beside.add_class("wb-split"), beside.add_class("wb-through")
@@ -87,24 +87,17 @@ class SeriesOfRuns(W.VBox):
             return  # the panel says what is missing
 
         def read(progress: Callable[[int, int], None], cancelled: Callable[[], bool]) -> History:
-            """The history, told run by run."""
-
             def tell(done: int, total: int) -> None:
-                """Stop when asked to, between two runs."""
                 progress(done, total)
                 if cancelled():
-                    raise CancelledError(_t("history.panel.stopped"))
+                    raise CancelledError(_t("history.panel.cancelled"))
 
             return history(self._runs, by_date=True, progress=tell)
 
         # Of two runs the comparison says it all: nothing waits for their series.
-        self.work.start(read, self._ended, patience=3.0 if len(self._runs) > 2 else 0.0)
+        self.work.start(read, self._read, patience=3.0 if len(self._runs) > 2 else 0.0)
 
-    def _ended(self, found: History | None, error: BaseException | None) -> None:
-        if error is not None or found is None:
-            key = "stopped" if isinstance(error, CancelledError) else "failed"
-            show(self.words, empty(_t(f"history.panel.{key}", reason=error)))
-            return
+    def _read(self, found: History) -> None:
         self.history = found
         self._states = found.series.samples().set_index("sample_id")["state"]
         show(self.words, join(verdict_markup(found)))

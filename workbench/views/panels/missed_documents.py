@@ -22,16 +22,16 @@ from workbench.diagnosis.missed import (
 )
 from workbench.diagnosis.vocabulary import content_terms
 from workbench.diagnosis.whatif import Weighted, fused_rank, hubs, never_retrieved, rescue_curve
-from workbench.errors import CancelledError, WorkbenchError
+from workbench.errors import WorkbenchError
 from workbench.evidence.corpus_ranks import Found, as_corpus, near_copies
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.card import ANY, FilterNote, MissPanel, card_html, id_column, question_column, term_marks
+from workbench.views.card import card_html, term_marks
 from workbench.views.html import Fragment, Markup, empty, excerpt, fragment, h, join, marked, quiet, table
+from workbench.views.list_panel import ANY, FilterNote, MissPanel, id_column, question_column
 from workbench.views.widgets import (
     Background,
     Column,
-    button,
     display,
     dropdown,
     markup,
@@ -329,9 +329,7 @@ class MissedDocuments(MissPanel):
         k = min(session.thresholds.k, DEEPEST)
         self.k = slider(W.IntSlider, _t("missed.k"), "260px", value=k, min=1, max=DEEPEST)
         self.k.add_class("wb-k")
-        self.start_button = button(_t("missed.start"), self.guarded(lambda: self.start_work(), "start"))
-        self.work = Background(self, _progress_words, _t("missed.cancel"),
-                               on_busy=lambda _: display(self.start_button, False))  # fmt: skip
+        self.work = Background(self, "missed", _progress_words, again=lambda: self.start_work())
         self.message = self.work.message
         self.causes, self.sentence, self.texts = markup(), markup(None, "wb-sentence"), markup()
         self.cause = dropdown(_t("missed.cause"), [(_t("missed.any"), ANY)], ANY)
@@ -355,7 +353,7 @@ class MissedDocuments(MissPanel):
         split = self.beside(*self._columns(), above=(self.sentence, self.texts), below=(whatif,))
         split.add_class("wb-wide")
         self.compose(
-            row(self.encoder, self.k, self.cause, self.work, self.start_button, self.count), self.causes,
+            row(self.encoder, self.k, self.cause, self.work, self.count), self.causes,
             row(self.view, self.focus, self.filtered), self.picture, self.bar, split,
         )  # fmt: skip
         if corpus is None:
@@ -420,16 +418,16 @@ class MissedDocuments(MissPanel):
                 found.index.progress = found.index.cancel = None
             return found
 
-        self.work.start(rank, self._end, words=_t("missed.working"), patience=patience)
+        self.work.start(rank, self._ranked, failed=self._not_ranked, words=_t("missed.working"), patience=patience)
 
-    def _end(self, result: Any, error: BaseException | None) -> None:
-        if error is None:
-            self.examined = result
-        elif isinstance(error, WorkbenchError) and self.encoder.value != "none" and self._corpus is not None:
+    def _ranked(self, found: ExaminedMisses) -> None:
+        self.examined = found
+        self._refresh()
+
+    def _not_ranked(self, error: BaseException) -> None:
+        """Ranks by words alone."""
+        if isinstance(error, WorkbenchError) and self.encoder.value != "none" and self._corpus is not None:
             self.examined = examine(self.session.evaluation, self._corpus, "none")
-        if error is not None:
-            self.work.say_failure("missed", error)
-        display(self.start_button, isinstance(error, CancelledError))
         self._refresh()
 
     # Following the session.

@@ -27,8 +27,9 @@ from workbench.diagnosis.monitoring import (
 from workbench.diagnosis.query_log import QueryLog, group_columns, load_log, statistics_of
 from workbench.errors import InputError
 from workbench.language import text as _t
+from workbench.views.figures import figure_png
 from workbench.views.html import Fragment, empty, fragment, h, join, quiet, table
-from workbench.views.plots import Course, course, figure_png
+from workbench.views.plots import Course, course
 from workbench.views.session import Session
 from workbench.views.widgets import (
     Column,

@@ -9,22 +9,14 @@ import ipywidgets as W
 import numpy as np
 
 from workbench.diagnosis.causes import NOT_CHECKED
-from workbench.diagnosis.queries import (
-    LEARNT,
-    Dimensions,
-    Group,
-    SampleOutcomes,
-    dimension_title,
-    grouped,
-    value_title,
-)
+from workbench.diagnosis.queries import LEARNT, Dimensions, Group, SampleOutcomes, dimension_title, grouped, value_title
 from workbench.diagnosis.slices import slices_of
 from workbench.diagnosis.statistics import wilson
 from workbench.diagnosis.vocabulary import failing_terms
 from workbench.language import numbers
 from workbench.language import text as _t
-from workbench.views.card import FilterNote, ListPanel, cause_column, id_column, question_column
 from workbench.views.html import Fragment, Markup, fragment, h, join, quiet, table
+from workbench.views.list_panel import FilterNote, ListPanel, cause_column, id_column, question_column
 from workbench.views.plots import MOST_BARS, SCREEN_BARS, cut_words, rate_bars, rate_grid
 from workbench.views.widgets import LABEL, Column, RowList, button, display, dropdown, markup, row, show, still
 from workbench.views.wording import cause_title
@@ -191,7 +183,6 @@ class QueryTypes(ListPanel):
         self._frame: pd.DataFrame | None = None
         self._slices: pd.DataFrame | None = None
         self._terms: pd.DataFrame | None = None
-        self._listed: list[str] = []
         self._chosen: tuple[str, int] | None = None
         self._samples = session.samples
         self._dimensions = Dimensions(session.evaluation)
@@ -361,16 +352,8 @@ class QueryTypes(ListPanel):
         places = self.session.samples.index.get_indexer(ids[order])
         frame = pd.DataFrame({"cause": self.outcomes.causes[places],
                               "question": self.session.samples["question"].iloc[places]}, index=ids[order])  # fmt: skip
-        assert self.rows is not None
-        frame = self.rows.ordered(frame)
-        self._listed = [str(name) for name in frame.index]
         self.filtered.fill()
-        self.rows.set(frame, empty=self._empty_words(), note=self._note())
-        self.keep_selection()
-
-    def ids(self) -> list[str]:
-        """The samples that are listed, failing ones first."""
-        return self._listed
+        self.list_samples(frame)
 
     def _empty_words(self) -> str:
         return say("empty")

@@ -10,15 +10,16 @@ import ipywidgets as W
 import pandas as pd
 
 from workbench.data.text.points import find_point
-from workbench.errors import CancelledError, InputError
+from workbench.errors import InputError
 from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.repair import words
 from workbench.repair.plan import RepairPlan, accepted_synonyms, prompt, repair_plan
 from workbench.repair.sweep import Sweep, sweep
 from workbench.views import plots
-from workbench.views.card import FilterNote, ListPanel, card_html
+from workbench.views.card import card_html
 from workbench.views.html import Fragment, Mark, Markup, empty, excerpt, fragment, h, join, marked, quiet, table
+from workbench.views.list_panel import FilterNote, ListPanel
 from workbench.views.widgets import (
     Background,
     PagedTable,
@@ -77,9 +78,7 @@ class RepairPlanPanel(ListPanel):
         self.headline, self.reading, self.before_after = markup(None, "wb-reading"), markup(), markup(None, "wb-contexts")
         self.list, self.unreached, self.stays = PagedTable(self, 12), PagedTable(self), markup()
         self.list.add_class("wb-plan")
-        self.start_button = button(_t("repair.panel.start"), self.guarded(lambda: self.start_work(), "start"))
-        self.work = Background(self, _progress_words, _t("repair.panel.cancel"),
-                               on_busy=lambda _: display(self.start_button, False))  # fmt: skip
+        self.work = Background(self, "repair.panel", _progress_words, again=lambda: self.start_work())
         self.fix = dropdown(_t("repair.panel.fix"), [("–", "")], "")
         self.grid = W.GridBox(layout=W.Layout(grid_gap="1px", width="100%", overflow="auto"))
         self.grid.add_class("wb-matrix")
@@ -90,7 +89,7 @@ class RepairPlanPanel(ListPanel):
         self.filters = FilterNote(self)
         self.on(self.fix, lambda _: self._refresh())
         self.compose(
-            row(self.work, self.start_button), self.headline, self.filters, self.picture, self.list, self.reading,
+            self.work, self.headline, self.filters, self.picture, self.list, self.reading,
             row(self.back, self.columns, self.forward), self.grid, row(self.fix, self.count), self.bar, self.before_after,
             self.card, self.stays, self.unreached, self.prompts,
         )  # fmt: skip
@@ -104,16 +103,11 @@ class RepairPlanPanel(ListPanel):
         evaluation, synonyms = self.session.evaluation, accepted_synonyms(self.session.folder)
 
         def plan(progress: Any, cancelled: Any) -> RepairPlan:
-            """Texts encoded, then fixes carried out."""
             return repair_plan(evaluation, **self._given, synonyms=synonyms, progress=progress, cancel=cancelled)
 
-        self.work.start(plan, self._end, words=_t("repair.panel.working"), patience=patience)
+        self.work.start(plan, self._done, words=_t("repair.panel.working"), patience=patience)
 
-    def _end(self, result: Any, error: BaseException | None) -> None:
-        if error is not None:
-            self.work.say_failure("repair.panel", error)
-            display(self.start_button, isinstance(error, CancelledError))
-            return
+    def _done(self, result: RepairPlan) -> None:
         self.plan = result
         self._matrix = result.matrix()
         with self.quietly():
@@ -364,28 +358,21 @@ class SweepPanel(Panel):
         super().__init__(session)
 
         def make(progress: Any, cancelled: Any) -> Sweep:
-            """Texts encoded, then cells of the grid."""
             return sweep(session.evaluation, corpus, progress=progress, cancel=cancelled, **options)
 
         self._make = make
         self.found: Sweep | None = None
-        self.work = Background(self, _progress_words, _t("repair.panel.cancel"))
-        self.start_button = button(_t("repair.panel.start"), self.guarded(lambda: self.start_work(), "start"))
+        self.work = Background(self, "repair.panel", _progress_words, again=lambda: self.start_work())
         self.headline, self.picture, self.cells = markup(None, "wb-reading"), Picture(guarded=self.guarded), markup()
         display(self.picture, False)
-        self.compose(row(self.work, self.start_button), self.headline, self.picture, self.cells)
+        self.compose(self.work, self.headline, self.picture, self.cells)
         self.start_work(PATIENCE)
 
     def start_work(self, patience: float = 0.0) -> None:
         """Work the grid out; waits ``patience`` seconds for the end, then leaves it to the thread."""
-        display(self.start_button, False)
-        self.work.start(self._make, self._end, words=_t("repair.panel.working"), patience=patience)
+        self.work.start(self._make, self._done, words=_t("repair.panel.working"), patience=patience)
 
-    def _end(self, result: Any, error: BaseException | None) -> None:
-        if error is not None:
-            self.work.say_failure("repair.panel", error)
-            display(self.start_button, isinstance(error, CancelledError))
-            return
+    def _done(self, result: Sweep) -> None:
         self.found = result
         show(self.headline, h("p", h("strong", knee_words(result))))
         display(self.picture, True)

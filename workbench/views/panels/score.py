@@ -84,10 +84,7 @@ class Wanted:
     def judge(self) -> Judge | str | None:
         """A new judge with a budget of its own; the name of one that spends nothing, None for none.
 
-        Raises
-        ------
-        InputError
-            Without the name of a model, or with a budget that cannot be kept.
+        Raises ``InputError`` without the name of a model, or with a budget that cannot be kept.
         """
         if not self.asks_model:
             return None if self.kind == "none" else self.kind
@@ -159,10 +156,7 @@ class JudgeChoice(W.VBox):
 def planned(wanted: Wanted, samples: SampleSet) -> tuple[Any, list[str]]:
     """The plan of judging, and what the judge warns of; nothing is sent.
 
-    Raises
-    ------
-    InputError
-        As :meth:`Wanted.judge` does.
+    Raises ``InputError`` as :meth:`Wanted.judge` does.
     """
     from workbench.data.schema import iter_samples
 
@@ -200,7 +194,6 @@ def ended(judge: Any, manifest: Mapping[str, Any]) -> Markup:
     frame = model.outcomes.frame()
 
     def some(ids: list[str]) -> str:
-        """The first ids, and how many more there are."""
         more = f" {_t('judging.more', n=len(ids) - SHOWN_IDS)}" if len(ids) > SHOWN_IDS else ""
         return ", ".join(ids[:SHOWN_IDS]) + more
 
@@ -354,8 +347,7 @@ class Score(Panel):
         self.use = button(_t("panels.score.use"), self.guarded(self._use, "use"))
         self.next = markup()
         display(self.use, False)
-        self.work = Background(self, self._progress_words, _t("panels.score.cancel"), on_busy=self._busy,
-                               on_cancel=self._cancelled)  # fmt: skip
+        self.work = Background(self, "panels.score", self._progress_words, on_busy=self._busy, on_cancel=self._cancelled)
         self.stop, self.message = self.work.cancel_button, self.work.message
         self.body, self.picture, self.outcomes = markup(), Picture("wb-figure", guarded=self.guarded), markup()
         self.on(self.judge, lambda _: self._follow_judge())
@@ -385,14 +377,13 @@ class Score(Panel):
         try:
             judge = wanted.judge()
         except WorkbenchError as error:
-            self.work.say_failure("panels.score", error)
+            self.work.say_failure(error)
             return
         self._wanted, self._judge = wanted, judge
         options = {"judge": judge, "encoder": wanted.encoder, "thresholds": self.session.thresholds}
         function = self._evaluator(wanted)
 
         def run(**reports: Any) -> Any:
-            """Evaluate, and save where asked to."""
             samples = wanted.of(self._samples(wanted))
             self.choice.warn(tell_generator(judge, generator_of(samples)))
             result = function(samples, **options, **reports)
@@ -402,20 +393,14 @@ class Score(Panel):
 
         show(self.outcomes, Markup())
         display(self.retry, False)
-        self.work.start(run, self._end, words=_t("panels.score.starting"))
+        self.work.start(run, self._scored, failed=lambda _: self._tell_outcomes({}), words=_t("panels.score.starting"))
 
     def show_plan(self) -> None:
         """Say calls, tokens, time and price of judging what is chosen, without sending anything; in a thread of its own."""
         wanted = self.choice.wanted(self.data.value, self.encoder.value)
         if not self.work.running:
-            self.work.start(lambda **_: planned(wanted, self._samples(wanted)), self._planned,
+            self.work.start(lambda **_: planned(wanted, self._samples(wanted)), lambda found: self.choice.say(*found),
                             words=_t("judging.planning"), stoppable=False)  # fmt: skip
-
-    def _planned(self, found: Any, error: BaseException | None) -> None:
-        if error is not None:
-            self.work.say_failure("panels.score", error)
-        else:
-            self.choice.say(*found)
 
     def _samples(self, wanted: Wanted) -> Any:
         from workbench.views.panels.dataset import samples_of
@@ -450,21 +435,21 @@ class Score(Panel):
         cost = so_far(self._judge)
         return f"{words} · {_t('panels.score.hits', n=f'{progress.cached:,}')}{f' · {cost}' if cost else ''}"
 
-    def _end(self, result: Any, error: BaseException | None) -> None:
-        show(self.outcomes, ended(self._judge, getattr(result, "manifest", None) or {}))
+    def _tell_outcomes(self, manifest: Mapping[str, Any]) -> None:
+        show(self.outcomes, ended(self._judge, manifest))
         model = language_model(self._judge)
         left = 0 if model is None else len(model.outcomes.ids())
         self.retry.description = _t("judging.retry", n=left)
         display(self.retry, left > 0)
-        if error is not None:
-            self.work.say_failure("panels.score", error)
-        else:
-            self.session.use(result)
-            words = _t("panels.score.finished", n=f"{len(self.session.samples):,}")
-            self.work.say(f"{words} {_t('panels.score.saved', path=result.path) if result.path else ''}")
-            links = join([notebook_link(name) for name in NEXT], " · ")
-            show(self.next, h("p", _t("panels.score.next"), " ", links))
-            display(self.use, result.path is not None)
+
+    def _scored(self, result: Any) -> None:
+        self._tell_outcomes(getattr(result, "manifest", None) or {})
+        self.session.use(result)
+        words = _t("panels.score.finished", n=f"{len(self.session.samples):,}")
+        self.work.say(f"{words} {_t('panels.score.saved', path=result.path) if result.path else ''}")
+        links = join([notebook_link(name) for name in NEXT], " · ")
+        show(self.next, h("p", _t("panels.score.next"), " ", links))
+        display(self.use, result.path is not None)
 
     def _use(self) -> None:
         """Let the notebooks in this folder open what was scored, where their ``DATA`` is None."""

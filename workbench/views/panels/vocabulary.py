@@ -28,8 +28,9 @@ from workbench.evidence.corpus_ranks import as_corpus, find_misses, questions_of
 from workbench.language import numbers
 from workbench.language import text as _t
 from workbench.views import plots
-from workbench.views.card import ANY, FilterNote, MissPanel, card_html, term_marks
+from workbench.views.card import card_html, term_marks
 from workbench.views.html import Fragment, Markup, empty, fragment, h, join, marked, quiet, table
+from workbench.views.list_panel import ANY, FilterNote, MissPanel
 from workbench.views.panels.missed_documents import nothing_expected
 from workbench.views.widgets import (
     Background,
@@ -227,7 +228,7 @@ class VocabularyPanel(MissPanel):
     def _build(self) -> None:
         self.cut = cut_slider(_t("vocabulary.cut"), GAP)
         self.shown = dropdown(_t("vocabulary.shown"), named("vocabulary.shown_", ("below", "all")), "below")
-        self.work = Background(self, _progress_words, _t("vocabulary.cancel"))
+        self.work = Background(self, "vocabulary", _progress_words)
         self.message = self.work.message
         self.pair, self.terms = markup(None, "wb-pair"), markup()
         self.view = W.ToggleButtons(options=named("vocabulary.view_", VIEWS), style={"button_width": "auto"})
@@ -273,14 +274,11 @@ class VocabularyPanel(MissPanel):
         def encode(progress: Any, cancelled: Any) -> TermVectors | None:
             return term_vectors(gaps, CorpusIndex(corpus, encoder, progress=progress, cancel=cancelled), MOST_WORDS)
 
-        self.work.start(encode, self._end, words=_t("vocabulary.working"), patience=PATIENCE)
+        self.work.start(encode, self._compared, words=_t("vocabulary.working"), patience=PATIENCE)
 
-    def _end(self, result: Any, error: BaseException | None) -> None:
-        if error is not None:
-            self.work.say_failure("vocabulary", error)
-        else:
-            self._vectors, self._known = result, {}
-            self._draw_terms()
+    def _compared(self, vectors: TermVectors | None) -> None:
+        self._vectors, self._known = vectors, {}
+        self._draw_terms()
 
     # What is listed.
 
