@@ -68,19 +68,38 @@ def of_another(claim: ClaimWords, question: Analysis, text: Analysis, sentence: 
 
 def _clauses(text: Analysis, sentence: int) -> list[_Clause]:
     """The clauses of a sentence; one that gives no number belongs to the one that follows, if any of them gives one."""
-    start, end = text.bounds[sentence].tolist()
-    numbers = text.quantities[run_of(text.quantity_sentence, sentence)]
-    cuts = {*clause_starts(text.text), *(match.end() for match in re.finditer("，", text.text))}
+    first, last = _listed_with(text, sentence)
+    start, end = int(text.bounds[first, 0]), int(text.bounds[last, 1])
+    numbers = text.quantities[run_of(text.quantity_sentence, first).start : run_of(text.quantity_sentence, last).stop]
+    cuts = {*text.bounds[first : last + 1, 0].tolist(), *clause_starts(text.text), *(match.end() for match in re.finditer("，", text.text))}
     cuts = {at for at in cuts if start < at < end and not any(q.start < at < q.end for q in numbers)}
     found: list[_Clause] = []
     first = start
     for high in [*sorted(cuts), end]:
         inside = tuple(q for q in numbers if first <= q.start < high)
         parts = tuple(_parts(text, first, high, inside))
-        if parts and (inside or not numbers):
+        heads = not inside and text.text[first:high].rstrip().endswith((":", "："))
+        if heads:
+            first = high  # what stands before a colon is said of all that follows
+        elif parts and (inside or not numbers):
             found.append(_Clause(parts, inside, high))
             first = high
     return found
+
+
+def _listed_with(text: Analysis, sentence: int) -> tuple[int, int]:
+    """The first and the last of the sentences that semicolons join with one: a list of what belongs to what."""
+
+    def goes_on(at: int) -> bool:
+        """Whether a sentence ends in a semicolon."""
+        return text.text[slice(*text.bounds[at].tolist())].rstrip().endswith((";", "；"))
+
+    first = last = sentence
+    while first > 0 and sentence - first < _CLAUSES and goes_on(first - 1):
+        first -= 1
+    while last + 1 < len(text.bounds) and last - sentence < _CLAUSES and goes_on(last):
+        last += 1
+    return first, last
 
 
 def _parts(text: Analysis, start: int, end: int, numbers: Sequence[Quantity]) -> Iterator[_Part]:
@@ -133,7 +152,12 @@ class _Said:
         """Whether the sentence has the claim as it is, and more of it than a value alone."""
         start, end = self.bounds
         known = self.folded.strip(" .。!！;；") in self.text.folded[start:end]
-        return known and int((self.claim.source.weight[self.claim.words] > _TELLING).sum()) > _BARE
+        return known and not self.bare
+
+    @property
+    def bare(self) -> bool:
+        """Whether the claim says a value and little beside it."""
+        return int((self.claim.source.weight[self.claim.words] > _TELLING).sum()) <= _BARE
 
     def nothing_else(self) -> bool:
         """Whether all telling words of the claim stand in the sentence or in the question."""
@@ -193,7 +217,7 @@ def _better(said: _Said, own: _Clause, others: Sequence[tuple[_Clause, Quantity]
         mine, theirs = _share(here, has), _share(there, has)
         follows = own.parts[0].at < other.parts[0].at and (has == said.by_claim or mine < _MOST)
         if mine == 0.0:
-            if here and theirs >= _ALONE and said.nothing_else():
+            if here and (theirs >= _MOST or (theirs >= _ALONE and (said.bare or said.nothing_else()))):
                 return quantity.text
         elif theirs >= _MOST and theirs - mine >= (_MORE_AFTER if follows else _MORE_BEFORE):
             return quantity.text
