@@ -94,6 +94,14 @@ def a_person_and_a_task(language: str, chance: random.Random) -> Case:
 
 def a_short_identifier(language: str, chance: random.Random) -> Case:
     one, two = chance.sample(CODES, 2)
+    if chance.random() < 0.4:
+        one, two = f"E{one}", f"E{two}"
+        if language == "en":
+            text = f"A wrong password gives the error {one} and an expired one the error {two}."
+            said = "A wrong password gives the error {}."
+            return "Which error does a wrong password give?", text, said.format(one), said.format(two)
+        text = f"密码错误时返回错误码{one}，密码过期时返回错误码{two}。"
+        return "密码错误时返回什么？", text, f"密码错误时返回错误码{one}。", f"密码错误时返回错误码{two}。"
     if language == "en":
         name = chance.choice(["HTTP", "error", "code"])
         text = f"A client that sends too many requests gets {name} {one}. During maintenance the server answers {name} {two}."
@@ -152,7 +160,8 @@ def what_is_accepted(language: str, chance: random.Random) -> Case:
     text = chance.choice([
         f"本店接受{one}和{two}，{other}不行。", f"可以用{one}付款，{other}不可以。", f"{one}、{two}均可使用，{other}则不行。",
     ])  # fmt: skip
-    return f"可以用{other}付款吗？", text, f"不可以用{other}付款。", f"可以用{other}付款。"
+    no = chance.choice([f"不可以用{other}付款。", f"不行，{other}不能用。"])
+    return f"可以用{other}付款吗？", text, no, f"可以用{other}付款。"
 
 
 def a_total_of_a_day(language: str, chance: random.Random) -> Case:

@@ -65,9 +65,11 @@ def labelled(folder: Path) -> Path:
              for passage, text in zip(english, texts, strict=True) for s, q, _ in passage[:2]]  # fmt: skip
     write(folder / "clapnq" / "clapnq_dev_answerable.jsonl", lines)
     for code in ("en", "zh"):
-        data = [{"paragraphs": [{"context": (" " if code == "en" else "").join(s for s, *_ in passage),
-                                 "qas": [{"question": q, "answers": [{"text": a}]} for _, q, a in passage]}]}
-                for passage in passages(code)]  # fmt: skip
+        told = [(passage, (" " if code == "en" else "").join(s for s, *_ in passage)) for passage in passages(code)]
+        data = [{"paragraphs": [{"context": text, "qas": [
+                    {"question": q, "answers": [{"text": a, "answer_start": text.index(s) + s.index(a)}]}
+                    for s, q, a in passage
+                ]}]} for passage, text in told]  # fmt: skip
         (folder / "xquad" / f"xquad.{code}.json").write_text(json.dumps({"data": data}), encoding="utf-8")
     lines = [{"claim": c, "premise": e, "label": "supported" if kept else chance.choice(["contradicted", "not_mentioned"]),
               "phenomenon": "number"} for c, e, kept in pairs]  # fmt: skip

@@ -36,7 +36,7 @@ def says(wanted: Quantity, found: Quantity) -> bool:
     """
     if wanted.cue in ("<", "<=", ">", ">=") and math.isfinite(found.low) and math.isfinite(found.high) and wanted.value:
         return says(replace(wanted, low=wanted.value, high=wanted.value, cue=""), found)
-    if same_quantity(wanted, found):
+    if same_quantity(wanted, found) or (found.cue == "~" and same_quantity(found, wanted)):
         return True
     if "date" in (wanted.kind, found.kind):
         mine, theirs = _parts_of_any(wanted), _parts_of_any(found)
@@ -222,9 +222,11 @@ def _repeated(asked: Reading, said: Reading) -> Iterator[tuple[int, int, str, fl
             if (pair := said.folded[at : at + 2]) in keys:
                 yield at, 2, pair, 0.0
         return
+    counted = _asked_weights(asked)
     for word, root, at, rare in zip(said.words, said.stems, said.offsets, said.weights, strict=True):
         places = asked.at.get(root) or asked.at.get(word)
-        yield at, len(word), asked.stems[places[0]] if places else "", rare**2
+        key = asked.stems[places[0]] if places else ""
+        yield at, len(word), key if key in counted else "", 0.0 if places else rare**2
 
 
 def _gap(value: tuple[int, int, bool], at: int, length: int) -> int:

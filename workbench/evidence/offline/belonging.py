@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
 from workbench.data.text.normalise import HAN, HAN_CHARACTER
-from workbench.data.text.quantities import Quantity
+from workbench.data.text.quantities import Entity, Quantity
 from workbench.data.text.quantities import relation as quantity_relation
 from workbench.data.text.words import stop_words
 from workbench.evidence.offline.answer_values import clause_starts, empty_characters
-from workbench.evidence.offline.grid import ClaimWords, quantities_of
+from workbench.evidence.offline.grid import ClaimWords, names_of, quantities_of
 from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis, run_of
 
 #: Share, by rarity, of what its own clause says that a value's other clause must have at least, and by how much more: little
 #: where the other one follows and may leave out what the first has said.
 _MOST, _MORE_AFTER, _MORE_BEFORE = 0.6, 0.15, 0.4
+#: How much of its own clause a question may say of a value alone, for the same.
+_NEARLY = 0.8
 #: The first of these where the claim has nothing of the value's own clause.
 _ALONE = 0.35
 #: Rarity from which a word of a claim must stand in the sentence, or in the question, for that.
@@ -70,7 +72,11 @@ def _clauses(text: Analysis, sentence: int) -> list[_Clause]:
     """The clauses of a sentence; one that gives no number belongs to the one that follows, if any of them gives one."""
     first, last = _listed_with(text, sentence)
     start, end = int(text.bounds[first, 0]), int(text.bounds[last, 1])
-    numbers = text.quantities[run_of(text.quantity_sentence, first).start : run_of(text.quantity_sentence, last).stop]
+    quantities, names = (
+        slice(run_of(of, first).start, run_of(of, last).stop) for of in (text.quantity_sentence, text.name_sentence)
+    )
+    codes = map(_as_value, text.names[names])
+    numbers = [*text.quantities[quantities], *(code for code in codes if code is not None)]
     cuts = {*text.bounds[first : last + 1, 0].tolist(), *clause_starts(text.text), *(match.end() for match in re.finditer("，", text.text))}
     cuts = {at for at in cuts if start < at < end and not any(q.start < at < q.end for q in numbers)}
     found: list[_Clause] = []
@@ -78,8 +84,7 @@ def _clauses(text: Analysis, sentence: int) -> list[_Clause]:
     for high in [*sorted(cuts), end]:
         inside = tuple(q for q in numbers if first <= q.start < high)
         parts = tuple(_parts(text, first, high, inside))
-        heads = not inside and text.text[first:high].rstrip().endswith((":", "："))
-        if heads:
+        if not inside and text.text[first:high].rstrip().endswith((":", "：")):
             first = high  # what stands before a colon is said of all that follows
         elif parts and (inside or not numbers):
             found.append(_Clause(parts, inside, high))
@@ -100,6 +105,20 @@ def _listed_with(text: Analysis, sentence: int) -> tuple[int, int]:
     while last + 1 < len(text.bounds) and last - sentence < _CLAUSES and goes_on(last):
         last += 1
     return first, last
+
+
+def _as_value(name: Entity) -> Quantity | None:
+    """An identifier as a value without a number; None for other names."""
+    return Quantity(name.start, name.end, name.text, None, 0.0, 0.0, None, "code") if name.kind == "code" else None
+
+
+def _compared(claimed: Quantity, other: Quantity) -> str:
+    """What one value makes of another, as quantities are related: identifiers of one form are the same or different."""
+    if "code" not in (claimed.kind, other.kind):
+        return quantity_relation(claimed, other)
+    forms = [re.sub(r"\d+", "0", value.text.lower()) for value in (claimed, other)]
+    same = claimed.text.lower() == other.text.lower()
+    return "unrelated" if claimed.kind != other.kind or forms[0] != forms[1] else "same" if same else "different"
 
 
 def _parts(text: Analysis, start: int, end: int, numbers: Sequence[Quantity]) -> Iterator[_Part]:
@@ -178,18 +197,22 @@ def _share(parts: Sequence[_Part], has: Callable[[_Part], bool]) -> float:
     return sum(part.weight for part in parts if has(part)) / max(sum(part.weight for part in parts), _LEAST)
 
 
-def _apart(one: _Clause, other: _Clause) -> tuple[list[_Part], list[_Part]]:
-    """The parts that only one of two clauses has, of each."""
+def _apart(one: _Clause, other: _Clause, kind: str = "") -> tuple[list[_Part], list[_Part]]:
+    """The parts that only one of two clauses has, of each; with numbers of other kinds than ``kind``, where one is given."""
+    if kind:
+        one, other = (replace(c, parts=c.parts + tuple(
+            _Part(q.text, 1.0, q.start) for q in c.numbers if q.kind != kind)) for c in (one, other))  # fmt: skip
     keys = [{part.key for part in clause.parts} for clause in (one, other)]
     return [p for p in one.parts if p.key not in keys[1]], [p for p in other.parts if p.key not in keys[0]]
 
 
 def _number_of_another(said: _Said, clauses: Sequence[_Clause]) -> tuple[str, str] | None:
-    mine = quantities_of(said.claim)
+    codes = map(_as_value, names_of(said.claim))
+    mine = [*quantities_of(said.claim), *(code for code in codes if code is not None)]
     for quantity in mine:
-        own = [c for c in clauses if any(quantity_relation(quantity, q) in ("same", "compatible") for q in c.numbers)]
+        own = [c for c in clauses if any(_compared(quantity, q) in ("same", "compatible") for q in c.numbers)]
         others = [(c, q) for c in clauses if c not in own for q in c.numbers if _rivals(quantity, q)]
-        if not own or not others or any(quantity_relation(m, q) == "same" for m in mine for _, q in others):
+        if not own or not others or any(_compared(m, q) == "same" for m in mine for _, q in others):
             continue
         found = [_better(said, clause, others) for clause in own]
         if all(found):
@@ -203,6 +226,8 @@ def _rivals(claimed: Quantity, other: Quantity) -> bool:
     counters = [re.findall(f"[{HAN}]+$", quantity.text) for quantity in (claimed, other)]
     if claimed.unit is None and other.unit is None and all(counters) and counters[0] != counters[1]:
         return False
+    if "code" in (claimed.kind, other.kind):
+        return _compared(claimed, other) == "different"
     exact = not (claimed.cue or other.cue) and None not in (claimed.value, other.value)
     if claimed.kind == other.kind and (None in (claimed.unit, other.unit) or (exact and claimed.unit == other.unit)):
         return claimed.value != other.value and claimed.kind != "ordinal"
@@ -212,10 +237,10 @@ def _rivals(claimed: Quantity, other: Quantity) -> bool:
 def _better(said: _Said, own: _Clause, others: Sequence[tuple[_Clause, Quantity]]) -> str:
     """The value whose clause has more of what the claim says than the one that its value stands in; empty without one."""
     for other, quantity in others:
-        here, there = _apart(own, other)
+        here, there = _apart(own, other, quantity.kind)
         has = said.by_claim if any(map(said.by_claim, (*here, *there))) else said.by_either
         mine, theirs = _share(here, has), _share(there, has)
-        follows = own.parts[0].at < other.parts[0].at and (has == said.by_claim or mine < _MOST)
+        follows = own.parts[0].at < other.parts[0].at and (has == said.by_claim or mine < _NEARLY)
         if mine == 0.0:
             if here and (theirs >= _MOST or (theirs >= _ALONE and (said.bare or said.nothing_else()))):
                 return quantity.text

@@ -17,12 +17,14 @@ from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.evidence.offline.answer_values import clause_starts
 from workbench.evidence.offline.grid import ClaimWords, quantities_of
 from workbench.evidence.offline.lexicon import tables
-from workbench.evidence.offline.words import FUNCTION, Analysis
+from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis
 
 #: Share, by rarity, of what a clause speaks of that a claim must name.
 _NAMED = 0.5
 #: The least that a word counts, and what two Han characters do.
 _LEAST, _PAIR = 0.1, 0.5
+#: Telling words of a claim that says of one thing that it is granted or refused, at most.
+_SHORT = 6
 #: Characters that a claim may have before its one clause ("No, …").
 _LEAD = 5
 _SIGNS = " .。,，;；!！"
@@ -64,9 +66,11 @@ def granted(claim: ClaimWords, question: Analysis, text: Analysis, sentence: int
     """Whether a sentence bears a claim out that grants or refuses something; None where it does not tell."""
     said = claim.source.folded[claim.start : claim.end].strip(_SIGNS)
     start, end = text.bounds[sentence].tolist()
-    inside = [at for at in clause_starts(said) if at > _LEAD]
-    if inside or said in text.folded[start:end]:
+    cuts = [at for at in clause_starts(said) if 0 < at < len(said)]
+    long = int((claim.source.weight[claim.words] > _TELLING).sum()) > _SHORT
+    if long or any(at > _LEAD for at in cuts) or "".join(said.split()) in "".join(text.folded[start:end].split()):
         return None
+    said = said[max(cuts, default=0) :]
     for family in _families():
         mine = family.stance(said)
         if not mine or quantities_of(claim) or any(map(family.depends.search, (said, text.folded[start:end]))):
@@ -120,7 +124,7 @@ def _parts(family: _Family, text: Analysis, clause: _Clause) -> dict[int | str, 
     words = text.words_between(clause.start, clause.end)
     for at in range(words.start, words.stop):
         low, high = int(text.starts[at]), int(text.ends[at])
-        if text.kind[at] == FUNCTION or any(low < stop and first < high for first, stop in spans):
+        if text.kind[at] in (FUNCTION, NUMBER) or any(low < stop and first < high for first, stop in spans):
             continue
         if HAN_CHARACTER.match(text.folded, low):
             found |= {text.folded[p : p + 2]: _PAIR for p in range(low, high - 1)}

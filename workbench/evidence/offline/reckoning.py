@@ -22,7 +22,7 @@ from workbench.evidence.offline.lexicon import tables
 from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis, analyse, run_of
 
 #: Share, by rarity, of what follows a missed limit that a claim must tell.
-_TOLD = 0.5
+_TOLD = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ def _total(
     words: _Words, mine: Sequence[Quantity], said: str, asked: str, told: Sequence[Quantity], there: str, start: int
 ) -> bool | None:
     """Whether the one number of a claim about a period is that of a time by the times in that period."""
+    mine = [q for q in mine if q.kind != "duration"]
     if len(mine) != 1 or mine[0].kind != "number" or mine[0].unit is not None or mine[0].value is None:
         return None
     if words.each.search(said) or not (words.period.search(said) or words.period.search(asked)):
@@ -101,7 +102,7 @@ def _missed_limit(
     weights = [(at, float(text.weight[at])) for at in range(words_after.start, words_after.stop)
                if text.kind[at] not in (FUNCTION, NUMBER)]  # fmt: skip
     ids = frozenset(analyse(said).ids.tolist())
-    held = sum(w for at, w in weights if int(text.ids[at]) in ids or _stands(text, at, said))
+    held = sum(w * (1.0 if int(text.ids[at]) in ids else _stands(text, at, said)) for at, w in weights)
     if not weights or held < _TOLD * sum(w for _, w in weights):
         return None
     negative = [words.negates.search(part) is not None for part in (said, text.folded[match.end() : end])]
@@ -124,9 +125,10 @@ def _pieces(claim: ClaimWords) -> Iterator[tuple[int, int]]:
     yield from pairwise(cuts)
 
 
-def _stands(text: Analysis, at: int, said: str) -> bool:
+def _stands(text: Analysis, at: int, said: str) -> float:
+    """The share of the Han characters of a word that stand in what is said; 0 for other words."""
     word = text.folded[int(text.starts[at]) : int(text.ends[at])]
-    return HAN_CHARACTER.match(word) is not None and word in said
+    return sum(one in said for one in word) / len(word) if HAN_CHARACTER.match(word) else 0.0
 
 
 @cache
