@@ -27,8 +27,8 @@ from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis, run_of
 _MOST, _MORE_AFTER, _MORE_BEFORE = 0.6, 0.15, 0.4
 #: How much of its own clause a question may say of a value alone, for the same.
 _NEARLY = 0.8
-#: The first of these where the claim has nothing of the value's own clause.
-_ALONE = 0.35
+#: The first of these where the claim has nothing of the value's own clause; enough by itself.
+_ALONE, _ALL = 0.35, 0.9
 #: Rarity from which a word of a claim must stand in the sentence, or in the question, for that.
 _TELLING = 0.2
 #: The least that a word counts, and what two Han characters of one word do; those between two words count least.
@@ -77,7 +77,8 @@ def _clauses(text: Analysis, sentence: int) -> list[_Clause]:
     )
     codes = map(_as_value, text.names[names])
     numbers = [*text.quantities[quantities], *(code for code in codes if code is not None)]
-    cuts = {*text.bounds[first : last + 1, 0].tolist(), *clause_starts(text.text), *(match.end() for match in re.finditer("，", text.text))}
+    cuts = {*text.bounds[first : last + 1, 0].tolist(), *clause_starts(text.text)}
+    cuts |= {match.end() for match in re.finditer("，", text.text)}
     cuts = {at for at in cuts if start < at < end and not any(q.start < at < q.end for q in numbers)}
     found: list[_Clause] = []
     first = start
@@ -242,7 +243,7 @@ def _better(said: _Said, own: _Clause, others: Sequence[tuple[_Clause, Quantity]
         mine, theirs = _share(here, has), _share(there, has)
         follows = own.parts[0].at < other.parts[0].at and (has == said.by_claim or mine < _NEARLY)
         if mine == 0.0:
-            if here and (theirs >= _MOST or (theirs >= _ALONE and (said.bare or said.nothing_else()))):
+            if here and (theirs >= _ALL or (theirs >= _ALONE and (said.bare or said.nothing_else()))):
                 return quantity.text
         elif theirs >= _MOST and theirs - mine >= (_MORE_AFTER if follows else _MORE_BEFORE):
             return quantity.text
