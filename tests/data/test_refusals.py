@@ -216,8 +216,6 @@ def test_only_what_speaks_to_the_reader_is_read() -> None:
     assert refusal('{"answer": "I could not find this in the documents.", "sources": []}').probability >= 0.5
 
 
-@pytest.mark.parametrize(
-    "text", ["I do not think that it is scary.", "The notes do not say who signed.", "The fee is 30 euros."]
-)
+@pytest.mark.parametrize("text", ["I do not think that it is scary.", "The notes do not say who signed.", "It is 30 euros."])
 def test_a_question_without_a_word_is_no_question(text: str) -> None:
     assert refusal(text, question="?") == refusal(text, question=" ？！") == refusal(text)

@@ -371,6 +371,7 @@ def test_code_is_supported_only_verbatim_and_bare_words_are_unsure():
     assert not is_code("设置 client_id。")
     assert support("x = load(path, 1);", "Use x = load(path, 0); to read it.")[0] < 0.5
     assert 0.3 <= support("不可以。", "礼品卡不可兑换现金。")[0] < 0.5
+    assert support("Me too!", "The band comes from a small town.")[0] < 0.3  # said of oneself
 
 
 # ---------------------------------------------------------------- what is (not) there, everybody else, what comes first

@@ -172,12 +172,7 @@ class _Said:
         """Whether the sentence has the claim as it is, and more of it than a value alone."""
         start, end = self.bounds
         known = self.folded.strip(" .。!！;；") in self.text.folded[start:end]
-        return known and not self.bare
-
-    @property
-    def bare(self) -> bool:
-        """Whether the claim says a value and little beside it."""
-        return int((self.claim.source.weight[self.claim.words] > _TELLING).sum()) <= _BARE
+        return known and int((self.claim.source.weight[self.claim.words] > _TELLING).sum()) > _BARE
 
     def nothing_else(self) -> bool:
         """Whether all telling words of the claim stand in the sentence or in the question."""
@@ -243,7 +238,7 @@ def _better(said: _Said, own: _Clause, others: Sequence[tuple[_Clause, Quantity]
         mine, theirs = _share(here, has), _share(there, has)
         follows = own.parts[0].at < other.parts[0].at and (has == said.by_claim or mine < _NEARLY)
         if mine == 0.0:
-            if here and (theirs >= _ALL or (theirs >= _ALONE and (said.bare or said.nothing_else()))):
+            if here and (theirs >= _ALL or (theirs >= _ALONE and said.nothing_else())):
                 return quantity.text
         elif theirs >= _MOST and theirs - mine >= (_MORE_AFTER if follows else _MORE_BEFORE):
             return quantity.text

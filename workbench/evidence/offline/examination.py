@@ -91,7 +91,7 @@ def _is_value(piece: str) -> bool:
 # ------------------------------------------------------------------------------
 
 
-_COVER, _WORST, _EDITED = map(LEXICAL.index, ("word_cover", "worst_word", "edited"))
+_COVER, _WORST, _EDITED, _PERSONAL = map(LEXICAL.index, ("word_cover", "worst_word", "edited", "personal"))
 
 #: Words of claims times sentences of texts that are compared in full: some 80 MB.
 CELLS = 8_000_000
@@ -742,10 +742,13 @@ class Examination:
         return bool(own.any()) and bool(new[:, own].any(axis=1).all())
 
     def _at_most_unsure(self, number: int, entail: Floats) -> Floats:
-        """The support of a claim that cannot be read: "No." alone says too little, code and formulas count only verbatim."""
+        """The support of a claim that cannot be read: "No." alone says too little, code and formulas count only verbatim; what
+        one says of oneself ("Me too!") no text tells."""
         claim = self.claims[number]
         if not (claim.source.weight[claim.words] > 0).any():
-            return np.full_like(entail, UNSURE)
+            told = self.lexical[number, self.windows.owner < self.n_contexts]
+            own = told[:, _PERSONAL].min(initial=1.0) > 0 and len(told) > 0
+            return np.minimum(entail, UNSURE) if own else np.full_like(entail, UNSURE)
         text = self.claim_text(number)
         if not is_code(text):
             return entail
