@@ -6,7 +6,7 @@ import operator
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -435,7 +435,7 @@ class EvaluationOfParts(Evaluation):
     def _work_out(self, progress: Callable[[int, int], None]) -> _WorkedOut:
         known, names = definitions(self.thresholds.k), dict.fromkeys((*self.metrics, *_ALSO))
         scored: list[dict[str, Scored]] = []
-        causes: list[Causes] = []
+        causes: list[Causes] = []  # without what they were worked out from, which holds all evidence of their part
         told: list[dict[str, Tally]] = []
         used: list[np.ndarray] = []
         for place, part in enumerate(self._every()):
@@ -446,7 +446,8 @@ class EvaluationOfParts(Evaluation):
                 name: tally._replace(attainable=_constant(tally.attainable), basis=_constant(tally.basis))
                 for name, tally in tallies(part.view, {name: own[name] for name in self.metrics}, known).items()
             })  # fmt: skip
-            causes.append(part.causes)
+            found = part.causes
+            causes.append(replace(found, inputs=cast("Any", SimpleNamespace(failing=found.inputs.failing))))
             used.append(_constant(part.formulas()))
         failing = Failing(*(np.concatenate([getattr(one.inputs.failing, side) for one in causes]) for side in Failing._fields))
         joined_causes = Causes(

@@ -33,6 +33,8 @@ HOSTILE = {
     "combining marks": "\u0301",
     "a lone half character": "broken \ud83d text. ",
     "JSON that never closes": '{"a": [',
+    "brackets that never close": "[1",
+    "marks of citation": "[1](",
 }
 #: At this size anything that grows with the square of a text is felt; tests/benchmarks/hostile.py measures 1,000,000.
 SIZE = 60_000

@@ -339,10 +339,14 @@ def _citations(item: _Item) -> Iterable[tuple[Any, ...]]:
                math.nan, "", None, rank, doc_id or None, None, "ok", None)  # fmt: skip
 
 
+#: Characters before a mark that are looked at for words of its own sentence.
+_BEFORE_MARK = 1_000
+
+
 def _cited_sentence(answer: str, starts: Sequence[int], mark: Citation) -> int:
     """The sentence that a mark belongs to: its own, or the one before when nothing but marks stands before it."""
     own = _sentence(starts, mark.start)
-    before = without_citations(answer[starts[own] : mark.start]) if starts else ""
+    before = without_citations(answer[max(starts[own], mark.start - _BEFORE_MARK) : mark.start]) if starts else ""
     return own - 1 if own > 0 and not any(c.isalnum() for c in before) else own
 
 

@@ -343,7 +343,7 @@ def _answer_facts(sample: Sample, row: Mapping[str, Any], read_refusal: bool, ri
         "text_absolutes": len(absolutes(answer)),
         "text_numbers": len(new),
         "text_numbers_found": sum(contains_quantity(shown.near(q), q) for q in new),
-        **_disagreeing(bare),
+        **_disagreeing(bare[:COMPARED]),
         **_entity_facts("text_answer_entities", bare, contexts),
         "text_format": format_sign(sample, row, right),
     }
@@ -356,6 +356,8 @@ def without_citations(text: str) -> str:
 
 #: Characters before a quantity that may tell what it is a quantity of; the whole sentence would make a long one slow.
 NEAR = 200
+#: Characters of an answer whose quantities are held against each other, as many as judges examine.
+COMPARED = 30_000
 
 
 def _disagreeing(text: str) -> dict[str, int]:

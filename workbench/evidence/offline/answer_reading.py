@@ -58,7 +58,7 @@ def bounded(entry: str) -> str:
 # ---------------------------------------------------------------- what the reader sees of an answer
 
 _REASONING = r"think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|analysis"
-_REASONING_BLOCK = re.compile(rf"<({_REASONING})\b[^>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_REASONING_BLOCK = re.compile(rf"<({_REASONING})\b[^>]{{0,200}}>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 _REASONING_END = re.compile(rf"\A.*</(?:{_REASONING})\s*>", re.IGNORECASE | re.DOTALL)
 _MAY_MARK = re.compile(r"[\[【<#（(]")
 _MARKDOWN = re.compile(
@@ -74,7 +74,7 @@ def _mark() -> re.Pattern[str]:
     label = "|".join(map(re.escape, listed("wrapping", "sources")))
     return re.compile(
         rf"\[\^?(?:[a-z]{{1,12}}:\s?)?\d{{1,3}}(?:\s*[,;–-]\s*\^?\d{{1,3}})*\](?:\([^()\s]{{1,200}}\))?"
-        rf"|【[^】\n]{{1,60}}】|\[(?=[^\]\n]*[\d._#-])[\w{HAN}.#:/-]{{2,60}}\](?!\()"
+        rf"|【[^】\n]{{1,60}}】|\[(?=[^\]\n]{{0,60}}[\d._#-])[\w{HAN}.#:/-]{{2,60}}\](?!\()"
         rf"|[\[（(](?:{label}|doc|document|ref)\s?[:：\d][^\]）)\n]{{0,80}}[\]）)]"
         r"|<sup>.{0,20}?</sup>|##\d{1,3}\$\$",
         re.IGNORECASE,

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -163,10 +163,13 @@ class _Relating:
         self.my_ids, self.my_weight = self.claim.source.ids, self.claim.source.weight
         self.ids, self.weight = self.text.ids, self.text.weight
         self.my_down = self.mine.down()
-        #: Words inside numbers: "two weeks" is no rival of "each month".
-        spans = (self.claim.source.words_between(*quantity.wide) for quantity in quantities_of(self.claim))
-        self.counted = {at for span in spans for at in range(span.start, span.stop)}
         self.found = dict.fromkeys(RELATION, 0.0)
+
+    @cached_property
+    def counted(self) -> set[int]:
+        """Words inside numbers: "two weeks" is no rival of "each month"."""
+        spans = (self.claim.source.words_between(*quantity.wide) for quantity in quantities_of(self.claim))
+        return {at for span in spans for at in range(span.start, span.stop)}
 
     def related(self) -> Relation:
         """The relation, worked out; empty for a long claim or where no word is laid on another."""
