@@ -279,10 +279,13 @@ class ListPanel(Panel):
     ahead = False
     _at = -1
     rows: RowList | None = None
+    #: What the list shows, one row a sample, in the order that was clicked; see :meth:`list_samples`.
+    _shown: pd.DataFrame | None = None
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.session: Session = session
+        self._ids: list[str] = []
         self.count = markup(None, "wb-count")
         self.picture = Picture("wb-figure", guarded=self.guarded)
         self.stepper = Stepper(self, self.go)
@@ -301,6 +304,14 @@ class ListPanel(Panel):
 
     def _list(self) -> None:
         """Put the listed samples together anew, in the order of the list."""
+
+    def list_samples(self, frame: pd.DataFrame) -> None:
+        """List the samples of the index of ``frame``; the selected one stays on the card when it is among them."""
+        assert self.rows is not None
+        self._shown = self.rows.ordered(frame)
+        self._ids = self._shown.index.tolist()
+        self.rows.set(self._shown, empty=self._empty_words(), note=self._note())
+        self.keep_selection()
 
     def _key(self, key: str) -> None:
         if key == "p":
@@ -331,9 +342,9 @@ class ListPanel(Panel):
     def _refresh(self) -> None:
         """Draw everything under the filter and thresholds in force."""
 
-    @abstractmethod
     def ids(self) -> list[str]:
         """Ids of the list, in its order."""
+        return self._ids
 
     @abstractmethod
     def _empty_words(self) -> str:

@@ -254,7 +254,6 @@ class CalibrationPanel(ListPanel):
     ) -> None:
         super().__init__(session)
         self._freezer = freeze
-        self._ids: list[str] = []
         self._given = own_verdicts({}) if labels is None else load_verdicts(labels, session.evaluation.name)
         self._sweeps: dict[Any, Calibration] = {}
         names = calibratable(session.evaluation)
@@ -416,10 +415,6 @@ class CalibrationPanel(ListPanel):
             return
         self._ids = self.listed(self.shown.value)
         self.keep_selection()
-
-    def ids(self) -> list[str]:
-        """Ids of the chosen one of :data:`LISTS`."""
-        return self._ids
 
     def _empty_words(self) -> str:
         sure = self.shown.value == "unsure" and self.fitting.fitted is not None

@@ -476,8 +476,6 @@ class Compare(ListPanel):
         self._opened: dict[str, Any] = {}
         self._comparison: Comparison | None = None
         self._sides: tuple[Side, Side] | None = None
-        self._rows: pd.DataFrame | None = None
-        self._ids: list[str] = []
         self.gate = GateRow(self, gate)
         self.before = dropdown(_t("compare.panel.before"), [], None)
         self.after = dropdown(_t("compare.panel.after"), [], None)
@@ -623,12 +621,8 @@ class Compare(ListPanel):
 
     def _list(self) -> None:
         if self._comparison is not None:
-            assert self.rows is not None
-            found = changed_samples(self.session, self._comparison, shown=self.shown.value, cause=self.cause.value or None)
-            self._rows = self.rows.ordered(found)
-            self._ids = self._rows.index.tolist()
-            self.rows.set(self._rows, empty=self._empty_words(), note=self._note())
-            self.keep_selection()
+            cause = self.cause.value or None
+            self.list_samples(changed_samples(self.session, self._comparison, shown=self.shown.value, cause=cause))
 
     def _click(self, key: Any) -> None:
         """A band lists the samples that went that way, the end of one those of that cause."""
@@ -642,10 +636,6 @@ class Compare(ListPanel):
         with self.quietly():
             self.shown.value, self.cause.value = "all", ANY
         self.session.show(ids, label)
-
-    def ids(self) -> list[str]:
-        """Ids of the list, in its order."""
-        return self._ids
 
     def _empty_words(self) -> str:
         filtered = self.session.filter.words()
@@ -697,9 +687,9 @@ class Compare(ListPanel):
         """The listed samples, see :func:`changed_samples`; empty with one run only."""
         import pandas as pd
 
-        if self._rows is None:
+        if self._shown is None:
             return pd.DataFrame(columns=list(COLUMNS), index=pd.Index([], name="sample_id"))
-        return self._rows.copy()
+        return self._shown.copy()
 
     def tests(self) -> pd.DataFrame:
         """The paired tests of the two runs, see :meth:`Comparison.tests`; empty with one run only."""

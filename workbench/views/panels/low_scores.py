@@ -126,8 +126,6 @@ class LowScores(ListPanel):
 
     def __init__(self, session: Session, metric: str | None = None) -> None:
         super().__init__(session)
-        self._rows: pd.DataFrame | None = None
-        self._ids: list[str] = []
         self.metric: W.Dropdown | None = None
         metrics = offered(session.scores)
         if not metrics:
@@ -156,10 +154,6 @@ class LowScores(ListPanel):
         """The metric and its threshold."""
         assert self.metric is not None
         return self.metric.value, self.session.thresholds.low_cut(self.metric.value)
-
-    def ids(self) -> list[str]:
-        """Ids of the list, in its order."""
-        return self._ids
 
     def _follow(self, names: frozenset[str]) -> None:
         if "filter" in names and self.session.filter.sample_ids is not None:
@@ -220,10 +214,7 @@ class LowScores(ListPanel):
     def _list(self) -> None:
         assert self.rows is not None
         self.rows.columns = self._columns()
-        self._rows = self.rows.ordered(low_samples(self.session, *self.chosen, shown=self.shown.value))
-        self._ids = self._rows.index.tolist()
-        self.rows.set(self._rows, empty=self._empty_words(), note=self._note())
-        self.keep_selection()
+        self.list_samples(low_samples(self.session, *self.chosen, shown=self.shown.value))
 
     def _offer(self) -> None:
         """Offer the metrics that there are now: another k renames the ranking metrics."""
@@ -267,8 +258,8 @@ class LowScores(ListPanel):
 
     def table(self) -> pd.DataFrame:
         """The listed samples, see :func:`low_samples`."""
-        assert self._rows is not None
-        return self._rows
+        assert self._shown is not None
+        return self._shown
 
     def figure(self, theme: str = "print") -> Figure:
         """The causes of failures beside how the scores of the metric are spread, over the session's filter."""

@@ -183,7 +183,6 @@ class QueryTypes(ListPanel):
         self._frame: pd.DataFrame | None = None
         self._slices: pd.DataFrame | None = None
         self._terms: pd.DataFrame | None = None
-        self._listed: list[str] = []
         self._chosen: tuple[str, int] | None = None
         self._samples = session.samples
         self._dimensions = Dimensions(session.evaluation)
@@ -353,16 +352,8 @@ class QueryTypes(ListPanel):
         places = self.session.samples.index.get_indexer(ids[order])
         frame = pd.DataFrame({"cause": self.outcomes.causes[places],
                               "question": self.session.samples["question"].iloc[places]}, index=ids[order])  # fmt: skip
-        assert self.rows is not None
-        frame = self.rows.ordered(frame)
-        self._listed = [str(name) for name in frame.index]
         self.filtered.fill()
-        self.rows.set(frame, empty=self._empty_words(), note=self._note())
-        self.keep_selection()
-
-    def ids(self) -> list[str]:
-        """The samples that are listed, failing ones first."""
-        return self._listed
+        self.list_samples(frame)
 
     def _empty_words(self) -> str:
         return say("empty")
