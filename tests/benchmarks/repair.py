@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 import workbench as wb  # noqa: E402
 from workbench.evidence.corpus_index import terms  # noqa: E402
 from workbench.evidence.encoders.resolve import load_cached  # noqa: E402
-from workbench.evidence.offline.examination import wanted as kind_of  # noqa: E402
+from workbench.evidence.offline.relevance import wanted as kind_of  # noqa: E402
 from workbench.repair.documents import Chunking  # noqa: E402
 from workbench.repair.estimate import AnswerModel  # noqa: E402
 from workbench.repair.plan import Fix, repair_plan  # noqa: E402

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from workbench.data.schema import Context, Sample
 from workbench.evidence.encoders.base import length_batches
 from workbench.evidence.encoders.resolve import resolve_encoder
-from workbench.evidence.offline.features import blocks
+from workbench.evidence.offline.alignment import blocks
 from workbench.evidence.offline.judge import OfflineJudge
 from workbench.evidence.offline.words import analyse
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.evidence import word_encoder as helper
-from workbench.evidence.offline.features import (
+from workbench.evidence.offline.alignment import (
     ALIGNMENT,
     BLOCK_CHARACTERS,
     BLOCK_HAN_CHARACTERS,
@@ -17,8 +17,9 @@ from workbench.evidence.offline.features import (
     blocks,
     word_vectors,
 )
+from workbench.evidence.offline.grid import Grid, claim_words, windows
 from workbench.evidence.offline.vectors import VectorStore, sentence_vectors
-from workbench.evidence.offline.words import Grid, analyse, claim_words, windows
+from workbench.evidence.offline.words import analyse
 
 
 def aligned(claim: str, *evidence: str):

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench.evidence.offline.cells import cell_verdict
-from workbench.evidence.offline.examination import wanted
+from workbench.evidence.offline.relevance import wanted
 
 NAMES = {"en": ["Selm", "Orin", "Halden", "Brook", "Tavik"], "zh": ["塞尔姆", "奥林", "哈尔登", "布鲁克", "塔维克"]}
 PEOPLE = {"en": ["Ada Kroll", "Tom Berg", "Sara Lind"], "zh": ["艾达·克罗尔", "汤姆·伯格", "林莎拉"]}

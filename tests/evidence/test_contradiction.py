@@ -7,8 +7,9 @@ import random
 import pytest
 
 from workbench.data.text.normalise import HAN_CHARACTER
-from workbench.evidence.offline.features import Sign, conflicts, contradictions, opposite_words
-from workbench.evidence.offline.words import Grid, analyse, claim_words
+from workbench.evidence.offline.contradiction import Sign, conflicts, contradictions, opposite_words
+from workbench.evidence.offline.grid import Grid, claim_words
+from workbench.evidence.offline.words import analyse
 
 
 def signs(claim: str, evidence: str) -> list[Sign]:

@@ -11,10 +11,11 @@ from workbench.evidence.cache import Cache
 from workbench.evidence.encoders.resolve import load_cached
 from workbench.evidence.offline.examination import Examination
 from workbench.evidence.offline.excerpts import LONG, excerpt
+from workbench.evidence.offline.grid import claim_words
 from workbench.evidence.offline.judge import OfflineJudge
 from workbench.evidence.offline.models import load_coefficients
 from workbench.evidence.offline.vectors import VectorStore
-from workbench.evidence.offline.words import analyse, claim_words
+from workbench.evidence.offline.words import analyse
 
 FILLER = {
     "en": "Chapter {} tells of harbours, mills and the people who worked there. It names ships. Others follow. ",

@@ -9,23 +9,19 @@ from hypothesis import strategies as st
 
 from workbench.data.text.quantities import contains_quantity, quantities, relation
 from workbench.evidence.offline.features import LEXICAL, lexical_features, sentence_cover
+from workbench.evidence.offline.grid import Grid, claim_words, in_windows, presence, windows
 from workbench.evidence.offline.words import (
     NAME,
     NEGATION,
     NUMBER,
     RAREST,
     TERM,
-    Grid,
     Numbers,
     analyse,
-    claim_words,
     fold,
     holds_quantity,
-    in_windows,
     is_han,
-    presence,
     rarity,
-    windows,
 )
 
 

@@ -11,8 +11,9 @@ import pytest
 from workbench.data.text.quantities import contains_quantity, quantities
 from workbench.diagnosis.statistics import auroc
 from workbench.evidence.offline.features import lexical_features
+from workbench.evidence.offline.grid import Grid, claim_words, windows
 from workbench.evidence.offline.models import load_coefficients
-from workbench.evidence.offline.words import Grid, analyse, claim_words, windows
+from workbench.evidence.offline.words import analyse
 from workbench.training.perturb import CHANGES, counts, statements
 
 ENGLISH = [

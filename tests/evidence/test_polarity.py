@@ -14,12 +14,14 @@ import pytest
 
 from workbench.data.schema import Context, Sample
 from workbench.evidence.offline.comparisons import ordered, sequence_reversed
+from workbench.evidence.offline.contradiction import contradictions
 from workbench.evidence.offline.examination import EDITED, Examination, is_code
-from workbench.evidence.offline.features import contradictions, holds_code
+from workbench.evidence.offline.features import holds_code
+from workbench.evidence.offline.grid import Grid, claim_words
 from workbench.evidence.offline.models import load_coefficients
 from workbench.evidence.offline.polarity import read
 from workbench.evidence.offline.relations import RELATION, Relation, _cut, relate
-from workbench.evidence.offline.words import Grid, analyse, claim_words
+from workbench.evidence.offline.words import analyse
 
 SEEDS = range(12)
 

@@ -162,6 +162,6 @@ def test_folds_keep_groups_together_in_every_run():
 
 
 def test_names_of_features_are_unique():
-    from workbench.evidence.offline.features import ALIGNMENT
+    from workbench.evidence.offline.alignment import ALIGNMENT
 
     assert len({*LEXICAL, *ALIGNMENT}) == len(LEXICAL) + len(ALIGNMENT)

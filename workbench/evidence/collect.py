@@ -23,7 +23,7 @@ from workbench.evidence.frames import COLUMNS, Evidence, encode, frame_of, plain
 from workbench.evidence.judge import Judge, SampleEvidence, failed
 from workbench.evidence.observe import ChunkIndex, Observation, observe, without_citations
 from workbench.evidence.offline.answers import AnswerRight, answer_right
-from workbench.evidence.offline.examination import ADDRESSING_ODDS
+from workbench.evidence.offline.relevance import ADDRESSING_ODDS
 from workbench.evidence.run import Examined, Progress, examine
 
 #: What a sample's evidence says when no judge was asked.

@@ -33,8 +33,9 @@ from workbench.data.text.quantities import quantities
 from workbench.data.text.sentences import sentences
 from workbench.data.text.words import tokens
 from workbench.diagnosis.statistics import auroc, sigmoid
-from workbench.evidence.offline.answers import FEATURES, SHAPES, cleaned, compared
-from workbench.evidence.offline.features import opposite_words
+from workbench.evidence.offline.answer_features import compared
+from workbench.evidence.offline.answers import FEATURES, SHAPES, cleaned
+from workbench.evidence.offline.contradiction import opposite_words
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from workbench.diagnosis.statistics import auroc
 from workbench.evidence.encoders.resolve import resolve_encoder
-from workbench.evidence.offline import models
+from workbench.evidence.offline import models, relevance
 from workbench.evidence.offline.examination import UNTOLD
-from workbench.evidence.offline.judge import examination
 from workbench.evidence.offline.models import Logistic, load_coefficients, write_table
 from workbench.evidence.offline.relations import RELATION
 from workbench.language import codes
@@ -175,8 +174,8 @@ LEXICAL_SUPPORT = (
 ALIGNMENT_SUPPORT = ("worst_name", "three_worst", "worst_relational", "three_worst_relational")
 #: (rows, model) → the features of each model of relevance, None for all; the first is the floor in the report.
 VARIANTS: dict[tuple[str, str], tuple[str, ...] | None] = {
-    ("relevance", "relevance_question"): examination.QUESTION,
-    ("relevance", "relevance_reference"): (*examination.QUESTION, *examination.REFERENCE[:4]),
+    ("relevance", "relevance_question"): relevance.QUESTION,
+    ("relevance", "relevance_reference"): (*relevance.QUESTION, *relevance.REFERENCE[:4]),
     ("relevance_across", "relevance_question_across"): ("similarity", "name_cover"),
     ("relevance_across", "relevance_reference_across"): ("similarity", "name_cover", "entail", "reference_names"),
     ("sentence", "sentence_question"): ("question_cover", "question_similarity", "length"),

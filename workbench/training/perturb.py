@@ -17,7 +17,7 @@ from functools import cache
 from workbench.data.text.markers import negations
 from workbench.data.text.quantities import Entity, Quantity, contains_quantity, quantities
 from workbench.data.text.sentences import sentences
-from workbench.evidence.offline.features import opposite_words
+from workbench.evidence.offline.contradiction import opposite_words
 from workbench.evidence.offline.lexicon import tables
 from workbench.evidence.offline.words import TERM, Analysis, analyse
 

@@ -19,9 +19,10 @@ from workbench.data.text.refusals import claims
 from workbench.data.text.sentences import sentences
 from workbench.errors import InputError
 from workbench.evidence.encoders.base import Encoder
-from workbench.evidence.offline.examination import SPAN, Examination, span_features
+from workbench.evidence.offline import relevance
+from workbench.evidence.offline.claim_parts import SPAN, span_features
+from workbench.evidence.offline.examination import Examination
 from workbench.evidence.offline.features import untold
-from workbench.evidence.offline.judge import examination
 from workbench.evidence.offline.models import Coefficients, Logistic, excess
 from workbench.evidence.offline.vectors import TextVectors, VectorStore
 from workbench.evidence.offline.words import FUNCTION, NUMBER, analyse
@@ -409,24 +410,24 @@ class AskedRows:
         """Rows of :data:`relevance.REFERENCE`; the own passage is relevant, the others are not."""
         rows = []
         for item, seen in zip(self.asked, self.seen, strict=True):
-            values = examination.features_of(seen, excess(seen.similarities(), pairs.get("question_passage")))
+            values = relevance.features_of(seen, excess(seen.similarities(), pairs.get("question_passage")))
             rows += [
                 _Row(value, at == 0, item.source, item.passage, ("own", "hard", "random")[at])
                 for at, value in enumerate(values)
             ]
-        return _rows_table(examination.REFERENCE, rows)
+        return _rows_table(relevance.REFERENCE, rows)
 
     def sentences(self, pairs: dict[str, NDArray[np.float64]]) -> Table:
         """Rows of :data:`relevance.SENTENCE` for the own passage; relevant: those chosen, or those with the answer."""
         rows = []
         for item, seen in zip(self.asked, self.seen, strict=True):
             similarity = excess(seen.sentence_similarities(), pairs.get("question_sentence"))
-            values = examination.sentence_features_of(seen, similarity)
+            values = relevance.sentence_features_of(seen, similarity)
             text = seen.texts[0]
             for at, (start, end) in enumerate(text.bounds.tolist()):
                 chosen = _chosen(text.text[start:end], item)
                 rows.append(_Row(values[at], chosen, item.source, item.passage, "sentence"))
-        return _rows_table(examination.SENTENCE, rows)
+        return _rows_table(relevance.SENTENCE, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,13 +457,13 @@ def replies(asked: Sequence[Asked], seed: int = 0) -> list[Reply]:
         sharing.setdefault(item.passage, []).append(item)
     alike_kinds: dict[str, list[Asked]] = {}
     for item in asked:
-        alike_kinds.setdefault(examination.wanted(item.question), []).append(item)
+        alike_kinds.setdefault(relevance.wanted(item.question), []).append(item)
     found: list[Reply] = []
     for item in asked:
         if apart_passage(item.passage):
             continue
         statement, other = told[item.question], chance.choice(asked)
-        alike = chance.choice(alike_kinds[examination.wanted(item.question)])
+        alike = chance.choice(alike_kinds[relevance.wanted(item.question)])
         contexts = (item.passage, *chance.sample([p for p in passages if p != item.passage], 2)) * (chance.random() > 0.25)
         same = [a for a in sharing[item.passage] if item.answer not in told[a.question] and told[a.question] != statement]
         beside = _silent(item)
@@ -472,7 +473,7 @@ def replies(asked: Sequence[Asked], seed: int = 0) -> list[Reply]:
             made += [("statement", statement, True), ("altered", altered, True)]
         if other.passage != item.passage:
             made.append(("other", told[other.question], False))
-            if examination.wanted(other.question) != examination.wanted(item.question):
+            if relevance.wanted(other.question) != relevance.wanted(item.question):
                 made.append(("other span", other.answer, False))
         made += [("same passage", told[chance.choice(same).question], False)] if same else []
         made += [("beside", chance.choice(beside), False)] if beside else []
@@ -503,18 +504,18 @@ def replies_table(features: Features, made: Sequence[Reply]) -> tuple[Table, dic
     samples = [Sample("", r.question, r.answer, tuple(map(Context, r.contexts))) for r in made]
     rows, cosines = [], []
     for seen in features.examinations(samples):
-        rows.append(examination.relevancy_features(seen, 0.0))
+        rows.append(relevance.relevancy_features(seen, 0.0))
         cosines.append((seen.question.han, seen.answer_cosine()))
     han, cosine = np.array([h for h, _ in cosines], dtype=bool), np.array([c for _, c in cosines], dtype=np.float64)
     pairs: dict[str, NDArray[np.float64]] = {}
     values = np.stack(rows)
     if features.store is not None:
-        base, unrelated = examination.RELEVANCY.index("similarity"), np.array([r.change == "other" for r in made])
+        base, unrelated = relevance.RELEVANCY.index("similarity"), np.array([r.change == "other" for r in made])
         for key, mine in (("question_answer", ~han), ("question_answer_han", han)):
             pairs[key] = np.nanquantile(cosine[mine & unrelated], np.linspace(0.0, 1.0, 21))
             similar = excess(cosine[mine], pairs[key])
-            for at in range(base, len(examination.RELEVANCY), len(examination.RELEVANCY) // 3):
-                applies = values[mine][:, at - base + examination.RELEVANCY.index("length")] > 0 if at > base else True
+            for at in range(base, len(relevance.RELEVANCY), len(relevance.RELEVANCY) // 3):
+                applies = values[mine][:, at - base + relevance.RELEVANCY.index("length")] > 0 if at > base else True
                 values[mine, at] = np.where(applies, similar, 0.0)
     kinds = np.array([f"{r.source} {r.change}" for r in made])
     labels = np.array([r.addresses for r in made])
@@ -523,7 +524,7 @@ def replies_table(features: Features, made: Sequence[Reply]) -> tuple[Table, dic
         weights[kinds == kind] = 1.0 / (kinds == kind).sum()
     for way in (True, False):
         weights[labels == way] *= len(made) / 2 / weights[labels == way].sum()
-    return _table(examination.RELEVANCY, list(values), list(labels), made, weights), pairs
+    return _table(relevance.RELEVANCY, list(values), list(labels), made, weights), pairs
 
 
 def _chosen(sentence: str, item: Asked) -> bool:

@@ -19,476 +19,33 @@ from numpy.typing import NDArray
 
 from workbench.data.corpus import chunk_order
 from workbench.data.schema import Context, Sample
-from workbench.data.text.markers import absolutes
 from workbench.data.text.normalise import HAN_CHARACTER, unspaced
 from workbench.data.text.points import find_point, stitch
 from workbench.data.text.quantities import Quantity, quantities
 from workbench.data.text.refusals import claims as find_claims
 from workbench.data.text.sentences import denied
-from workbench.data.text.words import Span, normalise
+from workbench.data.text.words import Span
 from workbench.evidence.judge import MAX_CLAIMS, Side
 from workbench.evidence.offline import answer_reading
+from workbench.evidence.offline.alignment import ALIGNMENT, Alignment, align, alignment_features
 from workbench.evidence.offline.cells import CellVerdict, cell_verdict, tables_in
+from workbench.evidence.offline.contradiction import Sign, contradictions
 from workbench.evidence.offline.excerpts import Excerpt, excerpt
 from workbench.evidence.offline.features import (
-    ALIGNMENT,
     LEXICAL,
-    Alignment,
-    Sign,
-    align,
-    alignment_features,
     claim_negations,
     codes_of,
-    contradictions,
     holds_code,
     lexical_features,
     sentence_cover,
     untold,
 )
-from workbench.evidence.offline.models import Coefficients, Logistic
-from workbench.evidence.offline.polarity import answered
+from workbench.evidence.offline.grid import ClaimWords, Grid, Windows, claim_words, windows
+from workbench.evidence.offline.models import Coefficients
 from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.vectors import TextVectors, sentence_vectors, vectors_of
-from workbench.evidence.offline.words import (
-    FUNCTION,
-    NAME,
-    NUMBER,
-    TERM,
-    Analysis,
-    ClaimWords,
-    Grid,
-    Numbers,
-    Windows,
-    analyse,
-    claim_words,
-    names_of,
-    quantities_of,
-    windows,
-)
+from workbench.evidence.offline.words import DATES, NAME, NUMBER, TERM, Analysis, Floats, Numbers, analyse
 from workbench.language import pattern
-
-# ------------------------------------------------------------------------------
-# The parts of a claim, each with support of its own, so that one wrong word in a long sentence is named.
-
-
-#: What is known of a word of a claim in the window that supports the claim best; alignments are 0 without vectors.
-SPAN = (
-    "present",  # how far the window holds it
-    "lacking",  # (1 - present) x rarity: a common word that is absent does little harm
-    "displaced",  # how far the window holds it, but in no sentence beside a neighbour of the claim, x rarity
-    "name_lacking",  # (1 - present) for a word of a name
-    "spelling",  # share of its character grams that one sentence holds
-    "alignment",  # nearest word of the window
-    "relational",  # the same near its neighbours
-)
-#: Support of a number: beside a neighbour of the claim, elsewhere in the window, absent (wrong in nine cases of ten).
-NUMBER_SUPPORT = (0.97, 0.85, 0.06)
-
-#: Content words to each side that count as the neighbours of a word.
-_REACH = 2
-_DATES = ("date", "time")
-
-
-def span_features(grid: Grid, alignment: Alignment | None, row: int, spans: Windows, window: int) -> Floats:
-    """(m, len(SPAN)) float32 for the words of one claim in one window."""
-    rows = grid.rows[row]
-    inside = slice(int(spans.first[window]), int(spans.last[window]))
-    out = np.zeros((rows.stop - rows.start, len(SPAN)), dtype=np.float32)
-    if not len(out):
-        return out
-    weight = grid.weight[rows]
-    present = grid.present[rows][:, inside].max(axis=1)
-    out[:, 0] = present
-    out[:, 1] = (1.0 - present) * weight
-    out[:, 2] = (present - _beside(grid.present[rows][:, inside], weight)) * weight
-    out[:, 3] = (1.0 - present) * (grid.kind[rows] == NAME)
-    out[:, 4] = grid.spelt[rows][:, inside].max(axis=1)
-    if alignment is not None:
-        out[:, 5] = alignment.plain[rows][:, inside].max(axis=1)
-        out[:, 6] = alignment.relational[rows][:, inside].max(axis=1)
-    return out
-
-
-def _beside(present: Floats, weight: Floats) -> Floats:
-    """(m,) how far a sentence holds each word together with one of its content neighbours (two to each side)."""
-    content = np.flatnonzero(weight > 0)
-    result = present.max(axis=1)
-    if len(content) < 2:
-        return result
-    mine = present[content]
-    near = np.zeros_like(mine)
-    for step in range(1, min(_REACH, len(content) - 1) + 1):
-        np.maximum(near[step:], mine[:-step], out=near[step:])
-        np.maximum(near[:-step], mine[step:], out=near[:-step])
-    result[content] = np.minimum(mine, near).max(axis=1)
-    return result
-
-
-def word_support(model: Logistic, features: Floats, kind: NDArray[np.int8]) -> Floats:
-    """(m,) calibrated support of the words of a claim; those of numbers by whether the number is there."""
-    support = model.probability(features, SPAN)
-    here, elsewhere, absent = NUMBER_SUPPORT
-    number = np.where(features[:, 0] < 0.5, absent, np.where(features[:, 2] > 0.0, elsewhere, here))
-    return np.where(kind == NUMBER, number, support).astype(np.float32)
-
-
-def claim_parts(claim: ClaimWords, support: Floats, negation_support: float) -> list[dict[str, Any]]:
-    """Numbers, dates, names, negations and content words of a claim, in order, without overlaps.
-
-    Parameters
-    ----------
-    support
-        (m,) support of each word of the claim.
-    negation_support
-        Support of its negations.
-    """
-    text = claim.source.text
-    found: list[tuple[int, int, str]] = [(q.start, q.end, _number_kind(q)) for q in quantities_of(claim)]
-    _add(found, [(n.start, n.end, "entity") for n in names_of(claim)])
-    within = [span for span in claim.source.negation_spans.tolist() if claim.start <= span[0] and span[1] <= claim.end]
-    negated = [(start, end, "negation") for start, end in within]
-    _add(found, negated)
-    words = range(claim.words.start, claim.words.stop)
-    starts, ends, kind = claim.source.starts, claim.source.ends, claim.source.kind
-    _add(found, [(int(starts[at]), int(ends[at]), "term") for at in words if kind[at] != FUNCTION])
-    parts = []
-    for start, end, name in sorted(found):
-        value = negation_support if name == "negation" else _lowest(claim, support, start, end)
-        parts.append({"start": start, "end": end, "text": text[start:end], "kind": name, "support": value})
-    return parts
-
-
-def _add(found: list[tuple[int, int, str]], more: list[tuple[int, int, str]]) -> None:
-    """Add the spans that overlap none of those found before; linear in the text, which can be a million words long."""
-    taken = bytearray(max((end for _, end, _ in (*found, *more)), default=0))
-    for start, end, _ in found:
-        taken[start:end] = b"\1" * (end - start)
-    for start, end, name in more:
-        if not any(taken[start:end]):
-            taken[start:end] = b"\1" * (end - start)
-            found.append((start, end, name))
-
-
-def _number_kind(quantity: Quantity) -> str:
-    return "date" if quantity.kind in _DATES else "number"
-
-
-def _lowest(claim: ClaimWords, support: Floats, start: int, end: int) -> float:
-    """Mean support of the content words of a part (of all its words when it has no content word)."""
-    words = claim.source.words_between(start, end)
-    inside = slice(words.start - claim.words.start, max(words.start, words.stop) - claim.words.start)
-    values = support[inside]
-    content = values[claim.source.weight[claim.words][inside] > 0]
-    chosen = content if len(content) else values
-    return round(float(chosen.mean()), 6) if len(chosen) else 0.5
-
-
-def serious_kinds(claim: ClaimWords, parts: list[dict[str, Any]], cut: float = 0.5) -> tuple[str, ...]:
-    """What makes the claim serious when it is unsupported.
-
-    ``number`` and ``date`` where one of them is itself below ``cut``; ``absolute`` where it allows no exception;
-    ``entity`` where it names something.
-    """
-    weak = {part["kind"] for part in parts if part["support"] < cut}
-    found = [name for name in ("number", "date") if name in weak]
-    if absolutes(claim.source.text[claim.start : claim.end]):
-        found.append("absolute")
-    if any(part["kind"] == "entity" for part in parts):
-        found.append("entity")
-    return tuple(found)
-
-
-# ------------------------------------------------------------------------------
-# How far a context helps to produce the reference or answer the question, and whether an answer addresses it.
-#
-# The question (or the reference) is laid over the contexts like a claim; names, order and rarity count as they do for
-# support. Similarities are taken relative to random pairs, since an absolute cosine means nothing. The models and their
-# coefficients come from :mod:`workbench.evidence.offline.models`.
-
-
-#: Features of a pair (question, text).
-QUESTION = ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover", "similarity")
-#: Features of a pair (reference, text), with those of the question.
-REFERENCE = ("entail", "reference_cover", "reference_sentence_cover", "reference_names", *QUESTION)
-#: Features of a sentence of a context.
-SENTENCE = ("question_cover", "question_similarity", "reference_cover", "length")
-#: Features of a question and an answer; those of the last four lines are 0 where there is nothing to tell them by.
-_ADDRESSING = (
-    "question_cover",  # share of the question's content words, by rarity, that the answer holds
-    "question_missing",  # rarity of the rarest that it does not hold
-    "similarity",  # how far their cosine lies above that of random pairs
-    "bare",  # at most four content words
-    "length",
-    "across",  # in two scripts
-    "alignment",  # how near the words of the question have one in the answer
-    "type_fits", "type_misses",  # it has, or lacks, what the type of question asks for, beside what the question says
-    "rests_there", "rests_elsewhere",  # it rests on the sentence of a context that says most about what is asked; on another
-    "outdone", "outdone_similarity",  # by how much a sentence of the contexts covers the question better than it, is nearer
-)  # fmt: skip
-#: The same, and once more for bare answers alone and for those that rest on a context alone.
-RELEVANCY = tuple(name + of for of in ("", "_bare", "_resting") for name in _ADDRESSING)
-#: How much more often an answer addresses its question than not, in use; the model is fitted on as many of both.
-ADDRESSING_ODDS = 5.0
-
-#: The most that an answer addresses its question which lacks what is asked for while a sentence about the same tells it.
-TOLD_ELSEWHERE = 0.1
-#: Rarity from which a word of the question that the answer lacks tells what was asked.
-KEY = 0.2
-#: Share of a claim from which it rests on a sentence.
-RESTING = 0.9
-#: Sentences of the contexts that are looked at for what a question wants.
-_LOOKED_AT = 30
-#: What kinds of answer a question may want, the first that fits.
-_WANTED = ("reason", "duration", "count", "time", "place", "person", "way", "polar")
-
-
-@lru_cache(maxsize=8192)
-def wanted(question: str) -> str:
-    """The kind of answer that a question wants: one of ``reason, duration, count, time, place, person, way, polar`` or
-    ``open``; the patterns are ``asks_…`` of ``offline.toml``."""
-    folded = normalise(question)
-    return next((name for name in _WANTED if pattern("offline", f"«asks_{name}»").search(folded)), "open")
-
-
-def type_fit(question: Analysis, answer: Analysis) -> tuple[float, float]:
-    """(fits, misses): whether the answer has what the type of question asks for; (0, 0) where nothing can be told.
-
-    What the question says itself does not count: a year that it names answers no "when". A question for yes or no is also
-    answered without either, so that nothing is missed there.
-    """
-    kind = wanted(question.text)
-    if kind == "open":
-        return 0.0, 0.0
-    has = _has(kind, question, answer, slice(0, len(answer.ids)), answer.folded, answer.quantities)
-    has = has or (kind in ("place", "person", "way") and len(answer.ids) <= 4)
-    return float(has), float(not has and kind != "polar")
-
-
-def sentence_fits(question: Analysis, text: Analysis, sentence: int) -> bool:
-    """Whether a sentence has what the type of question asks for; True for open questions."""
-    kind = wanted(question.text)
-    start, end = text.bounds[sentence].tolist()
-    inside = slice(*np.searchsorted(text.quantity_sentence, [sentence, sentence + 1]).tolist())
-    words = text.words_between(start, end)
-    return kind in ("open", "polar") or _has(kind, question, text, words, text.folded[start:end], text.quantities[inside])
-
-
-#: Kinds of quantities that are no number of things, and the units of lengths.
-_NO_COUNT = ("date", "time", "ordinal", "version", "phone")
-_LENGTHS = ("mm", "cm", "m", "km", "in", "ft", "yd", "mi", "inch", "foot", "yard", "mile")
-
-
-def _has(
-    kind: str, question: Analysis, text: Analysis, words: slice, folded: str, told: Sequence[Quantity]
-) -> bool:
-    """Whether words of a text tell a thing of a kind that the question does not name."""
-    asked = Numbers((quantity, 0) for quantity in question.quantities)
-    new = [quantity for quantity in told if not asked.holding(quantity)]
-    if kind == "count":
-        counts = [q for q in new if q.kind not in _NO_COUNT and not (_is_year(q) and dated(text, q))]
-        return bool(counts) or _tells(kind, folded, question)
-    if kind == "duration":
-        long = pattern("offline", "«asks_length»").search(question.folded) is not None
-        fitting = (q.kind == "duration" or (q.kind == "number" and (not q.unit or (long and q.unit in _LENGTHS))) for q in new)
-        return any(fitting) or _tells(kind, folded, question)
-    if kind == "time":
-        dates = (q.kind in (*_DATES, "duration", "ordinal") or _is_year(q) for q in new)
-        return any(dates) or _tells(kind, folded, question)
-    if kind == "polar":
-        return answered(folded) != 0
-    if kind in ("place", "person"):
-        known = frozenset(question.ids.tolist())
-        named = text.kind[words] == NAME
-        if len(named) and text.text[int(text.starts[words.start])].isupper():
-            named[0] |= text.weight[words.start] >= 1.0  # a name that opens a sentence looks like any other word
-            named[0] &= pattern("offline", "(?:«gerund»)").match(folded) is None  # "Building the bridge took …"
-        if any(number not in known for number in text.ids[words][named].tolist()):
-            return True
-    return _tells(kind, folded, question)
-
-
-def _is_year(quantity: Quantity) -> bool:
-    value = quantity.value
-    return quantity.kind == "number" and not quantity.unit and value is not None and 1000 <= value <= 2100
-
-
-def dated(text: Analysis, quantity: Quantity) -> bool:
-    """Whether a number follows a word as years do: "in 1752"."""
-    before = text.folded[max(0, quantity.start - 16) : quantity.start]
-    return pattern("offline", "(?:«before_year»)$").search(before) is not None
-
-
-def _tells(kind: str, folded: str, question: Analysis) -> bool:
-    """Whether a text has words that tell a thing of that kind and that the question does not have."""
-    found = pattern("offline", f"«tells_{kind}»").finditer(folded)
-    return any(match[0] not in question.folded for match in found)
-
-
-def is_vague(question: Analysis) -> bool:
-    """Whether a question names nothing that an answer could be about: "What does the document say?"."""
-    vague = pattern("offline", "(?:«vague»)")
-    places = zip(question.starts.tolist(), question.ends.tolist(), question.weight.tolist(), strict=True)
-    return not any(weight > 0.3 and not vague.fullmatch(question.folded[start:end]) for start, end, weight in places)
-
-
-def relevancy_features(seen: Examination, similarity: float) -> Floats:
-    """(len(RELEVANCY),) float32 for the question and the answer of a sample.
-
-    ``similarity``: how far theirs exceeds that of random pairs, 0 without an encoder.
-    """
-    answer, row = seen.answer, len(seen.claims)
-    assert answer is not None
-    grid, rows = seen.grid, seen.grid.rows[row]
-    told = slice(int(grid.offsets[seen.answer_at]), int(grid.offsets[seen.answer_at + 1]))
-    weight = grid.weight[rows]
-    total = max(float(weight.sum()), 1e-6)
-    present = grid.present[rows, told].max(axis=1, initial=0.0)
-    aligned = 0.0
-    if seen.alignment is not None and len(weight):
-        aligned = float(weight @ seen.alignment.plain[rows, told].max(axis=1, initial=0.0)) / total
-    content = int((answer.kind != FUNCTION).sum())
-    across = float(seen.question.han != answer.han and len(answer.ids) > 0 and not _neutral(answer))
-    missing = float((weight * (1.0 - present)).max(initial=0.0))
-    values = [float(weight @ present) / total, missing, similarity, float(content <= 4), np.log1p(content), across, aligned,
-              *type_fit(seen.question, answer), *_rests(seen, row), *_outdone(seen, row, told)]  # fmt: skip
-    own = np.array(values, dtype=np.float32)
-    resting = float(own[_ADDRESSING.index("rests_there")] + own[_ADDRESSING.index("rests_elsewhere")] > 0)
-    return np.concatenate([own, own * (content <= 4), own * resting])
-
-
-def _outdone(seen: Examination, row: int, told: slice) -> tuple[float, float]:
-    """By how much the best sentence of the contexts covers the question better than the best one of the answer, and by
-    how much its cosine is higher; 0 without contexts."""
-    end = int(seen.grid.offsets[seen.n_contexts])
-    found = []
-    for values in (sentence_cover(seen.grid, row), np.nan_to_num(seen.sentence_similarities())):
-        gap = values[:end].max(initial=0.0) - values[told].max(initial=0.0) if end else 0.0
-        found.append(max(0.0, float(gap)))
-    return found[0], found[1]
-
-
-def says_yes_or_no(seen: Examination) -> bool:
-    """Whether the answer opens with yes or no, and the question asks for that."""
-    return seen.answer is not None and wanted(seen.question.text) == "polar" and answered(seen.answer.folded) != 0
-
-
-def told_elsewhere(seen: Examination) -> bool:
-    """Whether the answer has nothing of the kind that the question wants while another sentence of the contexts has.
-
-    That sentence is about the same: it has words of the question in common with the answer, and a telling one beyond them,
-    or as many as the answer.
-    """
-    grid, row, end = seen.grid, len(seen.claims), int(seen.grid.offsets[seen.n_contexts])
-    if not end or seen.answer is None or not type_fit(seen.question, seen.answer)[1]:
-        return False
-    weight, present = grid.weight[grid.rows[row]], grid.present[grid.rows[row]]
-    mine = present[:, int(grid.offsets[seen.answer_at]) : int(grid.offsets[seen.answer_at + 1])].max(axis=1, initial=0.0)
-    theirs = present[:, :end]
-    # A sentence that leans on the one before speaks of the same.
-    joint = np.maximum(theirs, 0.8 * np.where(grid.leaning[:end], np.roll(theirs, 1, axis=1), 0.0))
-    keys = ((weight * (1.0 - mine))[:, None] * theirs).max(axis=0, initial=0.0)
-    as_much = weight @ joint >= weight @ mine - 0.05 * weight.sum()
-    rests = np.zeros(end, dtype=np.float32)
-    for at, span in enumerate(seen.spans):
-        if span.side == "answer":
-            rests = np.maximum(rests, sentence_cover(grid, at)[:end])
-    other = (weight @ (joint * mine[:, None]) > 0) & ((keys >= KEY) | as_much) & (rests < RESTING)
-    looked_at = np.flatnonzero(other)[:_LOOKED_AT].tolist()
-    return any(sentence_fits(seen.question, *grid.locate(at)) for at in looked_at)
-
-
-def _rests(seen: Examination, row: int) -> tuple[float, float]:
-    """How far the answer rests on a sentence of the contexts that says as much about the question as any other does, and
-    on one that says less."""
-    end = int(seen.grid.offsets[seen.n_contexts])
-    mine = [at for at, span in enumerate(seen.spans) if span.side == "answer"]
-    if not end or not mine:
-        return 0.0, 0.0
-    near = seen.near_question
-    best = float(sentence_cover(seen.grid, row)[:end].max(initial=0.0))
-    there = elsewhere = 0.0
-    for claim in mine:
-        cover = sentence_cover(seen.grid, claim)[:end]
-        top = float(cover.max(initial=0.0))
-        if top >= 0.5 and best > 0:
-            share = float(near[cover >= top - 0.05].max()) / best
-            there, elsewhere = max(there, top * min(share, 1.0)), max(elsewhere, top * max(0.0, 1.0 - share))
-    return there, min(elsewhere, 1.0 - there)
-
-
-def context_features(lexical: Floats, owner: NDArray[np.int64], entail: Floats, similarity: Floats) -> Floats:
-    """(T, len(REFERENCE)) float32; what concerns the reference is 0 without one.
-
-    Parameters
-    ----------
-    lexical
-        (1 or 2, w, len(LEXICAL)): rows of the question and of the reference, for the windows of the contexts.
-    owner
-        (w,) the context of each window.
-    entail
-        (m, T) support of the claims of the reference.
-    similarity
-        (T,) how far the similarity of the question and each context exceeds that of random pairs.
-    """
-    out = np.zeros((len(similarity), len(REFERENCE)), dtype=np.float32)
-    if not len(similarity) or not len(owner):
-        return out
-    firsts = np.flatnonzero(np.diff(owner, prepend=-1))
-    best = np.maximum.reduceat(lexical, firsts, axis=1)
-    at = owner[firsts]
-    if len(lexical) > 1:
-        out[:, 0] = entail.max(axis=0, initial=0.0)
-        out[at, 1:4] = best[1][:, [_COVER, _SENTENCE, _NAMES]]
-    out[at, 4:9] = best[0][:, [_GRAMS, _COVER, _SENTENCE, _NAMES, _PAIRS]]
-    out[:, 9] = similarity
-    return out
-
-
-_GRAMS, _COVER, _SENTENCE, _NAMES, _PAIRS, _WORST, _EDITED = map(
-    LEXICAL.index, ("gram_cover", "word_cover", "sentence_cover", "name_cover", "pair_cover", "worst_word", "edited")
-)
-
-
-def sentence_features(question: Floats, similarity: Floats, reference: Floats, lengths: NDArray[np.int64]) -> Floats:
-    """(s, len(SENTENCE)) float32.
-
-    Parameters
-    ----------
-    question, reference
-        (s,) rarity-weighted share of the content words of the question and of the reference in each sentence.
-    similarity
-        (s,) how far the similarity with the question exceeds that of random pairs, 0 without token vectors.
-    lengths
-        (s,) words.
-    """
-    return np.stack([question, similarity, reference, np.log1p(lengths)], axis=1).astype(np.float32)
-
-
-def _neutral(text: Analysis) -> bool:
-    """Whether a text is only numbers and names, which belong to no language."""
-    return bool(np.isin(text.kind, (NUMBER, NAME)).all())
-
-
-def across(seen: Examination) -> NDArray[np.bool_]:
-    """(T,) whether the question and each context are in different scripts, so that words cannot be compared."""
-    return np.array([text.han != seen.question.han for text in seen.texts[: seen.n_contexts]], dtype=bool)
-
-
-def features_of(seen: Examination, similarity: Floats) -> Floats:
-    """:func:`context_features` of an examined sample; ``similarity`` (T,) relative to random pairs."""
-    n, among = len(seen.claims), seen.windows.owner < seen.n_contexts
-    reference = [at for at, span in enumerate(seen.spans) if span.side == "reference"]
-    entail = seen.by_text[0][reference][:, : seen.n_contexts]
-    return context_features(seen.lexical[n:, among], seen.windows.owner[among], entail, similarity)
-
-
-def sentence_features_of(seen: Examination, similarity: Floats) -> Floats:
-    """:func:`sentence_features` of all sentences of the contexts of an examined sample."""
-    n, end = len(seen.claims), int(seen.grid.offsets[seen.n_contexts])
-    question = sentence_cover(seen.grid, n)[:end]
-    reference = np.zeros_like(question) if seen.reference is None else sentence_cover(seen.grid, n + 1)[:end]
-    return sentence_features(question, similarity[:end], reference, seen.grid.lengths[:end])
-
 
 #: A comma parts values too, but not the digits of a number nor a date from its year.
 _VALUES = re.compile(r"\s*(?:[;；、]|[,，](?!\d)(?!\s*\d{4}\b))\s*")
@@ -530,7 +87,7 @@ def _is_value(piece: str) -> bool:
 # ------------------------------------------------------------------------------
 
 
-Floats = NDArray[Any]
+_COVER, _WORST, _EDITED = map(LEXICAL.index, ("word_cover", "worst_word", "edited"))
 
 #: Words of claims times sentences of texts that are compared in full: some 80 MB.
 CELLS = 8_000_000
@@ -571,6 +128,8 @@ ASKED, ANSWERED = 0.6, 0.8
 SAYS_LESS, SAYS_LITTLE, OTHER_VALUE = 0.2, 0.4, 0.6
 #: Rarity of the words that such a claim may have beside, "year" or "ahead", and their share of its rarity.
 COMMON, COMMON_SHARE = 0.6, 0.12
+#: Rarity from which a word of the question that the answer lacks tells what was asked.
+KEY = 0.2
 #: Rarity from which a word that two contexts share links them.
 LINKING = 0.5
 #: Support of a bare value that stands in a text, and that does not.
@@ -938,7 +497,7 @@ class Examination:
         """(sentence, quantity) of the contexts' quantities of the kind of a value that the question does not have."""
         for owner, text in enumerate(self.texts[: self.n_contexts]):
             for quantity, sentence in zip(text.quantities, text.quantity_sentence.tolist(), strict=True):
-                alike = quantity.kind == value.kind and (quantity.unit == value.unit or value.kind in _DATES)
+                alike = quantity.kind == value.kind and (quantity.unit == value.unit or value.kind in DATES)
                 if alike and not asked.holding(quantity) and (at := self.grid.column(owner, sentence)) >= 0:
                     yield at, quantity
 

@@ -15,18 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.evidence.offline.features import blocks
+from workbench.evidence.offline.alignment import blocks
+from workbench.evidence.offline.grid import ClaimWords, presence, quantities_of
 from workbench.evidence.offline.lexicon import lexicon
-from workbench.evidence.offline.words import (
-    NUMBER,
-    Analysis,
-    ClaimWords,
-    Numbers,
-    analyse,
-    presence,
-    quantities_of,
-    sentences_with,
-)
+from workbench.evidence.offline.words import NUMBER, Analysis, Numbers, analyse, sentences_with
 
 Floats = NDArray[Any]
 Ints = NDArray[Any]

@@ -21,18 +21,12 @@ from workbench.evidence.cache import Cache
 from workbench.evidence.encoders.base import CachedEncoder, Encoder, encoder_identity
 from workbench.evidence.encoders.resolve import remembered
 from workbench.evidence.judge import MAX_CLAIMS, Claim, SampleEvidence
-from workbench.evidence.offline import examination
-from workbench.evidence.offline.examination import (
-    ADDRESSING_ODDS,
-    Examination,
-    claim_parts,
-    joints,
-    serious_kinds,
-    span_features,
-    word_support,
-)
+from workbench.evidence.offline import relevance
+from workbench.evidence.offline.claim_parts import claim_parts, serious_kinds, span_features, word_support
+from workbench.evidence.offline.contradiction import conflicts
+from workbench.evidence.offline.examination import Examination, joints
 from workbench.evidence.offline.excerpts import is_long, read_of
-from workbench.evidence.offline.features import claim_negations, conflicts
+from workbench.evidence.offline.features import claim_negations
 from workbench.evidence.offline.models import (
     AnswerSimilarity,
     Coefficients,
@@ -237,23 +231,23 @@ class OfflineJudge:
 
     def _context_relevance(self, seen: Examination, basis: str, similarity: Floats) -> Floats:
         """(T,) by the model of the basis, and where question and context differ in script by the one for that."""
-        across, models = examination.across(seen), self.coefficients.models
+        across, models = relevance.across(seen), self.coefficients.models
         near = np.where(
             across, self._excess(similarity, "question_passage_across"), self._excess(similarity, "question_passage")
         )
-        features = examination.features_of(seen, near.astype(np.float32))
-        same = models[f"relevance_{basis}"].probability(features, examination.REFERENCE)
+        features = relevance.features_of(seen, near.astype(np.float32))
+        same = models[f"relevance_{basis}"].probability(features, relevance.REFERENCE)
         if not across.any():
             return same
-        other = models[f"relevance_{basis}_across"].probability(features, examination.REFERENCE)
+        other = models[f"relevance_{basis}_across"].probability(features, relevance.REFERENCE)
         return np.where(across, other, same)
 
     def _relevant_sentences(self, seen: Examination, basis: str) -> Floats:
         """(T,) number of sentences of each context with probability ≥ .5 of being relevant."""
         similarity = self._excess(seen.sentence_similarities(), "question_sentence")
-        features = examination.sentence_features_of(seen, similarity)
+        features = relevance.sentence_features_of(seen, similarity)
         model = self.coefficients.models[f"sentence_{basis}"]
-        relevant = model.probability(features, examination.SENTENCE) >= 0.5
+        relevant = model.probability(features, relevance.SENTENCE) >= 0.5
         total = np.concatenate([[0], np.cumsum(relevant)])
         offsets = seen.grid.offsets[: seen.n_contexts + 1]
         return (total[offsets[1:]] - total[offsets[:-1]]).astype(np.float32)
@@ -284,17 +278,17 @@ class OfflineJudge:
         """Calibrated probability that the answer addresses the question; a bare yes or no to what wants one does."""
         cosine = np.array([seen.answer_cosine()], dtype=np.float32)
         pairs = "question_answer_han" if seen.question.han else "question_answer"
-        features = examination.relevancy_features(seen, float(self._excess(cosine, pairs)[0]))
-        even = float(self.coefficients.models["relevancy"].probability(features[None], examination.RELEVANCY)[0])
-        if examination.told_elsewhere(seen):
-            even = min(even, examination.TOLD_ELSEWHERE)  # of another thing about the same subject
-        elif examination.says_yes_or_no(seen):
+        features = relevance.relevancy_features(seen, float(self._excess(cosine, pairs)[0]))
+        even = float(self.coefficients.models["relevancy"].probability(features[None], relevance.RELEVANCY)[0])
+        if relevance.told_elsewhere(seen):
+            even = min(even, relevance.TOLD_ELSEWHERE)  # of another thing about the same subject
+        elif relevance.says_yes_or_no(seen):
             even = max(even, 0.5)  # yes or no, as asked
-        if examination.is_vague(seen.question):
+        if relevance.is_vague(seen.question):
             even = max(even, 0.5)  # nothing tells what is asked
         if seen.answered:
             even = max(even, 0.9)
-        return even * ADDRESSING_ODDS / (even * ADDRESSING_ODDS + 1 - even)
+        return even * relevance.ADDRESSING_ODDS / (even * relevance.ADDRESSING_ODDS + 1 - even)
 
     def _answer_similarity(self, seen: Examination) -> float:
         if self.encoder is None or seen.answer is None or seen.reference is None:

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.sentences import denied
 from workbench.evidence.offline.comparisons import ordered, paired, sequence_reversed, superseded
+from workbench.evidence.offline.grid import ClaimWords, names_of, quantities_of
 from workbench.evidence.offline.lexicon import Lexicon, lexicon, opposite_lists, tables
 from workbench.evidence.offline.polarity import Operator, Reading, read
-from workbench.evidence.offline.words import NAME, TERM, Analysis, ClaimWords, names_of, quantities_of
+from workbench.evidence.offline.words import NAME, TERM, Analysis
 
 Floats = NDArray[Any]
 

@@ -14,8 +14,8 @@ from workbench.data.text.normalise import scrub
 from workbench.evidence.cache import Cache, content_key
 from workbench.evidence.encoders.base import Encoder, checked_vectors, encoder_identity, length_batches
 from workbench.evidence.encoders.resolve import load_cached
+from workbench.evidence.offline.alignment import blocks, word_vectors
 from workbench.evidence.offline.excerpts import Excerpt
-from workbench.evidence.offline.features import blocks, word_vectors
 from workbench.evidence.offline.words import analyse
 
 Floats = NDArray[Any]
