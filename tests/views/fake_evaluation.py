@@ -93,8 +93,8 @@ class FakeEvaluation:
     def causes(self) -> SimpleNamespace:
         full, known = self.failures(), cause_names()
         names = full["primary_cause"].to_numpy(dtype=object)
-        holds = np.array([[name in own for name in known] for own in full["causes"]], dtype=bool).reshape(self.n, -1)
-        codes = np.array([-1 if name == "pass" else known.index(name) for name in names], dtype=int)
+        holds = np.array([[name in own for name in known] for own in full["causes"]], dtype=bool).reshape(self.n, len(known))
+        codes = np.array([{"pass": -1, "not_checked": -2}.get(name, 0) for name in names], dtype=int)
         return SimpleNamespace(names=lambda: names, primary=codes, confidence=full["confidence"].to_numpy(dtype=float),
                                holds=holds, rules=rules())  # fmt: skip
 
