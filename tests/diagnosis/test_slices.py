@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import workbench as wb
@@ -24,10 +24,11 @@ class Outcome:
     samples: object
     failed: list
 
-    def failures(self) -> pd.DataFrame:
+    @property
+    def causes(self) -> SimpleNamespace:
         names = ["not_checked" if bad is None else "omission" if bad else "pass" for bad in self.failed]
-        causes = [["omission"] if bad else [] for bad in self.failed]
-        return pd.DataFrame({"primary_cause": names, "causes": causes}, index=self.samples.frame.index)
+        codes = [-2 if bad is None else 0 if bad else -1 for bad in self.failed]
+        return SimpleNamespace(primary=np.array(codes, dtype=int), names=lambda: np.array(names, dtype=object))
 
 
 @pytest.fixture(autouse=True)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from workbench.data.schema import SAMPLE_FIELDS, SampleSet
+from workbench.diagnosis.causes import cause_names, rules
+from workbench.evidence.collect import collect
+from workbench.evidence.frames import Evidence
 from workbench.scoring.thresholds import Thresholds
 
 METRICS = (
@@ -76,6 +81,25 @@ class FakeEvaluation:
 
     def with_thresholds(self, thresholds: Thresholds) -> FakeEvaluation:
         return FakeEvaluation(self.n, self.path, thresholds, self.name, self.frame, self.no_score, self.kept)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The fields as recorded, and the key points; nobody judged."""
+        found = collect(self.samples, None)
+        return Evidence(found.samples, found.contexts, self.points(), found.support, found.questions, found.rejected,
+                        self.manifest)  # fmt: skip
+
+    @cached_property
+    def causes(self) -> SimpleNamespace:
+        full, known = self.failures(), cause_names()
+        names = full["primary_cause"].to_numpy(dtype=object)
+        holds = np.array([[name in own for name in known] for own in full["causes"]], dtype=bool).reshape(self.n, len(known))
+        codes = np.array([{"pass": -1, "not_checked": -2}.get(name, 0) for name in names], dtype=int)
+        return SimpleNamespace(names=lambda: names, primary=codes, confidence=full["confidence"].to_numpy(dtype=float),
+                               holds=holds, rules=rules())  # fmt: skip
+
+    def one(self, sample_id: str) -> One:
+        return One(self, sample_id)
 
     def scores(self) -> pd.DataFrame:
         bad = np.arange(self.n) % 2 == 0
@@ -209,3 +233,20 @@ class FakeEvaluation:
 
     def errors(self) -> pd.DataFrame:
         return pd.DataFrame(columns=["sample_id", "state", "reason"])
+
+
+class One:
+    """One sample cut out of the evaluation: every frame with its rows alone."""
+
+    def __init__(self, whole: FakeEvaluation, sample_id: str) -> None:
+        self.whole, self.sample_id = whole, sample_id
+        self.evidence = whole.evidence.one(int(whole.evidence.ids.get_loc(sample_id)))
+        self.causes = SimpleNamespace(explanations=lambda at: dict.fromkeys(self.failures()["causes"].iloc[at], ""))
+
+    def __getattr__(self, name: str) -> Any:
+        def rows() -> pd.DataFrame:
+            frame = getattr(self.whole, name)()
+            ids = frame.index if frame.index.name == "sample_id" else frame["sample_id"]
+            return frame[np.asarray(ids == self.sample_id)]
+
+        return rows

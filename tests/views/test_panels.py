@@ -255,7 +255,7 @@ def test_cancelled_work_tells_no_progress_to_its_successor():
 
 def test_interrupting_a_wait_cancels_the_work_and_words_say_how(monkeypatch):
     panel, ended = Panel(None), []
-    work = Background(panel, lambda progress: "", "Cancel")
+    work = Background(panel, "panels.score", lambda progress: "")
     seen = []
     assert "interrupt it" in work.waits.value and work.waits.layout.display == "none"
 
@@ -268,7 +268,7 @@ def test_interrupting_a_wait_cancels_the_work_and_words_say_how(monkeypatch):
         seen.append(work.waits.layout.display)
         raise KeyboardInterrupt
 
-    work.start(until_stopped, lambda result, error: ended.append(type(error)))
+    work.start(until_stopped, ended.append, failed=lambda error: ended.append(type(error)))
     assert work.cancel_button.layout.display is None and not work.cancel_button.disabled
     with monkeypatch.context() as patch:
         patch.setattr(Work, "join", interrupted)
@@ -280,7 +280,7 @@ def test_interrupting_a_wait_cancels_the_work_and_words_say_how(monkeypatch):
 
 
 def test_newer_work_stops_the_older_whose_end_is_told_to_nobody():
-    work, ended, go = Background(Panel(None), lambda progress: "", "Cancel"), [], threading.Event()
+    work, ended, go = Background(Panel(None), "panels.score", lambda progress: ""), [], threading.Event()
     stopped = []
 
     def older(progress, cancelled):
@@ -288,9 +288,9 @@ def test_newer_work_stops_the_older_whose_end_is_told_to_nobody():
         stopped.append(cancelled())
         return "older"
 
-    work.start(older, lambda result, error: ended.append(result))
+    work.start(older, ended.append)
     first = work._work
-    work.start(lambda progress, cancelled: "newer", lambda result, error: ended.append(result), patience=20)
+    work.start(lambda progress, cancelled: "newer", ended.append, patience=20)
     go.set()
     first.join(20)
     assert ended == ["newer"] and stopped == [True] and not work.running

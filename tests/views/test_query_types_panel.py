@@ -76,7 +76,7 @@ def test_choosing_a_group_filters_the_session_and_the_card(panel, session):
 
 def test_failing_samples_come_first(panel, session):
     panel.only_failing.value = False
-    ids = panel._listed
+    ids = panel.ids()
     assert ids[:12] == [f"s-{i:05d}" for i in range(0, 24, 2)] and len(ids) == 24
 
 
@@ -130,10 +130,10 @@ def test_a_pin_states_the_group_its_numbers_and_samples(panel, session):
 
 def test_a_view_of_another_panel_is_followed(panel, session):
     session.show(["s-00003", "s-00004"], "a click elsewhere")
-    assert panel._listed == ["s-00004"] and session.selection == "s-00004"
+    assert panel.ids() == ["s-00004"] and session.selection == "s-00004"
     assert "Showing only: a click elsewhere" in panel.filtered.note.value and panel.filtered.layout.visibility == "visible"
     panel.only_failing.value = False
-    assert panel._listed == ["s-00004", "s-00003"]
+    assert panel.ids() == ["s-00004", "s-00003"]
 
 
 def test_only_failing_ones_means_the_list_at_once(panel):

@@ -40,7 +40,6 @@ from numpy.typing import NDArray
 from workbench.data.schema import NESTED_FIELDS, SAMPLE_FIELDS, iter_samples, judgements, none_if_missing
 from workbench.data.text.normalise import normalise
 from workbench.data.text.words import language
-from workbench.diagnosis.causes import NOT_CHECKED, NOT_FAILING
 from workbench.diagnosis.learnt_types import REST, TYPE, LearntTypes, learnt_types
 from workbench.diagnosis.statistics import wilson
 from workbench.errors import InputError
@@ -321,7 +320,7 @@ class Dimensions:
     @cached_property
     def learnt(self) -> LearntTypes:
         """The kinds of question learnt from which of them fail. Raises ``InputError`` where nothing was evaluated."""
-        if self._found is None and not hasattr(self._source, "failures"):
+        if self._found is None and not hasattr(self._source, "causes"):
             raise InputError("kinds of question are learnt from an evaluation: score the samples first")
         found, questions = self._found or outcomes(self._source), questions_of(self.frame)
         return learnt_types(questions, type_matrix(questions), TYPES, found.failed & found.tested, found.tested)
@@ -496,12 +495,8 @@ class SampleOutcomes(NamedTuple):
 
 def outcomes(evaluation: Any) -> SampleOutcomes:
     """What became of every sample, in the order of the samples."""
-    causes = getattr(evaluation, "causes", None)
-    if causes is not None:
-        return SampleOutcomes(causes.primary >= 0, causes.primary >= -1, causes.names())
-    failures = evaluation.failures()
-    names = failures["primary_cause"].to_numpy(dtype=object)
-    return SampleOutcomes(~np.isin(names, NOT_FAILING), names != NOT_CHECKED, names)
+    causes = evaluation.causes
+    return SampleOutcomes(causes.primary >= 0, causes.primary >= -1, causes.names())
 
 
 @dataclass(frozen=True)

@@ -259,12 +259,9 @@ def ladder(material: Material) -> tuple[Step, ...]:
     """What is right now, what the retrieved evidence allows, the estimate for perfect retrieval; empty without n."""
     from workbench.diagnosis.summary import oracle_ladder
 
-    view = getattr(material.evaluation, "view", None)
-    if view is None:
-        return ()
     return tuple(
         Step(str(name), _t(f"report.ladder.{name}"), float(row["rate"]), float(row["low"]), float(row["high"]), int(row["n"]))
-        for name, row in oracle_ladder(view).iterrows()
+        for name, row in oracle_ladder(material.evaluation.view).iterrows()
         if row["n"]
     )
 

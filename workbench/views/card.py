@@ -111,8 +111,7 @@ def _answer(session: Session, sample_id: str) -> Markup:
         shown = marked(answer, claim_marks(claims, session.slices.rows("spans", sample_id)))
     if answer is not None and not len(claims):
         # It was judged and states nothing, or it was not judged.
-        evidence = getattr(session.slices.small(sample_id), "evidence", None)
-        judged = evidence is not None and evidence.samples["judge_state"].loc[sample_id] == "ok"
+        judged = session.slices.small(sample_id).evidence.samples["judge_state"].loc[sample_id] == "ok"
         shown = join([shown, quiet(_t(f"panels.card.{'no_statement' if judged else 'no_claims'}"), tag="p")])
     counts = claims["verdict"].value_counts() if len(claims) else {}
     chips = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.data.text.words import language
-from workbench.diagnosis.causes import NOT_FAILING, cause_names
+from workbench.diagnosis.causes import NOT_FAILING
 from workbench.diagnosis.queries import types_of
 from workbench.evidence.frames import recorded_fields, recorded_scores
 from workbench.scoring.metrics import definition
@@ -34,16 +34,11 @@ class CauseTable:
     """
 
     def __init__(self, evaluation: Any) -> None:
-        causes = getattr(evaluation, "causes", None)
-        if causes is None:
-            full = evaluation.failures()
-            self.primary: NDArray[np.object_] = full["primary_cause"].to_numpy(dtype=object)
-            self.confidence: NDArray[np.float64] = full["confidence"].to_numpy(dtype=float)
-            self.known = cause_names()
-            self._holds = np.array([[cause in own for cause in self.known] for own in full["causes"]], dtype=bool)
-        else:
-            self.primary, self.confidence, self._holds = causes.names(), causes.confidence, causes.holds
-            self.known = tuple(rule.name for rule in causes.rules)
+        causes = evaluation.causes
+        self.primary: NDArray[np.object_] = causes.names()
+        self.confidence: NDArray[np.float64] = causes.confidence
+        self.known = tuple(rule.name for rule in causes.rules)
+        self._holds = causes.holds
 
     @property
     def failing(self) -> NDArray[np.bool_]:
@@ -69,11 +64,7 @@ def explained(slices: Slices, sample_id: str) -> dict[str, Any]:
     """One sample's row of ``failures()``, with ``others``: what each further cause rests on (cause → sentence)."""
     small = slices.small(sample_id)
     row = small.failures().loc[sample_id].to_dict()
-    causes = getattr(small, "causes", None)
-    if causes is None or row["primary_cause"] in NOT_FAILING:
-        further = [name for name in row["causes"] if name != row["primary_cause"]]
-        return {**row, "others": dict.fromkeys(further, "")}
-    sentences = causes.explanations(int(small.evidence.ids.get_loc(sample_id)))
+    sentences = small.causes.explanations(0)
     sentences.pop(row["primary_cause"], None)
     return {**row, "others": sentences}
 
@@ -128,56 +119,40 @@ def records(frame: pd.DataFrame) -> Iterator[Any]:
 
 
 class Slices:
-    """Rows of single samples of one evaluation. The sample asked for last is kept ready."""
+    """The frames of single samples of one evaluation. The sample asked for last is kept ready."""
 
     def __init__(self, evaluation: Any) -> None:
         self._evaluation = evaluation
         self._sample_id: str | None = None
-        self._small: Any = evaluation
+        self._small: Any = None
         self._kept: dict[str, Any] = {}
+
+    def small(self, sample_id: str) -> Any:
+        """The evaluation of this sample alone."""
+        if sample_id != self._sample_id:
+            self._sample_id, self._small, self._kept = sample_id, self._evaluation.one(sample_id), {}
+        return self._small
 
     def rows(self, name: str, sample_id: str) -> pd.DataFrame:
         """The rows of one sample in the frame ``name``, one of :data:`FRAMES`, or ``points`` for the key points and
         forbidden contents with where they stand in the answer; empty when it has none."""
         small = self.small(sample_id)
         if name not in self._kept:
-            recorded = name == "points" and hasattr(small, "evidence")
-            self._kept[name] = small.evidence.claims if recorded else getattr(small, name)()
+            self._kept[name] = small.evidence.claims if name == "points" else getattr(small, name)()
         frame: pd.DataFrame = self._kept[name]
-        return frame if self._alone else frame[(frame["sample_id"] == sample_id).to_numpy(dtype=bool)]
+        return frame
 
     def sample(self, sample_id: str) -> dict[str, Any]:
         """One sample as loaded, every field: field → value."""
         small = self.small(sample_id)
-        if self._alone:
-            if "sample" not in self._kept:
-                self._kept["sample"] = {name: values[0] for name, values in recorded_fields(small.evidence).items()}
-            return dict(self._kept["sample"])
-        frame = small.samples.frame
-        return dict(zip(frame.columns, frame.loc[sample_id].tolist(), strict=True))
+        if "sample" not in self._kept:
+            self._kept["sample"] = {name: values[0] for name, values in recorded_fields(small.evidence).items()}
+        return dict(self._kept["sample"])
 
     def recorded(self, sample_id: str) -> dict[str, float]:
         """The scores that another tool recorded for one sample."""
-        small = self.small(sample_id)
-        if self._alone:
-            found = {name: float(values[0]) for name, values in recorded_scores(small.evidence).items()}
-        else:
-            scores = small.samples.recorded_scores
-            found = scores.loc[sample_id].to_dict() if sample_id in scores.index else {}
+        found = {name: float(values[0]) for name, values in recorded_scores(self.small(sample_id).evidence).items()}
         return {name: value for name, value in found.items() if value == value}
-
-    @property
-    def _alone(self) -> bool:
-        """Whether the sample at hand was cut out of its evaluation."""
-        return self._small is not self._evaluation
-
-    def small(self, sample_id: str) -> Any:
-        """The evaluation of this sample alone; the whole one where it cannot be cut."""
-        if sample_id != self._sample_id:
-            self._sample_id = sample_id
-            if hasattr(self._evaluation, "one"):
-                self._small, self._kept = self._evaluation.one(sample_id), {}
-        return self._small
 
 
 # The filter.
@@ -253,10 +228,7 @@ def light_samples(evaluation: Any) -> pd.DataFrame:
     """
     import pandas as pd
 
-    evidence = getattr(evaluation, "evidence", None)
-    if evidence is None:
-        frame: pd.DataFrame = evaluation.samples.frame
-        return frame[[name for name in (*LIGHT, "tags") if name in frame]]
+    evidence = evaluation.evidence
     shown = max(LEAST_SHOWN, ALL_SHOWN // max(len(evidence), 1))
     columns = {name: evidence.beginnings(name, shown) for name in LIGHT}
     return pd.DataFrame({**columns, "tags": evidence.nested("tags")}, index=evidence.ids, dtype=object)
