@@ -17,7 +17,7 @@ def lists_in(text: str) -> tuple[tuple[tuple[int, int], ...], ...]:
     """The lists of a text, each as the offsets of its things: 3 of "in Frankfurt, Dublin and Singapore".
 
     The first of them reaches back to the beginning of its clause, the last to its end. Commas alone make no list: the last
-    thing is joined by a word (and, 和), or all of them by a mark of lists (、).
+    thing is joined by a word, or all of them by a mark that only lists have.
     """
     found = []
     for clause in _CLAUSE.finditer(text):
