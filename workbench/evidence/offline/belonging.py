@@ -17,6 +17,7 @@ from itertools import pairwise
 from workbench.data.text.normalise import HAN, HAN_CHARACTER
 from workbench.data.text.quantities import Entity, Quantity
 from workbench.data.text.quantities import relation as quantity_relation
+from workbench.data.text.quantity_grammar import grammar
 from workbench.data.text.words import stop_words
 from workbench.evidence.offline.answer_values import clause_starts, empty_characters
 from workbench.evidence.offline.grid import ClaimWords, names_of, quantities_of
@@ -141,7 +142,7 @@ def _parts(text: Analysis, start: int, end: int, numbers: Sequence[Quantity]) ->
 @cache
 def _joining() -> frozenset[str]:
     """Han characters that join others as words of their own, but can be a part of one."""
-    return empty_characters() & frozenset("".join(word for word in stop_words() if len(word) == 1))
+    return empty_characters() & frozenset(word for word in stop_words() if len(word) == 1) - frozenset(grammar().han)
 
 
 class _Said:
@@ -188,9 +189,13 @@ class _Said:
         return True
 
 
+def _weight(parts: Sequence[_Part], has: Callable[[_Part], bool]) -> float:
+    return sum(part.weight for part in parts if has(part))
+
+
 def _share(parts: Sequence[_Part], has: Callable[[_Part], bool]) -> float:
     """The share, by weight, of parts that are told; 0 without any."""
-    return sum(part.weight for part in parts if has(part)) / max(sum(part.weight for part in parts), _LEAST)
+    return _weight(parts, has) / max(sum(part.weight for part in parts), _LEAST)
 
 
 def _apart(one: _Clause, other: _Clause, kind: str = "") -> tuple[list[_Part], list[_Part]]:
@@ -210,10 +215,23 @@ def _number_of_another(said: _Said, clauses: Sequence[_Clause]) -> tuple[str, st
         others = [(c, q) for c in clauses if c not in own for q in c.numbers if _rivals(quantity, q)]
         if not own or not others or any(_compared(m, q) == "same" for m in mine for _, q in others):
             continue
-        found = [_better(said, clause, others) for clause in own]
+        found = [_within(mine, quantity, clause, others) or _better(said, clause, others) for clause in own]
         if all(found):
             return quantity.text, found[0]
     return None
+
+
+def _within(mine: Sequence[Quantity], quantity: Quantity, own: _Clause, others: Sequence[tuple[_Clause, Quantity]]) -> str:
+    """The value of the clause whose range or limit holds another number of the claim, which that of its own clause does not:
+    of a child of 6, "4 to 6: 5 ml, 7 to 9: 8 ml" tells 5 ml; empty without one."""
+    conditions = [m for m in mine if m is not quantity and m.unit != quantity.unit]
+    for clause, value in others:
+        for m in conditions:
+            here, there = ([q for q in c.numbers if q.low < q.high and q.unit == m.unit] for c in (own, clause))
+            holds = [[m.value is not None and q.low <= m.value <= q.high for q in some] for some in (here, there)]
+            if any(holds[1]) and holds[0] and not any(holds[0]):
+                return value.text
+    return ""
 
 
 def _rivals(claimed: Quantity, other: Quantity) -> bool:
@@ -237,6 +255,11 @@ def _better(said: _Said, own: _Clause, others: Sequence[tuple[_Clause, Quantity]
         has = said.by_claim if any(map(said.by_claim, (*here, *there))) else said.by_either
         mine, theirs = _share(here, has), _share(there, has)
         follows = own.parts[0].at < other.parts[0].at and (has == said.by_claim or mine < _NEARLY)
+        lost, left = (_weight(some, lambda part, has=has: not has(part)) for some in (here, there))
+        # What follows may leave out what has been said: then what it says instead decides.
+        instead = follows and lost >= _PAIR > left and _weight(there, has) >= _PAIR
+        if instead:
+            return quantity.text
         if mine == 0.0:
             if here and (theirs >= _ALL or (theirs >= _ALONE and said.nothing_else())):
                 return quantity.text
