@@ -166,11 +166,61 @@ def test_the_head_of_a_table_states_nothing():
     [
         ("Permanent staff may apply. Staff who are under notice on the payment date are excluded.",
          "All permanent staff may apply, including those who are under notice on the payment date."),
+        ("Cover starts on day one for all employees. Contractors and agency workers are not eligible for the dental plan.",
+         "Contractors are covered by the company dental plan from their first day."),
+        ("公司为正式员工购买补充医疗保险。实习生、兼职员工及劳务派遣人员不适用本条规定。", "公司为兼职员工购买补充医疗保险。"),
         ("转让旧车并购买新车的可申请补贴。购买二手车不适用本补贴。", "购买二手车同样可以申请补贴。"),
     ],
 )  # fmt: skip
 def test_a_whole_sentence_said_the_other_way_contradicts(context, answer):
     assert verdict("?", answer, context) == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("context", "answer"),
+    [
+        ("Cover starts on the first day for all employees. Agency workers are not eligible for the dental plan.",
+         "All employees are covered from the first day."),
+        ("公司为正式员工购买补充医疗保险。实习生不适用本条规定。", "公司为正式员工购买补充医疗保险。"),
+    ],
+)  # fmt: skip
+def test_what_is_denied_of_others_contradicts_nothing(context, answer):
+    assert verdict("?", answer, context) != "contradicted"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("form", ["{}: {}", "{} {}"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_label_of_a_list_has_its_own_value(seed, form, language):
+    chance = random.Random(f"{seed} {form} {language}")
+    names = {"en": ["Starter", "Standard", "Enterprise"], "zh": ["基础版", "专业版", "旗舰版"]}[language]
+    days = chance.sample(range(3, 90), 3)
+    unit = {"en": "{} days", "zh": "{}天"}[language]
+    listed = ", ".join(form.format(name, unit.format(n)) for name, n in zip(names, days, strict=True))
+    head = {"en": f"Backup retention – {listed}.", "zh": f"备份保留时间，{listed.replace(', ', '，')}。"}[language]
+    question = {"en": "How long are the backups of {} kept?", "zh": "{}的备份保留多久？"}[language]
+    said = {"en": "{} backups are kept for {} days.", "zh": "{}的备份保留{}天。"}[language]
+    for at in range(3):
+        asked = question.format(names[at])
+        assert verdict(asked, said.format(names[at], days[at]), head) != "contradicted"
+    assert verdict(question.format(names[1]), said.format(names[1], days[2]), head) == "contradicted"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_range_that_holds_the_age_tells_the_dose(seed, language):
+    chance = random.Random(f"{seed} {language}")
+    doses = chance.sample(range(2, 20), 3)
+    bands = [(1, 3), (4, 6), (7, 9)]
+    write = {"en": "ages {}–{}: {} ml", "zh": "{}–{}岁，每次{}毫升"}[language]
+    table = {"en": ", ", "zh": "；"}[language].join(write.format(*band, dose) for band, dose in zip(bands, doses, strict=True))
+    context = {"en": f"Take three times a day, {table}.", "zh": f"每日三次。{table}。"}[language]
+    at, age = (at := chance.randrange(3)), chance.randint(*bands[at])
+    question = {"en": f"What does a child aged {age} take?", "zh": f"{age}岁儿童每次服用多少？"}[language]
+    said = {"en": f"A child aged {age} takes {{}} ml.", "zh": f"{age}岁儿童每次服用{{}}毫升。"}[language]
+    assert verdict(question, said.format(doses[at]), context) != "contradicted"
+    if language == "zh":
+        assert verdict(question, said.format(doses[(at + 1) % 3]), context) == "contradicted"
 
 
 @pytest.mark.parametrize(

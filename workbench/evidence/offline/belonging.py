@@ -81,6 +81,11 @@ def _clauses(text: Analysis, sentence: int) -> list[_Clause]:
     cuts = {*text.bounds[first : last + 1, 0].tolist(), *clause_starts(text.text)}
     cuts |= {match.end() for match in re.finditer("，", text.text)}
     cuts = {at for at in cuts if start < at < end and not any(q.start < at < q.end for q in numbers)}
+    for at, following in pairwise([*sorted(cuts), end]):
+        # "Basic: 5 GB, Pro: 50 GB": what stands before a colon names the value alone that follows it.
+        alone = not any(True for _ in _parts(text, at, following, numbers))
+        if alone and text.text[start:at].rstrip().endswith((":", "：")):
+            cuts.discard(at)
     found: list[_Clause] = []
     first = start
     for high in [*sorted(cuts), end]:
@@ -255,9 +260,9 @@ def _better(said: _Said, own: _Clause, others: Sequence[tuple[_Clause, Quantity]
         has = said.by_claim if any(map(said.by_claim, (*here, *there))) else said.by_either
         mine, theirs = _share(here, has), _share(there, has)
         follows = own.parts[0].at < other.parts[0].at and (has == said.by_claim or mine < _NEARLY)
-        lost, left = (_weight(some, lambda part, has=has: not has(part)) for some in (here, there))
+        lost, left = (_weight(some, lambda part: True) - _weight(some, has) for some in (here, there))
         # What follows may leave out what has been said: then what it says instead decides.
-        instead = follows and lost >= _PAIR > left and _weight(there, has) >= _PAIR
+        instead = follows and lost > _PAIR - 1e-6 > left and _weight(there, has) >= _PAIR
         if instead:
             return quantity.text
         if mine == 0.0:

@@ -33,6 +33,7 @@ from workbench.evidence.offline.features import (
 from workbench.evidence.offline.grid import ClaimWords, Grid, names_of, quantities_of
 from workbench.evidence.offline.lexicon import opposite_lists, tables
 from workbench.evidence.offline.lists import lists_in
+from workbench.evidence.offline.polarity import listed_words
 from workbench.evidence.offline.relations import Relation, relate
 from workbench.evidence.offline.words import FUNCTION, NAME, NUMBER, Analysis, Numbers, analyse, follows, run_of
 from workbench.language import pattern
@@ -503,14 +504,24 @@ def _related_signs(
 
 def _told_whole(relation: Relation, text: Analysis) -> bool:
     """Whether a claim that denies nothing says all that a sentence says, which denies one thing, and more ("interns are
-    excluded" – "all, interns too, may apply")."""
+    excluded" – "all, interns too, may apply"); of several that it is denied of, one is enough."""
     if relation.mine.operators or relation.mine.flips or len(relation.other.operators) != 1:
         return False
-    content = relation.other.content
-    said = {m.other for m in relation.matches}
-    weight = text.weight[content]
-    mine = np.array([at in said for at in content], dtype=bool)
-    return int((weight[mine] > 0.4).sum()) >= TELLING_WORDS and float(weight @ mine) >= WHOLE * float(weight.sum())
+    content, said = relation.other.content, {m.other for m in relation.matches}
+    if _covered(text, content, said) and sum(at in said and text.weight[at] > 0.4 for at in content) >= TELLING_WORDS:
+        return True
+    denial = relation.other.operators[0]
+    words = {at: _shown(text, at).lower() for at in denial.scope}
+    subject = [at for at in denial.scope if at < denial.at]
+    rest = [at for at in denial.scope if at > denial.at and words[at] not in listed_words("light") | listed_words("itself")]
+    named = any(at in said and text.weight[at] >= 0.6 for at in subject)
+    return named and denial.focus < 0 and not denial.unless and _covered(text, rest, said)
+
+
+def _covered(text: Analysis, words: Sequence[int], said: set[int]) -> bool:
+    """Whether the claim has most of some words of the sentence, by rarity; it has all of none."""
+    total = sum(float(text.weight[at]) for at in words)
+    return sum(float(text.weight[at]) for at in words if at in said) >= WHOLE * total
 
 
 def _only_one(relation: Relation, words: _Sentence) -> tuple[str, str] | None:

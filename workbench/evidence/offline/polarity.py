@@ -155,7 +155,7 @@ class _Reader:
     def reading(self) -> Reading:
         """The marks laid out as operators, ranks and downward places."""
         found = Reading(self.first, self.last, self.content, self.clause, self.flips)
-        found.others = [at for at, word in self.words.items() if word in _any_of("others")]
+        found.others = [at for at, word in self.words.items() if word in listed_words("others")]
         found.predicates = self.predicating
         for category, value, low, high in self.marks:
             self._apply(found, category, value, low, high)
@@ -255,9 +255,9 @@ class _Reader:
         own = [at for at in range(low, high) if at in self.content and at not in self.flips]
         inside = [at for at in own if kinds[at] != FUNCTION or at > low]
         following = [at for at in self._after(high) if at not in inside]
-        if self.words[low] in _any_of("narrow"):
+        if self.words[low] in listed_words("narrow"):
             # "Lacks ribosomes and makes lipids".
-            joint = min((at for at in range(high, self.last) if self.words[at] in _any_of("and")), default=self.last)
+            joint = min((at for at in range(high, self.last) if self.words[at] in listed_words("and")), default=self.last)
             following = [at for at in following if at < joint]
         end = self._end_of_modifier(low, high, following)
         if end is not None:
@@ -269,9 +269,9 @@ class _Reader:
         stop = min((at for at in self.negating if at >= high and not self._flipped(at)), default=self.last)
         scope = tuple([*inside, *(at for at in following if at < stop)][:_REACH])
         whole = (*inside, *following)
-        if self.words[low] in _any_of("short"):
+        if self.words[low] in listed_words("short"):
             scope, whole = scope[:2], whole[:2]
-        elif self.words.get(high) in _any_of("light"):
+        elif self.words.get(high) in listed_words("light"):
             # "Refunds are not available" denies the refunds.
             scope = tuple(at for at in self.content if self.clause[at] == self.clause[low])
             found.operators.append(Operator(low, scope, -1))
@@ -280,7 +280,7 @@ class _Reader:
         if not scope:
             scope = tuple(at for at in self.content if at < low and self.clause[at] == self.clause[low])
         if scope:
-            found.operators.append(Operator(low, scope, -1 if self.words[low] in _any_of("subject") else scope[0]))
+            found.operators.append(Operator(low, scope, -1 if self.words[low] in listed_words("subject") else scope[0]))
             found.downward.append(frozenset(whole or scope))
 
     def _end_of_modifier(self, low: int, high: int, following: list[int]) -> int | None:
@@ -288,12 +288,12 @@ class _Reader:
         freely ("leave not taken can be kept"); None where it denies the predicate."""
         here = self.clause[low]
         predicates = [at for at in (*self.predicating, *self.negating) if at > low and self.clause[at] == here]
-        particle = next((at for at in range(high, self.last) if self.words[at] in _any_of("relative")), self.last)
+        particle = next((at for at in range(high, self.last) if self.words[at] in listed_words("relative")), self.last)
         if any(at > particle for at in predicates):
             return particle
-        if any(at >= high for at in predicates) and self.words[low].startswith(tuple(_any_of("attributive"))):
+        if any(at >= high for at in predicates) and self.words[low].startswith(tuple(listed_words("attributive"))):
             # Without a particle: of the verb alone, which the segmenter may have glued to the negation.
-            return high if self.words[low] not in _any_of("attributive") or not following else following[0] + 1
+            return high if self.words[low] not in listed_words("attributive") or not following else following[0] + 1
         return None
 
     def _flipped(self, at: int) -> bool:
@@ -328,7 +328,7 @@ class _Reader:
         here = self.clause[low]
         after_subject = any(at < low and self.clause[at] == here for at in self.content)
         written = self.text.folded[int(self.text.starts[low]) : int(self.text.ends[high - 1])]
-        if after_subject and written in _any_of("denying"):
+        if after_subject and written in listed_words("denying"):
             return  # "the price does not include tax" denies; "all of it, not including tax" excepts
         near = {here} if after_subject else {here, here + 1, here - 1}
         rest = tuple(at for at in self.content if at not in excepted and self.clause[at] in near)
@@ -446,7 +446,7 @@ def _answer_head() -> re.Pattern[str]:
 
 
 @cache
-def _any_of(name: str) -> frozenset[str]:
+def listed_words(name: str) -> frozenset[str]:
     """The words of one list of ``[words]``, of all languages; what each list means is said in the tables."""
     return frozenset(_words(name))
 
