@@ -332,10 +332,10 @@ def load_evaluation(
     >>> len(wb.load_evaluation("evaluations/baseline"))
     80
     """
-    path = Path(folder)
-    if parts := part_folders(path):
+    if parts := part_folders(folder):
+        path = Path(folder)
         return EvaluationOfParts(EvidenceOfParts(parts), thresholds, name=name or path.name, path=path, metrics=metrics)
-    evidence = read_frames(folder)
+    evidence, path = read_frames(folder), Path(folder)
     thresholds = thresholds or _saved_thresholds(path)
     chosen_metrics = metrics if metrics is not None else evidence.manifest.get("metrics")
     title = name or evidence.manifest.get("name") or path.name

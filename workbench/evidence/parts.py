@@ -43,6 +43,8 @@ def part_folders(folder: str | Path) -> tuple[Path, ...]:
     InputError
         When the list is damaged, or a part is gone.
     """
+    if not isinstance(folder, str | Path):
+        return ()
     path = Path(folder)
     try:
         names = json.loads((path / PARTS).read_text(encoding="utf-8"))["parts"]
