@@ -88,6 +88,13 @@ def test_a_number_is_worked_out_from_what_is_given(seed):
     assert not any(made(value) for value in range(1, 300) if value not in others)
 
 
+@pytest.mark.parametrize(("question", "answer"), [("How many cities?", "Three"), ("几个城市？", "三个")])
+def test_without_a_context_nothing_is_counted(question, answer):
+    sample = Sample("", question, answer=answer, contexts=(), reference="Three: Rome, Milan and Turin.")
+    entail, _ = Examination(sample, load_coefficients(None), {}, {}).by_text
+    assert ((entail >= 0) & (entail <= 1)).all()
+
+
 def test_without_anything_given_nothing_is_worked_out():
     told = quantities("$10, $20 and $30")
     assert worked_out(quantities("$30")[0], (), told) == ()

@@ -365,7 +365,7 @@ class Grid:
                 rests |= sentences_with(said(operand), theirs, self.n_sentences)
             if asks_count and may_be_counted(one.quantity):
                 n = min(self.n_told, _LOOKED_THROUGH)
-                rests[:n] |= [one.quantity.value in counted(self._written(s)) for s in range(n)]
+                rests[:n] |= np.array([one.quantity.value in counted(self._written(s)) for s in range(n)], dtype=bool)
             rests[self.n_told :] = False
             if rests.any():
                 stated[at] = Stated(one.rows, rests | one.sentences, one.quantity, True)
