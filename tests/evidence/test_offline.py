@@ -14,7 +14,8 @@ from tests.evidence import word_encoder as helper
 from workbench.data.schema import Context, Sample
 from workbench.errors import EncoderError
 from workbench.evidence.judge import MAX_CLAIMS, Judge
-from workbench.evidence.offline.examination import Examination, bare_values, claims_of, joints
+from workbench.evidence.offline.claims import bare_values, claims_of, joints
+from workbench.evidence.offline.examination import Examination
 from workbench.evidence.offline.judge import OfflineJudge
 from workbench.evidence.offline.models import load_coefficients
 
@@ -222,8 +223,24 @@ def test_bare_values_of_a_reference():
     assert not capped
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.text(max_size=80), st.text(max_size=80), st.lists(st.text(max_size=80), max_size=3), st.text(max_size=40))
+#: Beside any characters, what the rules look for: without it they would hardly be entered.
+TEXT = st.one_of(
+    st.text(max_size=80),
+    st.lists(
+        st.sampled_from(
+            ["How many", "How long", "Who", "Is it", "only", "not", "except", "all", "and", ",", ":", ";", ".", "\n", "|",
+             "three", "3", "5 kg", "10%", "12 May", "2019", "from", "to", "Ann", "Basic", "XR-20", "days", "otherwise",
+             "几个", "多久", "谁", "是否", "只有", "不", "除了", "外", "所有", "和", "、", "，", "：", "；", "。", "三个",
+             "5公斤", "5月12日", "2019年", "从", "到", "张三", "基础版", "天", "1–3岁", "可以", "不可以", "否则", "每日两次",
+             "-", "yes", "no", "twice a day", "applies"]
+        ),
+        max_size=14,
+    ).map(" ".join),
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXT, TEXT, st.lists(TEXT, max_size=3), TEXT)
 def test_any_text_can_be_judged(question, answer, contexts, reference):
     found = judged(Sample("x", question, answer, tuple(Context(text) for text in contexts), reference))
     assert found.state == "ok"

@@ -13,9 +13,10 @@ import random
 import pytest
 
 from workbench.data.schema import Context, Sample
+from workbench.evidence.offline.claims import is_code
 from workbench.evidence.offline.comparisons import ordered, sequence_reversed
 from workbench.evidence.offline.contradiction import contradictions
-from workbench.evidence.offline.examination import EDITED, Examination, is_code
+from workbench.evidence.offline.examination import EDITED, Examination
 from workbench.evidence.offline.features import codes_of, holds_code
 from workbench.evidence.offline.grid import Grid, claim_words
 from workbench.evidence.offline.models import load_coefficients

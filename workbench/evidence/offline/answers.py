@@ -39,7 +39,7 @@ from workbench.evidence.offline.answer_reading import (
     read,
 )
 from workbench.evidence.offline.answer_values import one_within
-from workbench.evidence.offline.examination import bare_values
+from workbench.evidence.offline.claims import bare_values
 from workbench.evidence.offline.grid import claim_words
 from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.words import NAME, analyse

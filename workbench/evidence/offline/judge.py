@@ -23,8 +23,9 @@ from workbench.evidence.encoders.resolve import remembered
 from workbench.evidence.judge import MAX_CLAIMS, Claim, SampleEvidence
 from workbench.evidence.offline import relevance
 from workbench.evidence.offline.claim_parts import claim_parts, serious_kinds, span_features, word_support
+from workbench.evidence.offline.claims import joints
 from workbench.evidence.offline.contradiction import conflicts
-from workbench.evidence.offline.examination import Examination, joints
+from workbench.evidence.offline.examination import Examination
 from workbench.evidence.offline.excerpts import is_long, read_of
 from workbench.evidence.offline.features import claim_negations
 from workbench.evidence.offline.models import (
