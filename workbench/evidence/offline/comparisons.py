@@ -165,20 +165,13 @@ def outnumbered(items: Sequence[str], sentence: str) -> tuple[str, str] | None:
     """(the list, the words for their number) where the items that a claim lists are more than ``sentence`` tells that there
     are only; None where they are not. What stands before the number must stand in the claim."""
     folded = normalise(sentence)
-    found = [match for limited, _ in _limits() for match in limited.finditer(folded)]
+    found = [match for limited in _limits() for match in limited.finditer(folded)]
     told = [quantity.value for match in found for quantity in analyse(match["number"]).quantities[:1] if quantity.value]
     if not found or len(told) < len(found) or max(told) >= len(items):
         return None
     about = _content(folded[: found[0].start("number")])
     listed = ", ".join(items)
     return (listed[:80], found[0][0]) if about and about <= _content(listed) else None
-
-
-def items_of(claim: str) -> list[str]:
-    """What a claim lists, the first item with what stands before it; one for a claim without a list."""
-    folded = normalise(claim).rstrip(" .。!！")
-    found = ([item.strip() for item in parts.split(folded) if item.strip()] for _, parts in _limits())
-    return max(found, key=len, default=[folded])
 
 
 @cache
@@ -190,9 +183,8 @@ def _lives() -> tuple[tuple[tuple[tuple[int, re.Pattern[str]], ...], re.Pattern[
 
 
 @cache
-def _limits() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    found = [table["limit"] for table in tables("polarity")]
-    return tuple((re.compile(t["only"]), re.compile(t["parts"])) for t in found)
+def _limits() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(table["limit"]["only"]) for table in tables("polarity"))
 
 
 @cache

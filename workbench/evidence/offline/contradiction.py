@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from workbench.data.text.quantities import Entity, Quantity
 from workbench.data.text.quantities import relation as quantity_relation
-from workbench.evidence.offline.comparisons import items_of, outnumbered
+from workbench.evidence.offline.comparisons import outnumbered
 from workbench.evidence.offline.features import (
     MANY_NUMBERS,
     claim_negations,
@@ -120,7 +120,8 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             )
             if sign is not None:
                 yield int(sentence), sign
-    listed = items_of(claim.source.text[claim.start : claim.end])
+    said = claim.source.text[claim.start : claim.end]
+    listed = max(([said[slice(*item)].strip() for item in items] for items in lists_in(said)), key=len, default=[])
     if len(listed) > 1:
         for sentence in np.flatnonzero(cover > 0.0):
             text, at = grid.locate(int(sentence))
