@@ -1,8 +1,9 @@
 """Narrow, explained signs that a text contradicts a claim.
 
 A contradiction is reported only where one can point at it: the same slot holds another number, date or name; the same
-sentence with a negation added; a listed opposite. Whatever else contradicts (world knowledge, roles exchanged,
-opposites that are not listed) is not seen here and stays "not mentioned".
+sentence with a negation added; a listed opposite; two parts in each other's place; one thing said to be the only one of
+several. Whatever else contradicts (world knowledge, opposites that are not listed) is not seen here and stays "not
+mentioned".
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
 
 def _beside(grid: Grid, sentence: int) -> slice:
     """The sentences of the text that a sentence of the grid stands in."""
-    owner = int(np.searchsorted(grid.offsets, sentence, side="right")) - 1
+    owner = int(grid.owners(sentence))
     return slice(int(grid.offsets[owner]), int(grid.offsets[owner + 1]))
 
 

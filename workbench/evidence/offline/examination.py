@@ -312,7 +312,7 @@ class Examination:
             if self.spans[number].value:
                 continue
             for sentence, sign in contradictions(self.grid, number):
-                key = (number, int(np.searchsorted(self.grid.offsets, sentence, side="right")) - 1)
+                key = (number, int(self.grid.owners(sentence)))
                 if key not in found or sign.probability > found[key].probability:
                     found[key] = sign
             for others in (self.other_values, self.of_another):
@@ -364,7 +364,7 @@ class Examination:
             )  # fmt: skip
             gap = best - float(self.near_question[here].max())
             if other is not None and gap >= SAYS_LESS:
-                text = int(np.searchsorted(self.grid.offsets, other[0], side="right")) - 1
+                text = int(self.grid.owners(other[0]))
                 probability = OTHER_VALUE if gap >= SAYS_LITTLE else UNSURE
                 found[number] = text, Sign(probability, "number", values[0].text, other[1].text)
         return found
@@ -384,7 +384,7 @@ class Examination:
             pairs = [of_another(self.claims[number], self.question, *self.grid.locate(sentence)) for sentence in near]
             told = [pair for pair in pairs if pair is not None]
             if len(told) == len(near):
-                at = int(np.searchsorted(self.grid.offsets, near[0], side="right")) - 1
+                at = int(self.grid.owners(near[0]))
                 found[number] = at, Sign(OF_ANOTHER, "pairing", *told[0])
         return found
 
@@ -531,7 +531,7 @@ class Examination:
         new = (self.grid.weight[rows] > 0) & (self.grid.kind[rows] != NUMBER) & ~known
         if stated and all(one.worked_out for one in stated) and not new.any():
             rests = np.flatnonzero(np.logical_and.reduce([one.sentences for one in stated]))
-            texts = np.unique(np.searchsorted(self.grid.offsets, rests[rests < self.grid.n_told], side="right") - 1)
+            texts = np.unique(self.grid.owners(rests[rests < self.grid.n_told]))
             entail[texts] = np.maximum(entail[texts], PARTS)
 
     def _in_parts(self, number: int, entail: Floats) -> None:
@@ -577,7 +577,7 @@ class Examination:
         resting = np.flatnonzero(fresh.sum(axis=0) >= max(1.0, (0.0 if values else 0.4) * len(fresh)))
         if negated and not self.grid.negations[resting].any():
             return
-        owners = np.unique(np.searchsorted(self.grid.offsets, resting, side="right") - 1)
+        owners = np.unique(self.grid.owners(resting))
         rare = self.grid.weight[rows][content]
         about = asked & ~lacking & ((kind == NAME) | (rare >= 0.9))
         if not values and not (
@@ -590,7 +590,7 @@ class Examination:
     def _joined(self, held: Any, fresh: Any, named: Any, owners: Any) -> bool:
         """Whether contexts that hold what is new hang together, and hold a name or rare word of the question where it has one:
         two do that have a telling word of the claim in common (what one calls the maker the other places in a town)."""
-        of = np.searchsorted(self.grid.offsets, np.arange(held.shape[1]), side="right") - 1
+        of = self.grid.owners(np.arange(held.shape[1]))
         words, new, names = (
             np.stack([row[:, of == at].any(axis=1) for at in range(self.n_contexts)], axis=1) for row in (held, fresh, named)
         )
@@ -605,7 +605,7 @@ class Examination:
     def _each_asked(self, asked: Any, fresh: Any) -> bool:
         """Whether each context that is needed for what is new holds a telling word of the question that no other one does:
         the parts of a question, answered from one context each."""
-        of = np.searchsorted(self.grid.offsets, np.arange(asked.shape[1]), side="right") - 1
+        of = self.grid.owners(np.arange(asked.shape[1]))
         words, new = (
             np.stack([row[:, of == at].any(axis=1) for at in range(self.n_contexts)], axis=1) for row in (asked, fresh)
         )

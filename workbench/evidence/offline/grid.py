@@ -310,9 +310,13 @@ class Grid:
         ]
         return np.array(found, dtype=bool)
 
+    def owners(self, sentences: Any) -> Ints:
+        """For sentences of the grid the numbers of the texts that they stand in."""
+        return np.searchsorted(self.offsets, sentences, side="right") - 1
+
     def locate(self, number: int) -> tuple[Analysis, int]:
         """The text that sentence ``number`` of the grid stands in, and its number there."""
-        owner = int(np.searchsorted(self.offsets, number, side="right")) - 1
+        owner = int(self.owners(number))
         return self.texts[owner], int(self.read[owner][number - int(self.offsets[owner])])
 
     def column(self, owner: int, sentence: int) -> int:

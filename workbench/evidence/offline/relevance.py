@@ -195,7 +195,7 @@ def _ahead(seen: Examination, row: int, told: slice) -> tuple[float, float, floa
     weight, present = grid.weight[grid.rows[row]], grid.present[grid.rows[row]]
     total = max(float(weight.sum()), 1e-6)
     own, theirs = present[:, told].max(axis=1, initial=0.0), present[:, :end]
-    owner = np.searchsorted(grid.offsets, np.arange(end), side="right")
+    owner = grid.owners(np.arange(end))
     before, after = (np.where(np.roll(owner, by) == owner, np.roll(theirs, by, axis=1), 0.0) for by in (1, -1))
     wide = weight @ np.maximum(theirs, BESIDE * np.maximum(before, after)) / total
     joint = np.maximum(theirs, LEANS * np.where(grid.leaning[:end], before, 0.0))
