@@ -167,8 +167,11 @@ def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> f
 def _excused(grid: Grid, number: int, sentence: int) -> frozenset[Quantity]:
     """The numbers of a claim that a sentence need not have: those that can be worked out; those that another text has where
     this one has another number of the claim of the same kind ("10 days by law and 5 by us", put together); all of several
-    where a sentence of another text has them all ("raised from 300 to 600" beside what was said before)."""
+    where a sentence of another text has them all ("raised from 300 to 600" beside what was said before). A reference or an
+    answer is no such text among others: against it only what can be worked out is excused."""
     stated = list(stated_in(grid, grid.rows[number]))
+    if sentence >= grid.n_told:
+        return frozenset(one.quantity for one in stated if one.worked_out)
     held = [one.quantity for one in stated if one.sentences[sentence] and not one.worked_out]
     here = _beside(grid, sentence)
     together = len(stated) > 1 and bool(np.logical_and.reduce([one.sentences[: grid.n_told] for one in stated]).any())

@@ -46,7 +46,7 @@ BATCH_CHARACTERS = 400_000
 #: Of a question, an answer or a reference so many characters are examined (contexts have no bound); it holds some 200 claims.
 MAX_CHARACTERS = 30_000
 #: Raised when a change of code changes verdicts.
-VERSION = "10"
+VERSION = "11"
 
 #: Support from which a claim stands in a context, with all its numbers.
 STATED = 0.6
