@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from workbench.data.text.normalise import LATIN
 from workbench.data.text.words import Span, normalise_with_map
 from workbench.language import by_languages, languages
 
@@ -47,6 +48,6 @@ def _marker_pattern(kind: str) -> tuple[frozenset[str], re.Pattern[str]]:
 
 def _bounded_entry(entry: str) -> str:
     """The entry as a pattern, with word boundaries where it begins or ends with a Latin letter or digit."""
-    left = r"(?<![a-z0-9_])" if entry[0].isascii() else ""
-    right = r"(?![a-z0-9_'])" if entry[-1].isascii() and entry[-1].isalnum() else ""
+    left = f"(?<![{LATIN}])" if entry[0].isascii() else ""
+    right = f"(?![{LATIN}'])" if entry[-1].isascii() and entry[-1].isalnum() else ""
     return left + re.escape(entry) + right

@@ -30,8 +30,11 @@ def unspaced() -> str:
 HAN = unspaced()
 HAN_CHARACTER = re.compile(f"[{HAN}]")
 HAN_RUN = re.compile(f"[{HAN}]+")
+#: What goes on a folded Latin word, letters with accents too ("Noël" holds no "no"), as ranges of a regular expression.
+LATIN = "a-z0-9_\u00df-\u00f6\u00f8-\u024f"
 #: Half of a character, which no file, frame or tokenizer takes.
 SURROGATE = re.compile("[\ud800-\udfff]")
+_ACCENTS = re.compile("[\u0300-\u036f]")
 _MARK = "\u0300-\u036f\u3099\u309a"
 _CLUSTER = re.compile(f"[^{_MARK}][{_MARK}]+|.", re.DOTALL)
 #: Characters without marks of their own, to be folded at once; else one cluster.
@@ -233,3 +236,8 @@ def _replaced(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_replaced(part) for part in value]
     return scrub(value) if isinstance(value, str) else value
+
+
+def unaccented(folded: str) -> str:
+    """A text without the accents of its letters, decomposed where it has any."""
+    return folded if folded.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFD", folded))

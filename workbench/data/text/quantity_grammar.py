@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
-from workbench.data.text.normalise import HAN, Offsets, normalise_with_map
+from workbench.data.text.normalise import HAN, LATIN, Offsets, normalise_with_map
 from workbench.language import codes, language_of
 
 #: Other readings of a quantity: value, unit and kind of each.
@@ -270,7 +270,7 @@ class Grammar:
         )
         self.power = re.compile(
             rf"\ ?(?:[×x*·]|\\times|\\cdot)\ ?10(?:\ ?(?:\^|\*\*)\ ?[{{(]?(?P<p1>[-+]?\d{{1,3}})[}})]?|(?P<p2>[{RAISED}]+))"
-            r"|e(?P<p3>[-+]?\d{1,3})(?![a-z0-9_])"
+            rf"|e(?P<p3>[-+]?\d{{1,3}})(?![{LATIN}])"
         )
         self.ten = re.compile(rf"10(?:(?:\^|\*\*)[{{(]?(?P<p1>[-+]?\d{{1,3}})[}})]?|(?P<p2>[{RAISED}]+))")
         self.slash = re.compile(r"(?:\ (?P<top>\d{1,2}))?\ ?/\ ?(?P<under>\d{1,4})(?![\d/a-z]|[.,]\d)")
@@ -281,7 +281,7 @@ class Grammar:
         )
         self.word_scale = re.compile(
             rf"\ ?-?(?P<s>{any_of(large)})\b(?:\ (?P<t>{any_of(large)})\b)?"
-            rf"|\ ?(?P<k>{any_of(['k', 'mn', 'bn', 'tn', 'mln'])})(?![a-z0-9_])"
+            rf"|\ ?(?P<k>{any_of(['k', 'mn', 'bn', 'tn', 'mln'])})(?![{LATIN}])"
         )
         number = rf"(?:\d[\d,]*(?:\.\d+)?|[{self.han}]+(?:{numerals['point']}[{digits}]+)?)"
         self.han_fraction = re.compile(rf"(?P<under>\d+|[{self.han}]+){numerals['fraction']}(?P<top>{number})")
@@ -378,8 +378,8 @@ class Grammar:
             |(?P<phone>\d{{3,4}}[-\ ]\d{{3,4}}[-\ ]\d{{4}}(?![\d-])|\d{{2,4}}(?:-\d{{3,5}}){{2}}(?![\d-])
                 |\d{{3}}\)\ ?\d{{3}}[-\ ]\d{{4}}(?![\d-])|0\d{{2,3}}-\d{{7,8}}(?![\d-])
                 |(?=[\d-]*\d{{3}})\d{{1,5}}(?:-\d{{1,7}}){{3,4}}(?![\d-]))
-            |(?P<version>\d+(?:\.\d+){{2,}}(?!\d)(?:-(?:alpha|beta|rc)[.\d]*)?(?!['a-z0-9_%]|\.\d))
-            |(?P<decade>(?P<t1>[12]\d)?(?P<t2>\d0)(?:'?s(?![a-z0-9_])|\ ?{words["decade"]}))
+            |(?P<version>\d+(?:\.\d+){{2,}}(?!\d)(?:-(?:alpha|beta|rc)[.\d]*)?(?!['{LATIN}%]|\.\d))
+            |(?P<decade>(?P<t1>[12]\d)?(?P<t2>\d0)(?:'?s(?![{LATIN}])|\ ?{words["decade"]}))
             |(?P<century>(?P<c1>\d{{1,2}})(?:(?:st|nd|rd|th)[\ -]century\b|\ ?{words["century"]}
                 (?:(?P<t3>\d0)\ ?{words["decade"]})?))
             |(?P<ordinal>(?P<o2>\d+)(?:st|nd|rd|th)\b)
@@ -465,7 +465,7 @@ class Grammar:
         )
         self.signs += tuple(tables("zh")["currency"]["before"].split())
         self.latin_unit = re.compile(
-            rf"(?:°\ ?)?[a-zμω$]+[23{RAISED[2:4]}]?(?![a-z0-9_])|(?:h|d|m|min)(?=\d+\ ?(?:h|m|min|s|sec)\b)|[%‰$€£¥₹₩₽¢°]"
+            rf"(?:°\ ?)?[a-zμω$]+[23{RAISED[2:4]}]?(?![{LATIN}])|(?:h|d|m|min)(?=\d+\ ?(?:h|m|min|s|sec)\b)|[%‰$€£¥₹₩₽¢°]"
         )
         self.more_words = re.compile(r"(?:[ -][a-z]+){1,2}")
 
@@ -510,9 +510,9 @@ class Grammar:
         )
         self.identifier = re.compile(
             r"(?!(?:mid|pre|post|non|early|late|top|under|over)-\d)(?=[a-z_]+(?:[-.\#/][a-z_]+)*[-.\#/]?\d)"
-            r"[a-z_][a-z0-9_]*(?:[-\#./][a-z0-9_]+)*(?![a-z0-9_])"
+            rf"[a-z_][a-z0-9_]*(?:[-\#./][a-z0-9_]+)*(?![{LATIN}])"
         )
-        self.version = re.compile(r"v\.?\ ?\d+(?:\.\d+)*(?:-(?:alpha|beta|rc)[.\d]*)?(?!['a-z0-9_%]|\.\d)")
+        self.version = re.compile(rf"v\.?\ ?\d+(?:\.\d+)*(?:-(?:alpha|beta|rc)[.\d]*)?(?!['{LATIN}%]|\.\d)")
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -161,8 +161,32 @@ def _ends(text: str) -> Iterator[int]:
         elif sign in ".…":
             if _stop_ends(text, match):
                 yield match.end()
-        elif sign in ";；" or _mark_ends(text, match):
+        elif (not _in_bracket(text, match.start())) if sign in ";；" else _mark_ends(text, match):
             yield match.end()
+
+
+#: The longest bracket that holds a sentence together.
+_BRACKET = 160
+_OPENED, _CLOSED = frozenset("([（【"), frozenset(")]）】")
+
+
+def _in_bracket(text: str, at: int) -> bool:
+    """Whether a place lies in a bracket: "Ann Lee (born 1970; a painter) lives here" is one sentence."""
+    return _unmatched(reversed(text[max(0, at - _BRACKET) : at]), _OPENED, _CLOSED) and _unmatched(
+        text[at : at + _BRACKET], _CLOSED, _OPENED
+    )
+
+
+def _unmatched(characters: Iterable[str], wanted: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether one of the wanted brackets is met in a line that none of the other kind stands for."""
+    depth = 0
+    for character in characters:
+        if character == "\n":
+            return False
+        depth += (character in other) - (character in wanted)
+        if depth < 0:
+            return True
+    return False
 
 
 _ITEM = r"[ \t]*(?:[-*+•·●◦▪–—|#>]|\d{1,3}[.)、．）]|[（(]\d{1,3}[)）]|[①-⑳]|(?:«numeral»)+、)"

@@ -6,14 +6,13 @@ The words that decide in each language stand in ``answers.toml`` of its language
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import accumulate
 
-from workbench.data.text.normalise import HAN, HAN_CHARACTER, normalise
+from workbench.data.text.normalise import HAN, HAN_CHARACTER, normalise, unaccented
 from workbench.data.text.quantities import Quantity, quantities
 from workbench.data.text.refusals import refusal
 from workbench.data.text.sentences import sentences
@@ -254,10 +253,7 @@ def read(text: str) -> Reading:
 @lru_cache(maxsize=32768)
 def plain(text: str) -> str:
     """Normalised and without accents."""
-    folded = normalise(text)
-    if folded.isascii():
-        return folded
-    return "".join(c for c in unicodedata.normalize("NFD", folded) if not "\u0300" <= c <= "\u036f")
+    return unaccented(normalise(text))
 
 
 _POSSESSIVE = re.compile(r"['’]s?$")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from itertools import combinations, permutations
 
@@ -19,6 +20,10 @@ from workbench.data.text.quantities import Quantity, date_parts
 _MANY = 12
 #: Steps of a calendar by the unit of a duration.
 _STEPS = {"day": "days", "week": "weeks", "month": "months", "year": "years"}
+#: Minutes of the units that a time of the day is moved by.
+_MINUTES, _DAY = {"minute": 1, "hour": 60}, 24 * 60
+#: The most that something is taken.
+_MOST_COUNTED = 1000
 #: A year for dates that have none.
 _ANY_YEAR = 2023
 
@@ -29,24 +34,26 @@ def worked_out(claimed: Quantity, given: Sequence[Quantity], told: Sequence[Quan
     Parameters
     ----------
     given
-        The numbers of the question, and the other ones of the claim that stand in a text. Sums, differences, products and
-        ``a + b × c`` of these count.
+        The numbers of the question, and the other ones of the answer that stand in a text or are worked out themselves. Sums,
+        differences, products and ``a + b × c`` of these count; so do times so long before or after another.
     told
-        Those of the texts. With one that is given they make a difference, a duration makes another day of a date (± one day,
-        as the first day counts or does not).
+        Those of the texts. With one that is given they make a difference, a product (what one costs, how many), a time; a
+        duration makes another day of a date (± one day, as the first day counts or does not).
     """
     given, told = tuple(given)[:_MANY], tuple(told)[: 4 * _MANY]
-    if claimed.value is None or claimed.kind in ("version", "ordinal", "time", "phone") or not given:
+    if claimed.value is None and claimed.cue == "" and math.isfinite(claimed.low + claimed.high):
+        return _both_ends(claimed, (*given, *told))
+    if claimed.value is None or claimed.kind in ("version", "ordinal", "phone") or not given:
         return ()
     if claimed.kind == "date":
         return next(_days(claimed, given, told), ())
-    return next(_sums(claimed, given, told), ())
+    return next((_times if claimed.kind == "time" else _sums)(claimed, given, told), ())
 
 
 def _sums(claimed: Quantity, given: Sequence[Quantity], told: Sequence[Quantity]) -> Iterator[tuple[Quantity, ...]]:
     plain = [q for q in given if q.value is not None and not date_parts(q)]
-    alike = [q for q in plain if q.unit == claimed.unit]
-    counts = [q for q in plain if q.unit is None]
+    alike = [end for q in given if not date_parts(q) for end in _ends(q) if end.unit == claimed.unit]
+    counts = [q for q in plain if _counts(q, claimed)]
     for made in range(2, min(len(alike), 4) + 1):
         yield from (some for some in combinations(alike, made) if _is(sum(_value(q) for q in some), claimed))
     yield from (pair for pair in permutations(alike, 2) if _is(_value(pair[0]) - _value(pair[1]), claimed))
@@ -58,8 +65,45 @@ def _sums(claimed: Quantity, given: Sequence[Quantity], told: Sequence[Quantity]
                 rest = (q for q in alike if q is not one and q is not count)
                 yield from ((q, one, count) for q in rest if _is(_value(q) + _value(one) * _value(count), claimed))
     if claimed.unit is not None:
+        # "Five of the eight hours": the unit is said once.
+        bare = [q for q in plain if q.unit is None and claimed.kind == "duration"]
+        yield from ((a, b) for a in alike for b in bare if _is(_value(a) - _value(b), claimed))
         theirs = [q for q in told if q.unit == claimed.unit and q.value is not None]
         yield from ((a, b) for a in alike for b in theirs if _is(abs(_value(a) - _value(b)), claimed))
+        yield from ((b, n) for n in counts for b in theirs if _is(_value(b) * _value(n), claimed))
+
+
+def _ends(quantity: Quantity) -> tuple[Quantity, ...]:
+    """The numbers that a quantity gives: a range ("from 11 to 12") gives two."""
+    if quantity.value is not None:
+        return (quantity,)
+    return tuple(replace(quantity, value=end) for end in (quantity.low, quantity.high) if math.isfinite(end))
+
+
+def _both_ends(claimed: Quantity, known: Sequence[Quantity]) -> tuple[Quantity, ...]:
+    """The two numbers that a claim puts together: "from 11 to 12 euros" of what the one text and the other say."""
+    ends = [next((q for q in known if q.unit == claimed.unit and q.kind == claimed.kind and q.value == end), None)
+            for end in (claimed.low, claimed.high)]  # fmt: skip
+    return tuple(end for end in ends if end is not None) if all(ends) else ()
+
+
+def _counts(quantity: Quantity, claimed: Quantity) -> bool:
+    """Whether a number says how many times something is taken: a number of things, or of days for what costs so much a day."""
+    value = _value(quantity)
+    counted = quantity.unit is None or (quantity.kind == "duration" and claimed.kind not in ("duration", "date"))
+    return counted and 2 <= value <= _MOST_COUNTED and value == int(value)
+
+
+def _times(claimed: Quantity, given: Sequence[Quantity], told: Sequence[Quantity]) -> Iterator[tuple[Quantity, ...]]:
+    """A time so long before or after another one; both are numbers of minutes of a day."""
+    spans = [q for q in (*given, *told) if q.kind == "duration" and q.value is not None and q.unit in _MINUTES]
+    clocks = [q for q in (*given, *told) if q.kind == "time" and q.value is not None]
+    for clock in clocks:
+        for span in spans:
+            if clock in given or span in given:
+                by = _value(span) * _MINUTES[str(span.unit)]
+                if any(_is((_value(clock) + way * by) % _DAY or _DAY, claimed) for way in (1, -1)):
+                    yield clock, span
 
 
 def _value(quantity: Quantity) -> float:

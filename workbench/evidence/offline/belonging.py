@@ -22,6 +22,7 @@ from workbench.data.text.words import stop_words
 from workbench.evidence.offline.answer_values import clause_starts, empty_characters
 from workbench.evidence.offline.grid import ClaimWords, names_of, quantities_of
 from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis, run_of
+from workbench.language import pattern
 
 #: Share, by rarity, of what its own clause says that a value's other clause must have at least, and by how much more: little
 #: where the other one follows and may leave out what the first has said.
@@ -276,7 +277,7 @@ def _better(said: _Said, own: _Clause, others: Sequence[tuple[_Clause, Quantity]
 def _thing_of_another(said: _Said, clauses: Sequence[_Clause]) -> tuple[str, str] | None:
     """The same for clauses without numbers that have a word in common, before and after which each has words of its own."""
     for one, other in pairwise(clauses):
-        if one.numbers or other.numbers:
+        if one.numbers or other.numbers or _pronoun().search(said.text.folded, one.end, other.parts[0].at):
             continue
         for parts in _around_the_same(said.text, one, other):
             has = said.by_claim if all(any(map(said.by_claim, parts[n] + parts[n + 2])) for n in (0, 1)) else said.by_either
@@ -288,6 +289,12 @@ def _thing_of_another(said: _Said, clauses: Sequence[_Clause]) -> tuple[str, str
             if min(before, other_after) >= _MOST and not after and not other_before:
                 return said.shown(parts[0][0]), said.shown(parts[2][0])
     return None
+
+
+@cache
+def _pronoun() -> re.Pattern[str]:
+    """A pronoun stands for what the clause before it speaks of."""
+    return pattern("offline", r"(?<!\w)(?:«pronoun»)|[，,]\s*(?:«pronoun»)")
 
 
 def _around_the_same(text: Analysis, one: _Clause, other: _Clause) -> Iterator[tuple[list[_Part], ...]]:

@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.data.text.normalise import HAN, HAN_CHARACTER
 from workbench.data.text.quantities import Entity, Quantity
 from workbench.data.text.quantities import relation as quantity_relation
+from workbench.evidence.offline.answer_reading import listed
 from workbench.evidence.offline.comparisons import outnumbered
 from workbench.evidence.offline.features import (
     MANY_NUMBERS,
@@ -31,7 +33,7 @@ from workbench.evidence.offline.features import (
     related,
     stated_in,
 )
-from workbench.evidence.offline.grid import ClaimWords, Grid, names_of, quantities_of
+from workbench.evidence.offline.grid import ClaimWords, Grid, names_of, of_as_many, quantities_of
 from workbench.evidence.offline.lexicon import opposite_lists, tables
 from workbench.evidence.offline.lists import lists_in
 from workbench.evidence.offline.polarity import listed_words
@@ -122,12 +124,12 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             if sign is not None:
                 yield int(sentence), sign
     said = claim.source.text[claim.start : claim.end]
-    listed = max(([said[slice(*item)].strip() for item in items] for items in lists_in(said)), key=len, default=[])
-    if len(listed) > 1:
+    things = max(([said[slice(*item)].strip() for item in items] for items in lists_in(said)), key=len, default=[])
+    if len(things) > 1:
         for sentence in np.flatnonzero(cover > 0.0):
             text, at = grid.locate(int(sentence))
             start, end = text.bounds[at].tolist()
-            if text is not claim.source and (found := outnumbered(listed, text.text[start:end])) is not None:
+            if text is not claim.source and (found := outnumbered(things, text.text[start:end])) is not None:
                 yield int(sentence), Sign(COUNTED, "count", *found)
 
 
@@ -378,7 +380,7 @@ def _either(claim: ClaimWords, mine: Sequence[Quantity], one: Quantity, words: _
 
 def _comparable(claimed: Quantity, found: Quantity) -> bool:
     """Whether two numbers could fill the same slot, where only one of them can stand."""
-    if quantity_relation(claimed, found) != "different":
+    if quantity_relation(claimed, found) != "different" or _of_other_things(claimed, found):
         return False
     if not claimed.cue or claimed.unit != found.unit:
         return True
@@ -388,6 +390,12 @@ def _comparable(claimed: Quantity, found: Quantity) -> bool:
         alike = claimed.cue == found.cue
         return alike or not any(math.isfinite(mine) and abs(mine - theirs) == 1 for mine, theirs in ends)
     return not (claimed.low <= found.low and found.high <= claimed.high)
+
+
+def _of_other_things(one: Quantity, other: Quantity) -> bool:
+    """Whether two numbers without a unit count different things, as their Han counters say: two tickets, seventy years."""
+    counters = [re.findall(f"[{HAN}]+$", quantity.text) for quantity in (one, other)]
+    return one.unit is None and other.unit is None and all(counters) and counters[0] != counters[1]
 
 
 def _level(rest: float, slot: float) -> float:
@@ -403,7 +411,9 @@ def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
     meant = [other for other in others if words.text.folded[other.start : other.end] in known]
     for name in mine:
         rows = _inside(claim, name.start, name.end)
-        if not len(present[rows]) or float(np.max(present[rows])) > 0:
+        # "Anna Miller" where the sentence has John Miller is another person, though half of the name stands there.
+        altered = [other for other in others if other.kind == name.kind == "name" and altered_name(name.text, other.text)]
+        if not len(present[rows]) or (float(np.max(present[rows])) > 0 and not altered):
             continue
         # The pronoun that a sentence, or a clause of it, begins with may stand for the name that the claim begins with.
         if leaning and name.start <= claim.start + 4:
@@ -417,7 +427,7 @@ def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
         elsewhere = said in words.scope
         if rest < REST["name elsewhere" if elsewhere else "name"]:
             continue
-        for other in others:
+        for other in altered or others:
             if _COMPARED.get(other.kind) != _COMPARED[name.kind] or words.text.folded[other.start : other.end] in known:
                 continue
             if any(_listed(words.text.text, others, other, shared) for shared in meant) and not any(
@@ -427,6 +437,22 @@ def _names(claim: ClaimWords, words: _Sentence, present: Any) -> Iterator[Sign]:
             slot = _same_slot(claim, name, words, other)
             if slot >= (0.99 if elsewhere else 0.6):
                 yield Sign(_level(rest, slot) - 0.05, "name", name.text, other.text)
+
+
+def altered_name(one: str, other: str) -> bool:
+    """Whether two names are those of two things, a part being the same: as many words, some the same in their places, the
+    others neither titles nor initials nor another spelling. In Han script as many characters, three or four, half the same."""
+    if HAN_CHARACTER.match(one):
+        titled = one.endswith(listed("names", "after")) or other.endswith(listed("names", "after"))
+        return not titled and of_as_many(one, other)
+    mine, theirs = (re.findall(r"\w+", name.lower()) for name in (one, other))
+    if len(mine) != len(theirs):
+        return False
+    apart = [(a, b) for a, b in zip(mine, theirs, strict=True) if a != b]
+    titled = {*listed("names", "titles"), *listed("names", "after")}
+    return 0 < len(apart) < len(mine) and not any(
+        a in titled or b in titled or min(len(a), len(b)) < 3 or a[:3] == b[:3] for a, b in apart
+    )
 
 
 def _single(text: str, name: Entity) -> Iterator[Entity]:

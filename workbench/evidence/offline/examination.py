@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from workbench.data.schema import Sample
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.points import find_point
-from workbench.data.text.quantities import Quantity
+from workbench.data.text.quantities import Quantity, quantities
 from workbench.data.text.sentences import denied
 from workbench.data.text.words import Span
 from workbench.evidence.offline import answer_reading
 from workbench.evidence.offline.alignment import ALIGNMENT, Alignment, align, alignment_features
+from workbench.evidence.offline.arithmetic import worked_out
 from workbench.evidence.offline.belonging import of_another
 from workbench.evidence.offline.cells import CellVerdict, cell_verdict, tables_in
 from workbench.evidence.offline.claims import ClaimSpan, claims_of, is_code, joints
@@ -34,6 +35,7 @@ from workbench.evidence.offline.features import (
     holds_code,
     lexical_features,
     sentence_cover,
+    stated_in,
     untold,
 )
 from workbench.evidence.offline.granting import granted
@@ -348,10 +350,9 @@ class Examination:
         asked = Numbers((quantity, 0) for quantity in self.question.quantities)
         found: dict[int, tuple[int, Sign]] = {}
         for number in alone:
-            rows = self.grid.rows[number]
-            stated = [one for one in self.grid.stated if rows.start <= one.rows.start < rows.stop]
+            stated = list(stated_in(self.grid, self.grid.rows[number]))
             values = [one.quantity for one in stated]
-            if not 1 <= len(values) <= 2 or any(map(asked.holding, values)):
+            if not 1 <= len(values) <= 2 or any(map(asked.holding, values)) or any(one.worked_out for one in stated):
                 continue
             here = np.logical_and.reduce([one.sentences[:end] for one in stated])
             beside = self._beside_values(number, values)
@@ -378,7 +379,8 @@ class Examination:
         for number in [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value] if end else []:
             cover = sentence_cover(self.grid, number)[:end]
             best = float(cover.max(initial=0.0))
-            if best < ABOUT or len(claim_negations(self.claims[number])):
+            reckoned = any(one.worked_out for one in stated_in(self.grid, self.grid.rows[number]))
+            if best < ABOUT or len(claim_negations(self.claims[number])) or reckoned:
                 continue
             near = np.flatnonzero(cover >= best - AS_MUCH)[:SENTENCES].tolist()
             pairs = [of_another(self.claims[number], self.question, *self.grid.locate(sentence)) for sentence in near]
@@ -663,9 +665,16 @@ class Examination:
             if span.value:
                 value = self.claim_text(number)
                 for at, text in enumerate(self.texts):
-                    entail[number, at] = VALUE_FOUND if find_point(value, text.text) else VALUE_ABSENT
+                    stands = find_point(value, text.text) is not None
+                    reckoned = not stands and at < self.n_contexts and self._works_out(value, text)
+                    entail[number, at] = VALUE_FOUND if stands else PARTS if reckoned else VALUE_ABSENT
         if self.reference is not None and any(span.value for span in self.spans):
             self._answer_claims_against_values(entail)
+
+    def _works_out(self, value: str, text: Analysis) -> bool:
+        """Whether a value that is one number is worked out from those of a text and of the question."""
+        numbers = quantities(value)
+        return len(numbers) == 1 and bool(worked_out(numbers[0], self.question.quantities, text.quantities))
 
     def _answer_claims_against_values(self, entail: Floats) -> None:
         """An answer claim that makes a value of a bare reference is supported by it; others cannot be told."""

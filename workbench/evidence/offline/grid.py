@@ -19,18 +19,21 @@ from numpy.typing import NDArray
 from workbench.data.text.quantities import (
     Entity,
     Quantity,
+    same_quantity,
 )
 from workbench.evidence.offline.arithmetic import worked_out
 from workbench.evidence.offline.lexicon import lexicon
 from workbench.evidence.offline.lists import counted
 from workbench.evidence.offline.words import (
     FUNCTION,
+    NAME,
     NUMBER,
     Analysis,
     Floats,
     Ints,
     Numbers,
     may_be_counted,
+    run_of,
     said,
     sentences_with,
 )
@@ -263,8 +266,17 @@ class Grid:
                     continue
                 for sentence in np.flatnonzero((present[at] < 1.0) & ((spelt[at] > 0.2) | (len(piece) == 1))):
                     told = self.sentence(int(sentence))
+                    if claim.source.kind[word] == NAME and piece not in told and self._names_another(piece, int(sentence)):
+                        present[at, sentence] = 0.0
+                        continue
                     if len(piece) > 1 or _with_neighbour(claim.source.folded, start, told):
                         present[at, sentence] = max(present[at, sentence], _inside_share(piece, told))
+
+    def _names_another(self, name: str, sentence: int) -> bool:
+        """Whether a sentence has another name of as many characters, half of them the same: another person, not a part."""
+        text, at = self.locate(sentence)
+        others = text.names[run_of(text.name_sentence, at)]
+        return any(other.kind == "name" and of_as_many(name, other.text) for other in others)
 
     def _find_alike(self, present: Floats) -> None:
         """A word of the same meaning, or a member of the kind that the claim names, counts nearly like the word."""
@@ -340,7 +352,7 @@ class Grid:
         found = (q for text, some in zip(self.texts, kept, strict=True) for q in _some(text.quantities, some))
         theirs = Numbers(zip(found, at.tolist(), strict=True))
         known: dict[Quantity, Bools] = {}
-        result: list[Stated] = []
+        by_claim: list[list[Stated]] = []
         told = [quantity for quantity, places in theirs.places.items() if min(places) < self.n_told]
         for claim, rows in zip(self.claims, self.rows, strict=True):
             mine = []
@@ -350,29 +362,49 @@ class Grid:
                     known[alike] = sentences_with(alike, theirs, self.n_sentences)
                 where = word_rows(claim, rows, max(quantity.wide[0], claim.start), min(quantity.wide[1], claim.end))
                 mine.append(Stated(where, known[alike], quantity))
-            if self.question is not None and claim.source is not self.question:
-                self._work_out(mine, self.question, told, theirs)
-            result += mine
-        return result
+            by_claim.append(mine)
+        if self.question is not None:
+            for source in {id(claim.source): claim.source for claim in self.claims}.values():
+                if source is not self.question:
+                    self._work_out([mine for claim, mine in zip(self.claims, by_claim, strict=True) if claim.source is source],
+                                   self.question, told, theirs)  # fmt: skip
+        return [one for mine in by_claim for one in mine]
 
-    def _work_out(self, stated: list[Stated], question: Analysis, told: Sequence[Quantity], theirs: Numbers) -> None:
-        """Give those numbers of a claim that the evidence has nowhere, but that can be worked out or counted there, the
-        sentences that they rest on (in place)."""
+    def _work_out(
+        self, of_claims: Sequence[list[Stated]], question: Analysis, told: Sequence[Quantity], theirs: Numbers
+    ) -> None:
+        """Give those numbers of a text's claims that the evidence has nowhere, but that can be worked out or counted there,
+        the sentences that they rest on (in place)."""
         asks_count = pattern("offline", "«asks_count»").search(question.folded) is not None
-        there = [one.quantity for one in stated if one.sentences[: self.n_told].any()]
-        for at, one in enumerate(stated):
-            if one.sentences[: self.n_told].any():
+        given = list(question.quantities)
+        missing = []
+        for mine in of_claims:
+            for at, one in enumerate(mine):
+                if one.sentences[: self.n_told].any():
+                    given.append(one.quantity)
+                else:
+                    missing.append((mine, at))
+        # What is worked out may be what another number is worked out from, before it or after it.
+        for mine, at in (*missing, *missing):
+            one = mine[at]
+            if one.worked_out:
                 continue
-            given = [*question.quantities, *there]
             rests = np.zeros(self.n_sentences, dtype=bool)
-            for operand in worked_out(one.quantity, given, told):
+            operands = worked_out(one.quantity, [q for q in dict.fromkeys(given) if q is not one.quantity], told)
+            for operand in operands:
                 rests |= sentences_with(said(operand), theirs, self.n_sentences)
             if asks_count and may_be_counted(one.quantity):
                 n = min(self.n_told, _LOOKED_THROUGH)
                 rests[:n] |= np.array([one.quantity.value in counted(self._written(s)) for s in range(n)], dtype=bool)
             rests[self.n_told :] = False
-            if rests.any():
-                stated[at] = Stated(one.rows, rests | one.sentences, one.quantity, True)
+            if not rests.any():
+                continue
+            mine[at] = Stated(one.rows, rests | one.sentences, one.quantity, True)
+            given.append(one.quantity)
+            for step, other in enumerate(mine):
+                # What the question gives for it ("for four days") needs no evidence either.
+                if not other.sentences[: self.n_told].any() and any(same_quantity(other.quantity, q) for q in operands):
+                    mine[step] = Stated(other.rows, rests | other.sentences, other.quantity, True)
 
 
 #: Sentences that are looked through for lists of things to count.
@@ -444,6 +476,12 @@ def _inside_share(piece: str, sentence: str) -> float:
         return _COMPOUND
     longest = next((n for n in range(len(piece) - 1, 1, -1) if piece[:n] in sentence or piece[-n:] in sentence), 0)
     return _PARTLY * longest / len(piece)
+
+
+def of_as_many(name: str, other: str) -> bool:
+    """Whether two names in Han script have as many characters, three or four, of which half or more are the same, not all."""
+    shared = sum(a == b for a, b in zip(name, other, strict=False))
+    return len(name) == len(other) and len(name) in (3, 4) and len(name) / 2 <= shared < len(name)
 
 
 def quantities_of(claim: ClaimWords) -> list[Quantity]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from workbench.data.text.normalise import unaccented
 from workbench.data.text.words import stem
 from workbench.language import languages
 
@@ -107,5 +108,5 @@ def _frozen(found: dict[int, set[int]]) -> _Ids:
 
 def word_id(word: str) -> int:
     """A 64-bit hash of the stem of a folded word, equal in every process."""
-    digest = hashlib.blake2b(stem(word.replace(",", "")).encode("utf-8", "replace"), digest_size=8).digest()
+    digest = hashlib.blake2b(stem(unaccented(word.replace(",", ""))).encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
