@@ -41,11 +41,11 @@ def comparatives(text: str) -> tuple[Order, ...]:
     for more, level, parts in _patterns():
         for pattern, strict in ((more, True), (level, False)):
             for match in pattern.finditer(folded):
-                quality, turned = _quality(match["how"])
+                how, turned = quality(match["how"])
                 left = [_name(match["left"])]
                 right = [name for name in map(_name, parts.split(match["right"])) if name]
                 pairs = [(a, b) for a in left for b in right]
-                found += [(b, a, quality, strict) if turned else (a, b, quality, strict) for a, b in pairs]
+                found += [(b, a, how, strict) if turned else (a, b, how, strict) for a, b in pairs]
     return tuple(found)
 
 
@@ -227,9 +227,9 @@ def _reaches(above: dict[str, set[str]], start: str, end: str) -> bool:
     return False
 
 
-def _quality(how: str) -> tuple[int, bool]:
-    """(quality, whether turned): taller and shorter are one quality, the one with the lower id."""
-    words = how.split()
+def quality(how: str) -> tuple[int, bool]:
+    """(quality, whether turned) of a comparative: taller and shorter are one quality, the one with the lower id."""
+    words = {"less": "less more", "fewer": "less more"}.get(how, how).split()
     turned = words[0] == "less"
     word = words[-1]
     number, others = word_id(word), lexicon().opposites.get(word_id(word), frozenset())

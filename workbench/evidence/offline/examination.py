@@ -41,6 +41,7 @@ from workbench.evidence.offline.features import (
 from workbench.evidence.offline.granting import granted
 from workbench.evidence.offline.grid import ClaimWords, Grid, Windows, claim_words, windows
 from workbench.evidence.offline.lists import lists_in
+from workbench.evidence.offline.measured import measured
 from workbench.evidence.offline.models import Coefficients
 from workbench.evidence.offline.reckoning import reckoned
 from workbench.evidence.offline.relations import relate
@@ -421,12 +422,16 @@ class Examination:
 
     @cached_property
     def settled(self) -> dict[int, dict[int, bool]]:
-        """The claims of the answer that a context settles by what it grants or refuses, by a total, or by an "otherwise":
-        whether it bears the claim out, by context."""
+        """The claims of the answer that a context settles by what it grants or refuses, by the values of two things, by a
+        total, or by an "otherwise": whether it bears the claim out, by context."""
         found: dict[int, dict[int, bool]] = {}
         for number in [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value]:
             about = np.maximum(sentence_cover(self.grid, number)[: len(self.near_question)], self.near_question)
             for at in range(self.n_contexts):
+                compared = measured(self.claim_text(number), self.texts[at])
+                if compared is not None:
+                    found.setdefault(number, {})[at] = compared
+                    continue
                 low, high = self.grid.offsets[at : at + 2].tolist()
                 nearest = [low + place for place in np.argsort(-about[low:high])[:SENTENCES].tolist()]
                 for sentence in nearest:

@@ -63,6 +63,8 @@ class Reading:
         Runs of words each of which something turns downward; a word in an odd number of them is in a downward place.
     ranks
         (scale, rank, word that it stands before, its own place): *all*, *most*, *must*, *may*.
+    conditions
+        Runs of words that an "if" opens.
     only, disjunctions
         Places of *only*, and of *or*.
     others, predicates
@@ -78,6 +80,7 @@ class Reading:
     flips: dict[int, int] = field(default_factory=dict)
     operators: list[Operator] = field(default_factory=list)
     downward: list[frozenset[int]] = field(default_factory=list)
+    conditions: list[frozenset[int]] = field(default_factory=list)
     ranks: list[tuple[str, int, int, int]] = field(default_factory=list)
     only: list[int] = field(default_factory=list)
     disjunctions: list[int] = field(default_factory=list)
@@ -236,6 +239,7 @@ class _Reader:
             found.downward.append(frozenset(self._range(high)))
         elif category in ("conditional", "downward"):
             found.downward.append(frozenset(self._after(high)))
+            found.conditions += found.downward[-1:] if category == "conditional" else []
         elif category == "except":
             self._except(found, low, high)
         elif category == "only":

@@ -123,6 +123,7 @@ def _of_claim(claim: ClaimWords) -> Reading:
         whole.flips |= part.flips
         whole.operators += part.operators
         whole.downward += part.downward
+        whole.conditions += part.conditions
         whole.ranks += part.ranks
         whole.only += part.only
         whole.disjunctions += part.disjunctions
@@ -149,6 +150,7 @@ def _cut(whole: Reading, first: int, last: int) -> Reading:
         whole, **places, first=first, last=last, operators=operators,
         flips={at: base for at, base in whole.flips.items() if first <= at < last},
         downward=[frozenset(inside(scope)) for scope in whole.downward],
+        conditions=[some for scope in whole.conditions if (some := frozenset(inside(scope)))],
         ranks=[rank for rank in whole.ranks if first <= rank[3] < last],
     )  # fmt: skip
 
@@ -261,7 +263,8 @@ class _Relating:
 
     def _active(self, reading: Reading, spoken: set[int]) -> list[Operator]:
         """The operators that hold: an exception only where half of what it excepts is spoken of, a word that is a negation
-        (prohibited) only where what it negates is not spoken of elsewhere ("but allowed in the lobby")."""
+        (prohibited) only where what it negates is not spoken of elsewhere ("but allowed in the lobby"), one of a condition
+        only where the claim has a condition, too ("it lapses if nobody comes" denies nothing of what lapses)."""
         elsewhere = {
             int(self.my_ids[m.mine]) for m in self.relation.matches
             if m.how == "same" and reading is self.other and m.other not in reading.flips
@@ -270,7 +273,13 @@ class _Relating:
             one for one in reading.operators
             if (not one.unless or 2 * len(spoken & set(one.unless)) >= len(one.unless))
             and reading.flips.get(one.at) not in elsewhere
+            and (one.unless or self.mine.conditions or reading is self.mine or not self._of_a_condition(one))
         ]  # fmt: skip
+
+    def _of_a_condition(self, one: Operator) -> bool:
+        """Whether an operator of the sentence stands inside a condition that is not all that the sentence says."""
+        scope, content = frozenset(one.scope), frozenset(self.other.content)
+        return bool(scope) and any(scope <= condition and not content <= condition for condition in self.other.conditions)
 
     def _polarity(self) -> None:
         pairs = [m for m in self.relation.matches if m.how in ("same", "alike", "kind", "opposite")]

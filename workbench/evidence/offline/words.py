@@ -145,7 +145,7 @@ def holds_quantity(evidence: Quantity, claimed: Quantity) -> bool:
     found = relation(claimed, evidence)
     if found in ("same", "compatible"):
         # A limit is kept by a number of the same things: not "at least 10 台" by "2,000 人".
-        kept = claimed.cue in ("<", "<=", ">", ">=") and claimed.value != evidence.value
+        kept = claimed.cue in ("<", "<=", ">", ">=") and claimed.value != evidence.value and claimed.unit is None
         return not kept or _measure(claimed.text) == _measure(evidence.text)
     if {claimed.kind, evidence.kind} & {"ordinal", "version", "phone", "date", "time"}:
         return False
