@@ -45,6 +45,7 @@ from workbench.evidence.offline.measured import measured
 from workbench.evidence.offline.models import Coefficients
 from workbench.evidence.offline.reckoning import reckoned
 from workbench.evidence.offline.relations import relate
+from workbench.evidence.offline.subjects import of_another_subject
 from workbench.evidence.offline.vectors import TextVectors, sentence_vectors, vectors_of
 from workbench.evidence.offline.words import DATES, FUNCTION, NAME, NUMBER, TERM, Analysis, Floats, Numbers, analyse
 
@@ -373,7 +374,7 @@ class Examination:
 
     @cached_property
     def of_another(self) -> dict[int, tuple[int, Sign]]:
-        """The claims of the answer of which the contexts have a value for something else in the same sentence: the context,
+        """The claims of the answer that the contexts make of something else, in the same sentence or in another: the context,
         and the sign."""
         end = int(self.grid.offsets[self.n_contexts])
         found: dict[int, tuple[int, Sign]] = {}
@@ -382,6 +383,10 @@ class Examination:
             best = float(cover.max(initial=0.0))
             reckoned = any(one.worked_out for one in stated_in(self.grid, self.grid.rows[number]))
             if best < ABOUT or len(claim_negations(self.claims[number])) or reckoned:
+                continue
+            text = int(self.grid.owners(int(np.argmax(cover))))
+            if (subjects := of_another_subject(self.grid, number, text)) is not None:
+                found[number] = text, Sign(OF_ANOTHER, "pairing", *subjects)
                 continue
             near = np.flatnonzero(cover >= best - AS_MUCH)[:SENTENCES].tolist()
             pairs = [of_another(self.claims[number], self.question, *self.grid.locate(sentence)) for sentence in near]

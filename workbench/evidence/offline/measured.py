@@ -48,7 +48,8 @@ def _told(order: tuple[str, str, int, bool], text: Analysis) -> bool | None:
 def _alike(one: Quantity, other: Quantity) -> bool:
     """Whether two values are of one kind and unit, or have the same word or sign beside the number."""
     units = [re.sub(r"[\d.,\s]", "", value.text) for value in (one, other)]
-    return one.kind == other.kind and one.unit == other.unit and (one.unit is not None or bool(units[0]) and units[0] == units[1])
+    beside = bool(units[0]) and units[0] == units[1]
+    return one.kind == other.kind and one.unit == other.unit and (one.unit is not None or beside)
 
 
 def _names(one: str, other: str) -> tuple[frozenset[int | str], frozenset[int | str]]:

@@ -1,0 +1,104 @@
+"""What a text says of one thing in one sentence is not said of the thing that another sentence speaks of.
+
+"Meeting rooms can be booked by all staff. The boardroom can only be booked by the assistants." tells nothing of all staff and
+the boardroom, though both sentences together hold every word of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.evidence.offline.grid import Bools, Grid
+from workbench.evidence.offline.polarity import read
+from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis, Ints
+
+#: Rarity from which a word tells, and from which it names what a sentence is about; how far a sentence must hold a word, and
+#: the share of the claim, by rarity, that the sentence with what is said must hold.
+_TELLING, _OWN, _HELD, _MOST = 0.2, 0.35, 0.6, 0.4
+#: The most sentences of a text, those of them nearest to the claim that are looked at, and words of a subject where no
+#: predicate is known.
+_SENTENCES, _NEAR, _WORDS = 60, 3, 3
+
+
+def of_another_subject(grid: Grid, number: int, text: int) -> tuple[str, str] | None:
+    """(what the claim speaks of, what the sentence does) where a text says what a claim says, but of another thing than the
+    claim, of which another sentence of it says something else; None where it does not, or where the sentences hang together.
+
+    Parameters
+    ----------
+    number, text
+        Numbers of the claim and of one of the grid's texts.
+    """
+    low, high = (int(at) for at in grid.offsets[text : text + 2])
+    rows = grid.rows[number]
+    telling = np.flatnonzero(grid.weight[rows] > _TELLING)
+    if not 2 <= high - low <= _SENTENCES or len(telling) < 2 or grid.question is None:
+        return None
+    weight, held = grid.weight[rows][telling], grid.present[rows][telling, low:high] >= _HELD
+    if held.all(axis=0).any():
+        return None
+    cover = weight @ held / weight.sum()
+    near = np.argsort(-cover)[:_NEAR]
+    pairs = (_of_another(grid, number, low, at, telling, held) for at in near[cover[near] >= _MOST].tolist())
+    return next((pair for pair in pairs if pair is not None), None)
+
+
+def _of_another(grid: Grid, number: int, low: int, at: int, telling: Ints, held: Bools) -> tuple[str, str] | None:
+    """The same for one sentence: ``low + at`` of the grid, which holds the telling words of the claim as ``held`` says."""
+    claim, question, missing = grid.claims[number], grid.question, ~held[:, at]
+    assert question is not None
+    if grid.leaning[low + at] or not missing.any() or missing.all():
+        return None
+    source, first = claim.source, claim.words.start
+    lacking = (first + telling[missing]).tolist()
+    begins = _subject(source, first, claim.words.stop, int(source.sentence[first]))
+    begins = [word for word in begins if source.weight[word] > _TELLING]
+    asked = question.ids.tolist()
+    # The claim must speak of what is missing: it begins with that, all of it, or the question names it.
+    whole = bool(begins) and set(begins) <= set(lacking)
+    named = all(int(source.ids[word]) in asked or _han_in(source, word, question.folded) for word in lacking)
+    if any(source.kind[word] == NUMBER for word in lacking) or not (whole or (named and not set(begins) & set(lacking))):
+        return None
+    found, sentence = grid.locate(low + at)
+    known = source.folded[claim.start : claim.end] + question.folded
+    mine = {*source.ids[claim.words].tolist(), *asked}
+    own = [word for word in _subject_of(found, sentence) if found.weight[word] > _OWN and int(found.ids[word]) not in mine]
+    own = [word for word in own if found.folded[_span(found, word)] not in known]
+    for other in np.flatnonzero(held[missing].all(axis=0)).tolist():
+        text, there = grid.locate(low + other)
+        subject = {int(text.ids[word]) for word in _subject_of(text, there)}
+        spoken = all(int(source.ids[word]) in subject or _han_in(source, word, _opening(text, there)) for word in lacking)
+        # What the other sentence names as well may be the kind that the thing is of.
+        alike = any(found.folded[_span(found, word)] in grid.sentence(low + other) for word in own)
+        if own and spoken and not alike and held[~missing, other].any():
+            return source.text[_span(source, lacking[0])], found.text[_span(found, own[0])]
+    return None
+
+
+def _han_in(text: Analysis, word: int, other: str) -> bool:
+    """Whether a word in Han script, which may be cut in another way there, stands in another text."""
+    written = text.folded[_span(text, word)]
+    return not written.isascii() and written in other
+
+
+def _span(text: Analysis, word: int) -> slice:
+    return slice(int(text.starts[word]), int(text.ends[word]))
+
+
+def _subject_of(text: Analysis, sentence: int) -> list[int]:
+    words = text.words_between(*text.bounds[sentence].tolist())
+    return _subject(text, words.start, words.stop, sentence)
+
+
+def _opening(text: Analysis, sentence: int) -> str:
+    """The folded text of a sentence up to the end of its subject."""
+    words = _subject_of(text, sentence)
+    return text.folded[int(text.bounds[sentence, 0]) : int(text.ends[words[-1]])] if words else ""
+
+
+def _subject(text: Analysis, first: int, last: int, sentence: int) -> list[int]:
+    """The content words of a sentence up to its predicate, the first ones where none is known."""
+    content: Ints = np.flatnonzero(text.kind[first:last] != FUNCTION) + first
+    known = [at for at in read(text, sentence).predicates if first < at < last]
+    before = [at for at in content.tolist() if not known or at < known[0]]
+    return before if known and before else content[:_WORDS].tolist()
