@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.text.normalise import HAN, HAN_CHARACTER
+from workbench.data.text.normalise import HAN, HAN_CHARACTER, unaccented
 from workbench.data.text.quantities import Entity, Quantity
 from workbench.data.text.quantities import relation as quantity_relation
 from workbench.evidence.offline.answer_reading import listed
@@ -121,7 +121,9 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             sign = strongest(
                 claim, text, at, told, before, relation=relation, misplaced=misplaced, excused=excused, closer=closer
             )
-            if sign is not None:
+            # "It ends at 12:30" where it starts at 9:30 and takes three hours: the opposite has been reckoned with.
+            reckoned = sign is not None and sign.kind == "antonym" and _reckons(grid, number, int(sentence))
+            if sign is not None and not reckoned:
                 yield int(sentence), sign
     said = claim.source.text[claim.start : claim.end]
     things = max(([said[slice(*item)].strip() for item in items] for items in lists_in(said)), key=len, default=[])
@@ -131,6 +133,11 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             start, end = text.bounds[at].tolist()
             if text is not claim.source and (found := outnumbered(things, text.text[start:end])) is not None:
                 yield int(sentence), Sign(COUNTED, "count", *found)
+
+
+def _reckons(grid: Grid, number: int, sentence: int) -> bool:
+    """Whether a number of the claim is worked out from what a sentence gives."""
+    return any(one.worked_out and one.sentences[sentence] for one in stated_in(grid, grid.rows[number]))
 
 
 def _beside(grid: Grid, sentence: int) -> slice:
@@ -445,7 +452,7 @@ def altered_name(one: str, other: str) -> bool:
     if HAN_CHARACTER.match(one):
         titled = one.endswith(listed("names", "after")) or other.endswith(listed("names", "after"))
         return not titled and of_as_many(one, other)
-    mine, theirs = (re.findall(r"\w+", name.lower()) for name in (one, other))
+    mine, theirs = (re.findall(r"\w+", unaccented(name.lower())) for name in (one, other))
     if len(mine) != len(theirs):
         return False
     apart = [(a, b) for a, b in zip(mine, theirs, strict=True) if a != b]

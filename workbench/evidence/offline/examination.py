@@ -536,15 +536,19 @@ class Examination:
                 entail[text] = CODE
 
     def _counted(self, number: int, entail: Floats) -> None:
-        """Raise the support (in place) of a claim that says nothing beyond the question but a number which is worked out."""
+        """Raise the support (in place) of a claim with a number that is worked out, by a text which has all that it says beside
+        its numbers and beyond the question."""
         rows = self.grid.rows[number]
-        stated = [one for one in self.grid.stated if rows.start <= one.rows.start < rows.stop]
+        stated = list(stated_in(self.grid, rows))
+        if not any(one.worked_out for one in stated):
+            return
         known = np.isin(self.grid.ids[rows], self.question.ids)
         new = (self.grid.weight[rows] > 0) & (self.grid.kind[rows] != NUMBER) & ~known
-        if stated and all(one.worked_out for one in stated) and not new.any():
-            rests = np.flatnonzero(np.logical_and.reduce([one.sentences for one in stated]))
-            texts = np.unique(self.grid.owners(rests[rests < self.grid.n_told]))
-            entail[texts] = np.maximum(entail[texts], PARTS)
+        rests = np.flatnonzero(np.logical_and.reduce([one.sentences for one in stated]))
+        for at in np.unique(self.grid.owners(rests[rests < self.grid.n_told])).tolist():
+            there = slice(*self.grid.offsets[at : at + 2].tolist())
+            if (self.grid.present[rows][new, there].max(axis=1, initial=0.0) >= HELD).all():
+                entail[at] = max(entail[at], PARTS)
 
     def _in_parts(self, number: int, entail: Floats) -> None:
         """Raise the support (in place) of a claim of the answer that no single sentence tells but the contexts together do.

@@ -31,7 +31,7 @@ from workbench.data.text.quantities import (
 )
 from workbench.data.text.quantity_grammar import grammar
 from workbench.data.text.sentences import sentences
-from workbench.data.text.words import normalise_with_map, stem, stop_words, tokens
+from workbench.data.text.words import Token, normalise_with_map, stem, stop_words, tokens
 from workbench.evidence.offline.lexicon import word_id
 from workbench.language import languages, pattern
 from workbench.steps import checkpoint
@@ -305,14 +305,14 @@ def analyse(text: str) -> Analysis:
     checkpoint()
     folded = fold(text)
     bounds = _bounds(text)
-    found = tokens(folded)
+    numbers = tuple(quantities(text))
+    names = _names(text, numbers)
+    found = _recut(tokens(folded), folded, names)
     facts = [_word_facts(token.text) for token in found]
     starts = np.array([token.start for token in found], dtype=np.int64)
     ends = np.array([token.end for token in found], dtype=np.int64)
     weight = np.array([fact[1] for fact in facts], dtype=np.float32)
     kind = np.array([fact[2] for fact in facts], dtype=np.int8)
-    numbers = tuple(quantities(text))
-    names = _names(text, numbers)
     _mark(kind, weight, starts, ends, names, NAME)
     _mark(kind, weight, starts, ends, numbers, NUMBER)
     checkpoint()
@@ -340,6 +340,34 @@ def analyse(text: str) -> Analysis:
         negations=np.bincount(_sentence_of(bounds, negated[:, 0]), minlength=len(bounds)).astype(np.int64),
         table_rows=_table_rows(text, bounds),
     )
+
+
+def _recut(found: list[Token], folded: str, names: Sequence[Entity]) -> list[Token]:
+    """The words of a text with the names of persons in Han script as one word each: the segmenter may part a family name from
+    the name, or glue it to the word before."""
+    whole = [name for name in names if name.kind == "name" and len(name.text) == 3 and _is_family(name.text[0])]
+    if not whole:
+        return found
+    cut: list[Token] = []
+    at = 0
+    for token in found:
+        while at < len(whole) and whole[at].end <= token.start:
+            at += 1
+        name = whole[at] if at < len(whole) and whole[at].start < token.end else None
+        if name is None:
+            cut.append(token)
+            continue
+        if token.start < name.start:
+            cut.append(Token(folded[token.start : name.start], token.start, name.start))
+        if not cut or cut[-1].end <= name.start:
+            cut.append(Token(folded[name.start : name.end], name.start, name.end))
+        if token.end > name.end:
+            cut.append(Token(folded[name.end : token.end], name.end, token.end))
+    return cut
+
+
+def _is_family(character: str) -> bool:
+    return pattern("offline", "«family_name»").fullmatch(character) is not None
 
 
 def _table_rows(text: str, bounds: Ints) -> dict[int, int]:
@@ -442,6 +470,9 @@ def _chinese_names(text: str) -> list[Entity]:
         if flag.startswith(("nr", "ns", "nt", "nz")) and _HAN.match(word) and len(word) > 1:
             joined = found and text[found[-1].end : start] in ("·", "•", "・")
             begin = found.pop().start if joined else start
+            # The segmenter may part a family name from the name, or glue it to the word before.
+            if flag.startswith("nr") and not joined and len(word) == 2 and start > 0:
+                begin -= _is_family(text[start - 1])
             found.append(Entity(begin, at, text[begin:at], "name"))
     return found
 
