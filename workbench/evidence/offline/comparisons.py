@@ -34,12 +34,13 @@ def ordered(claim: str, text: str) -> int:
 
 
 @lru_cache(maxsize=4096)
-def comparatives(text: str) -> tuple[Order, ...]:
-    """The comparatives of a text; "less" and opposites are turned round, so that one quality is one direction."""
+def comparatives(text: str, *, nouns: bool = False) -> tuple[Order, ...]:
+    """The comparatives of a text; "less" and opposites are turned round, so that one quality is one direction. With ``nouns``
+    also those of what two things have ("has a longer notice period than"), whose names then hold the verb, perhaps."""
     found: list[Order] = []
     folded = normalise(text)
-    for more, level, parts in _patterns():
-        for pattern, strict in ((more, True), (level, False)):
+    for more, level, noun, parts in _patterns():
+        for pattern, strict in ((more, True), (level, False), *(((noun, True),) if nouns else ())):
             for match in pattern.finditer(folded):
                 how, turned = quality(match["how"])
                 left = [_name(match["left"])]
@@ -236,8 +237,10 @@ def quality(how: str) -> tuple[int, bool]:
     if not others and word.endswith("er"):
         base = word_id(stem(word[:-2]))
         number, others = base, lexicon().opposites.get(base, frozenset())
-    lowest = min({number, *others})
-    return lowest, turned != (lowest != number)
+    # Several words may face several others: all of one side are one end of the quality.
+    same = {number}.union(*(lexicon().opposites.get(other, frozenset()) for other in others)) - others
+    lowest = min(same | others)
+    return lowest, turned != (lowest in others)
 
 
 def _name(words: str) -> str:
@@ -262,6 +265,6 @@ def _changes() -> tuple[tuple[tuple[re.Pattern[str], ...], re.Pattern[str]], ...
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]], ...]:
+def _patterns() -> tuple[tuple[re.Pattern[str], ...], ...]:
     found = [table["comparison"] for table in tables("polarity")]
-    return tuple((re.compile(t["more"]), re.compile(t["level"]), re.compile(t["parts"])) for t in found)
+    return tuple(tuple(re.compile(t[name]) for name in ("more", "level", "noun", "parts")) for t in found)

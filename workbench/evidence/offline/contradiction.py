@@ -354,10 +354,12 @@ def _numbers(
     unheld = (
         q
         for q in meant
-        if (q in misplaced or _is_untold(q, words.text.text, here)) and not _either(claim, mine, q, words)
+        # "Over a year" and "at least a year" are no two values.
+        if not any(q.unit == other.unit and q.value == other.value is not None for other in words.quantities)
+        and (q in misplaced or _is_untold(q, words.text.text, here)) and not _either(claim, mine, q, words)
     )
     for quantity in islice(unheld, MANY_NUMBERS if open_slots else 0):
-        rest = _rest(claim, present, _inside(claim, quantity.start, quantity.end))
+        rest = _rest(claim, present, _inside(claim, *quantity.wide))
         if rest < REST_IN_PLACE:
             continue
         for other in open_slots:
@@ -513,6 +515,8 @@ def _related_signs(
         content = np.flatnonzero(claim.source.weight[claim.words] > 0)
         telling = (claim.source.kind[claim.words] == NAME) | (np.arange(claim.n_words) == content[:1])
         another = closer or bool((telling & (laid < 0.5)).any())
+        if len(content) < 2:
+            return  # a thing alone is nothing that can be denied: the line above a list says what holds of it
         needed = "told whole" if whole else "negation of another" if another else "negation"
         if rest >= REST[needed] and not pronoun:
             start, end = words.text.bounds[words.number].tolist()

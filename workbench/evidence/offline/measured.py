@@ -27,7 +27,7 @@ def measured(claim: str, text: Analysis) -> bool | None:
     """Whether the values that a text gives of two things bear out what a claim says of them; None where they do not tell."""
     if len(text.quantities) < 2:
         return None
-    found = [one for order in comparatives(claim) if (one := _told(order, text)) is not None]
+    found = [one for order in comparatives(claim, nouns=True) if (one := _told(order, text)) is not None]
     return all(found) if found else None
 
 

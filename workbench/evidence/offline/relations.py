@@ -51,6 +51,8 @@ ALIKE = 0.4
 _LONG = 160
 #: A claim that tells this share of a sentence's words tells the sentence, and what it drops is dropped from it.
 _WHOLE = 0.6
+#: Rarity from which a word that negates has a meaning of its own.
+_TELLS = 0.5
 #: Words of a part that has changed places as a whole.
 _RUN = 3
 #: The distance that a word of another form adds, and a clause's end between two words.
@@ -276,6 +278,17 @@ class _Relating:
             and (one.unless or self.mine.conditions or reading is self.mine or not self._of_a_condition(one))
         ]  # fmt: skip
 
+    def _unshared(self, mine: list[Operator], theirs: list[Operator]) -> tuple[list[Operator], list[Operator]]:
+        """The operators without those that both sides name by one telling word, as often (waived, 减免): what it reaches may
+        be left out on one side."""
+        telling = ([int(self.my_ids[one.at]) for one in mine if self.my_weight[one.at] > _TELLS],
+                   [int(self.ids[one.at]) for one in theirs if self.weight[one.at] > _TELLS])  # fmt: skip
+        shared = {word for word in telling[0] if telling[0].count(word) == telling[1].count(word)}
+        if not shared:
+            return mine, theirs
+        return ([one for one in mine if int(self.my_ids[one.at]) not in shared],
+                [one for one in theirs if int(self.ids[one.at]) not in shared])  # fmt: skip
+
     def _of_a_condition(self, one: Operator) -> bool:
         """Whether an operator of the sentence stands inside a condition that is not all that the sentence says."""
         scope, content = frozenset(one.scope), frozenset(self.other.content)
@@ -287,6 +300,7 @@ class _Relating:
         facing = [m for m in pairs if m.how == "opposite"]
         mine = [one for one in self._active(self.mine, {m.mine for m in pairs}) if one.at not in {m.mine for m in facing}]
         theirs = [one for one in self._active(self.other, {m.other for m in pairs}) if one.at not in {m.other for m in facing}]
+        mine, theirs = self._unshared(mine, theirs)
         negated, other_negated = self.mine.negated(mine), self.other.negated(theirs)
         apart = {
             (m.mine, m.other): (m.mine in negated) ^ (m.other in other_negated) ^ (m.how == "opposite") for m in pairs
