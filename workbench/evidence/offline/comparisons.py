@@ -81,6 +81,43 @@ def steps(text: str) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
     return tuple(found)
 
 
+def out_of_order(claim: str, text: str) -> bool:
+    """Whether a claim tells steps ("first …, then …, finally …") in another order than a text that orders them, too.
+
+    A step of the claim is the clause of the text that has most of its content words, and more than half of them.
+    """
+    for marks in _markers():
+        mine = _marked(marks, normalise(claim)) if len(marks.findall(normalise(claim))) > 1 else []
+        theirs = _marked(marks, normalise(text)) if len(mine) > 1 and marks.search(normalise(text)) else []
+        places = []
+        for step in mine:
+            shares = [len(step & other) / len(step) for other in theirs]
+            best = max(shares, default=0.0)
+            if best > 0.5 and shares.count(best) == 1:
+                places.append(shares.index(best))
+        if len(places) > 1 and places != sorted(places):
+            return True
+    return False
+
+
+def _marked(marks: re.Pattern[str], folded: str) -> list[frozenset[int]]:
+    """The content words of each clause of a text, as its marks of order and its stops cut it."""
+    pieces = (_content(piece) for cut in marks.split(folded) for piece in re.split(r"[。.;；，,](?!\d)", cut))
+    return [piece for piece in pieces if len(piece) > 1]
+
+
+def turned_round(claim: str, sentence: str) -> bool:
+    """Whether a claim tells of a way from where a sentence says that it leads to, and to somewhere else: from the archive to
+    the drive, where things are moved to the archive."""
+    for ways in _ways():
+        said = [(_content(m["start"]), _content(m["end"])) for m in ways[0].finditer(normalise(claim))]
+        ends = [_content(m["end"]) for way in ways for m in way.finditer(normalise(sentence))] if said else []
+        for start, end in said:
+            if any(start & other and not end & other for other in ends) and not any(end & other for other in ends):
+                return True
+    return False
+
+
 def superseded(claim: str, sentence: str) -> tuple[str, str] | None:
     """(old, new) where a sentence tells that something has given way to another thing and the claim says that it is still so;
     None where it does not, or speaks of the past."""
@@ -256,6 +293,17 @@ def _cue() -> re.Pattern[str]:
 def _sequences() -> tuple[tuple[re.Pattern[str], tuple[re.Pattern[str], ...]], ...]:
     found = [table["sequence"] for table in tables("polarity")]
     return tuple((re.compile(t["cue"], re.I), tuple(map(re.compile, t["orders"]))) for t in found)
+
+
+@cache
+def _markers() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(table["sequence"]["marks"]) for table in tables("polarity"))
+
+
+@cache
+def _ways() -> tuple[tuple[re.Pattern[str], ...], ...]:
+    """For each language how a way is told: with both of its ends, and with its end alone."""
+    return tuple(tuple(map(re.compile, table["sequence"]["ways"])) for table in tables("polarity"))
 
 
 @cache

@@ -452,8 +452,8 @@ def altered_name(one: str, other: str) -> bool:
     """Whether two names are those of two things, a part being the same: as many words, some the same in their places, the
     others neither titles nor initials nor another spelling. In Han script as many characters, three or four, half the same."""
     if HAN_CHARACTER.match(one):
-        titled = one.endswith(listed("names", "after")) or other.endswith(listed("names", "after"))
-        return not titled and of_as_many(one, other)
+        after = listed("names", "after")
+        return not one.endswith(after) and not other.endswith(after) and of_as_many(one, other)
     mine, theirs = (re.findall(r"\w+", unaccented(name.lower())) for name in (one, other))
     if len(mine) != len(theirs):
         return False

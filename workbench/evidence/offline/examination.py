@@ -26,8 +26,10 @@ from workbench.evidence.offline.arithmetic import worked_out
 from workbench.evidence.offline.belonging import of_another
 from workbench.evidence.offline.cells import CellVerdict, cell_verdict, tables_in
 from workbench.evidence.offline.claims import ClaimSpan, claims_of, is_code, joints
+from workbench.evidence.offline.comparisons import out_of_order, turned_round
 from workbench.evidence.offline.contradiction import Sign, contradictions
 from workbench.evidence.offline.excerpts import Excerpt, excerpt
+from workbench.evidence.offline.exclusions import left_out
 from workbench.evidence.offline.features import (
     LEXICAL,
     claim_negations,
@@ -40,6 +42,7 @@ from workbench.evidence.offline.features import (
 )
 from workbench.evidence.offline.granting import granted
 from workbench.evidence.offline.grid import ClaimWords, Grid, Windows, claim_words, windows
+from workbench.evidence.offline.leeway import overrides
 from workbench.evidence.offline.lists import lists_in
 from workbench.evidence.offline.measured import measured
 from workbench.evidence.offline.models import Coefficients
@@ -47,6 +50,7 @@ from workbench.evidence.offline.reckoning import reckoned
 from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.subjects import of_another_subject
 from workbench.evidence.offline.vectors import TextVectors, sentence_vectors, vectors_of
+from workbench.evidence.offline.versions import out_of_date
 from workbench.evidence.offline.words import DATES, FUNCTION, NAME, NUMBER, TERM, Analysis, Floats, Numbers, analyse
 
 # ------------------------------------------------------------------------------
@@ -433,20 +437,30 @@ class Examination:
         for number in [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value]:
             about = np.maximum(sentence_cover(self.grid, number)[: len(self.near_question)], self.near_question)
             for at in range(self.n_contexts):
-                compared = measured(self.claim_text(number), self.texts[at])
-                if compared is not None:
-                    found.setdefault(number, {})[at] = compared
+                said = self.claim_text(number)
+                told = False if out_of_order(said, self.texts[at].text) else measured(said, self.texts[at])
+                if told is not None:
+                    found.setdefault(number, {})[at] = told
                     continue
                 low, high = self.grid.offsets[at : at + 2].tolist()
                 nearest = [low + place for place in np.argsort(-about[low:high])[:SENTENCES].tolist()]
                 for sentence in nearest:
                     place = (self.claims[number], self.question, *self.grid.locate(sentence))
-                    told = granted(*place)
+                    told = False if self._denies(number, *place[2:]) else granted(*place)
                     told = reckoned(*place) if told is None else told
                     if told is not None:
                         found.setdefault(number, {})[at] = told
                         break
         return found
+
+    def _denies(self, number: int, text: Analysis, sentence: int) -> bool:
+        """Whether a sentence lays down what a claim leaves open, leads the other way, or leaves out a thing that it lists."""
+        claim = self.claims[number]
+        if claim.source.folded[claim.start : claim.end].strip(" .。!！;；") in text.folded:
+            return False
+        if overrides(claim, self.question, text, sentence) or left_out(claim, text, sentence):
+            return True
+        return turned_round(self.claim_text(number), text.text[slice(*text.bounds[sentence].tolist())])
 
     @cached_property
     def by_text(self) -> tuple[Floats, Floats]:
@@ -487,7 +501,20 @@ class Examination:
                 whole = self.claim_text(number).strip(" .。!！").lower()
                 alike = np.array([whole in text.folded for text in self.texts], dtype=bool)
                 entail[number, alike], contradict[number, alike] = VALUE_FOUND, 0.0
+        self._as_of_today(entail, contradict)
         return entail, contradict.astype(np.float32)
+
+    def _as_of_today(self, entail: Floats, contradict: Floats) -> None:
+        """A text that is out of date contradicts nothing (in place), and bears nothing out where another says otherwise."""
+        past = np.zeros(len(self.texts), dtype=bool)
+        past[: self.n_contexts] = out_of_date(self.question, self.texts[: self.n_contexts])
+        current = np.arange(len(self.texts)) < self.n_contexts
+        current &= ~past
+        for number in range(len(self.claims)) if past.any() else ():
+            if self.spans[number].side == "answer" and not self.spans[number].value:
+                if contradict[number, current].max() >= 0.5 > entail[number, current].max():
+                    entail[number, past] = np.minimum(entail[number, past], UNSURE)
+                contradict[number, past] = np.minimum(contradict[number, past], BASE_RATE)
 
     def _on_the_whole(self, number: int, entail: Floats, lacking: NDArray[np.bool_]) -> None:
         """Raise the support (in place) of a claim of the answer by the reference, and the other way, by how much of what it
@@ -536,8 +563,8 @@ class Examination:
                 entail[text] = CODE
 
     def _counted(self, number: int, entail: Floats) -> None:
-        """Raise the support (in place) of a claim with a number that is worked out, by a text which has all that it says beside
-        its numbers and beyond the question."""
+        """Raise the support (in place) of a claim with a number that is worked out, by a text which has all that it says
+        beside its numbers and beyond the question."""
         rows = self.grid.rows[number]
         stated = list(stated_in(self.grid, rows))
         if not any(one.worked_out for one in stated):

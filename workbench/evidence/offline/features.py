@@ -182,7 +182,7 @@ def related(grid: Grid, number: int, sentence: int) -> Relation:
     if key not in grid.relations:
         checkpoint()
         text, at = grid.locate(sentence)
-        grid.relations[key] = relate(grid.claims[number], text, at)
+        grid.relations[key] = relate(grid.claims[number], text, at, grid.question)
     return grid.relations[key]
 
 

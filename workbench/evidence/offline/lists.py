@@ -9,7 +9,7 @@ from workbench.data.text.words import stop_words
 from workbench.language import languages, pattern
 
 #: Words, or characters where words are not parted, of one thing in a list.
-_ITEM_WORDS, _ITEM_CHARACTERS = 4, 12
+_ITEM_WORDS, _ITEM_CHARACTERS = 5, 12
 
 
 @lru_cache(maxsize=4096)

@@ -101,10 +101,10 @@ class Relation:
         return bool(self.harmless or self.harmful or self.lost)
 
 
-def relate(claim: ClaimWords, text: Analysis, sentence: int) -> Relation:
-    """The :class:`Relation` of a claim and a sentence of another text."""
+def relate(claim: ClaimWords, text: Analysis, sentence: int, question: Analysis | None = None) -> Relation:
+    """The :class:`Relation` of a claim and a sentence of another text; an exception that the ``question`` speaks of holds."""
     mine = _of_claim(claim)
-    return _Relating(Relation(claim, text, mine, read(text, sentence))).related()
+    return _Relating(Relation(claim, text, mine, read(text, sentence)), question).related()
 
 
 def _of_claim(claim: ClaimWords) -> Reading:
@@ -160,8 +160,9 @@ def _cut(whole: Reading, first: int, last: int) -> Reading:
 class _Relating:
     """Works out one :class:`Relation`."""
 
-    def __init__(self, relation: Relation) -> None:
+    def __init__(self, relation: Relation, question: Analysis | None = None) -> None:
         self.relation = relation
+        self.asked = frozenset(question.ids.tolist()) if question is not None else frozenset()
         self.claim, self.text, self.mine, self.other = relation.claim, relation.text, relation.mine, relation.other
         self.lexicon: Lexicon = lexicon()
         self.my_ids, self.my_weight = self.claim.source.ids, self.claim.source.weight
@@ -273,10 +274,17 @@ class _Relating:
         }  # fmt: skip
         return [
             one for one in reading.operators
-            if (not one.unless or 2 * len(spoken & set(one.unless)) >= len(one.unless))
+            if (not one.unless or 2 * len(spoken & set(one.unless)) >= len(one.unless) or self._is_asked(reading, one))
             and reading.flips.get(one.at) not in elsewhere
             and (one.unless or self.mine.conditions or reading is self.mine or not self._of_a_condition(one))
         ]  # fmt: skip
+
+    def _is_asked(self, reading: Reading, one: Operator) -> bool:
+        """Whether the question speaks of what the sentence excepts: most of its words, two at least."""
+        if reading is self.mine:
+            return False
+        told = [at for at in one.unless if int(self.ids[at]) in self.asked]
+        return len(told) >= 2 and len(told) >= 0.6 * len(one.unless)
 
     def _unshared(self, mine: list[Operator], theirs: list[Operator]) -> tuple[list[Operator], list[Operator]]:
         """The operators without those that both sides name by one telling word, as often (waived, 减免): what it reaches may

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.evidence.offline.grid import Bools, Grid
 from workbench.evidence.offline.polarity import read
 from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis, Ints
+from workbench.language import pattern
 
 #: Rarity from which a word tells, and from which it names what a sentence is about; how far a sentence must hold a word, and
 #: the share of the claim, by rarity, that the sentence with what is said must hold.
@@ -47,17 +48,16 @@ def _of_another(grid: Grid, number: int, low: int, at: int, telling: Ints, held:
     """The same for one sentence: ``low + at`` of the grid, which holds the telling words of the claim as ``held`` says."""
     claim, question, missing = grid.claims[number], grid.question, ~held[:, at]
     assert question is not None
-    if grid.leaning[low + at] or not missing.any() or missing.all():
+    if grid.leaning[low + at] or not missing.any() or missing.all() or _broken(grid.sentence(low + at)):
         return None
     source, first = claim.source, claim.words.start
     lacking = (first + telling[missing]).tolist()
-    begins = _subject(source, first, claim.words.stop, int(source.sentence[first]))
-    begins = [word for word in begins if source.weight[word] > _TELLING]
     asked = question.ids.tolist()
     # The claim must speak of what is missing: it begins with that, all of it, or the question names it.
-    whole = bool(begins) and set(begins) <= set(lacking)
+    pronoun = pattern("offline", "(?:«leaning»)").match(source.folded, claim.start) is not None
+    whole = not pronoun and lacking == (first + telling[: len(lacking)]).tolist() and not _parts_a_name(source, lacking[-1])
     named = all(int(source.ids[word]) in asked or _han_in(source, word, question.folded) for word in lacking)
-    if any(source.kind[word] == NUMBER for word in lacking) or not (whole or (named and not set(begins) & set(lacking))):
+    if any(source.kind[word] == NUMBER for word in lacking) or not (whole or named):
         return None
     found, sentence = grid.locate(low + at)
     known = source.folded[claim.start : claim.end] + question.folded
@@ -67,12 +67,24 @@ def _of_another(grid: Grid, number: int, low: int, at: int, telling: Ints, held:
     for other in np.flatnonzero(held[missing].all(axis=0)).tolist():
         text, there = grid.locate(low + other)
         subject = {int(text.ids[word]) for word in _subject_of(text, there)}
-        spoken = all(int(source.ids[word]) in subject or _han_in(source, word, _opening(text, there)) for word in lacking)
+        opening = _opening(text, there)
+        told = [int(source.ids[word]) in subject or _han_in(source, word, opening) for word in lacking]
+        spoken = all(told) or (named and any(told))
         # What the other sentence names as well may be the kind that the thing is of.
         alike = any(found.folded[_span(found, word)] in grid.sentence(low + other) for word in own)
         if own and spoken and not alike and held[~missing, other].any():
             return source.text[_span(source, lacking[0])], found.text[_span(found, own[0])]
     return None
+
+
+def _broken(sentence: str) -> bool:
+    """Whether a sentence is the end of one that was cut inside a bracket."""
+    return sum(map(sentence.count, ")）]】")) > sum(map(sentence.count, "(（[【"))
+
+
+def _parts_a_name(text: Analysis, last: int) -> bool:
+    """Whether a word and the one after it are parts of one name."""
+    return any(name.start <= text.starts[last] and name.end > text.ends[last] for name in text.names)
 
 
 def _han_in(text: Analysis, word: int, other: str) -> bool:
