@@ -83,8 +83,8 @@ class Sign:
 
     @property
     def text(self) -> str:
-        """For people, the same in every language: ``2014 ≠ 2015``."""
-        return f"{self.claimed} ≠ {self.found}"
+        """For people, the same in every language: ``2014 ≠ 2015``; the claim alone where several sentences are against it."""
+        return f"{self.claimed} ≠ {self.found}" if self.found else self.claimed
 
 
 @cache

@@ -26,10 +26,8 @@ from workbench.evidence.offline.arithmetic import worked_out
 from workbench.evidence.offline.belonging import of_another
 from workbench.evidence.offline.cells import CellVerdict, cell_verdict, tables_in
 from workbench.evidence.offline.claims import ClaimSpan, claims_of, is_code, joints
-from workbench.evidence.offline.comparisons import out_of_order, turned_round
 from workbench.evidence.offline.contradiction import Sign, contradictions
 from workbench.evidence.offline.excerpts import Excerpt, excerpt
-from workbench.evidence.offline.exclusions import left_out
 from workbench.evidence.offline.features import (
     LEXICAL,
     claim_negations,
@@ -42,12 +40,10 @@ from workbench.evidence.offline.features import (
 )
 from workbench.evidence.offline.granting import granted
 from workbench.evidence.offline.grid import ClaimWords, Grid, Windows, claim_words, windows
-from workbench.evidence.offline.leeway import overrides
 from workbench.evidence.offline.lists import lists_in
-from workbench.evidence.offline.measured import measured
 from workbench.evidence.offline.models import Coefficients
-from workbench.evidence.offline.reckoning import reckoned
 from workbench.evidence.offline.relations import relate
+from workbench.evidence.offline.settling import settles
 from workbench.evidence.offline.subjects import of_another_subject
 from workbench.evidence.offline.vectors import TextVectors, sentence_vectors, vectors_of
 from workbench.evidence.offline.versions import out_of_date
@@ -316,13 +312,14 @@ class Examination:
     def signs(self) -> dict[tuple[int, int], Sign]:
         """The strongest sign of contradiction for each (claim, text) that has one."""
         found: dict[tuple[int, int], Sign] = {}
+        places: dict[tuple[int, int], int] = {}
         for number in range(len(self.claims)):
             if self.spans[number].value:
                 continue
             for sentence, sign in contradictions(self.grid, number):
                 key = (number, int(self.grid.owners(sentence)))
                 if key not in found or sign.probability > found[key].probability:
-                    found[key] = sign
+                    found[key], places[key] = sign, sentence
             for others in (self.other_values, self.of_another):
                 if number in others:
                     at, sign = others[number]
@@ -332,11 +329,13 @@ class Examination:
                     found.pop((number, at), None)
                 else:
                     found[number, at] = Sign(CELL, "cell", verdict.claimed, verdict.found)
-            for at, bears_out in self.settled.get(number, {}).items():
-                if bears_out:
+            for at, (bears_out, sentence) in self.settled.get(number, {}).items():
+                # What one sentence settles another may deny of what the claim speaks of.
+                if bears_out and sentence in (-1, places.get((number, at), sentence)):
                     found.pop((number, at), None)
-                else:
-                    found.setdefault((number, at), Sign(SETTLED, "settled", self.claim_text(number)[:80], ""))
+                elif not bears_out:
+                    told = self.grid.sentence(sentence) if sentence >= 0 else ""
+                    found.setdefault((number, at), Sign(SETTLED, "settled", self.claim_text(number)[:80], told[:80]))
         return found
 
     @cached_property
@@ -430,37 +429,15 @@ class Examination:
         return {n: {at: told for at, told in some.items() if told is not None} for n, some in found.items()}
 
     @cached_property
-    def settled(self) -> dict[int, dict[int, bool]]:
-        """The claims of the answer that a context settles by what it grants or refuses, by the values of two things, by a
-        total, or by an "otherwise": whether it bears the claim out, by context."""
-        found: dict[int, dict[int, bool]] = {}
+    def settled(self) -> dict[int, dict[int, tuple[bool, int]]]:
+        """The claims of the answer that a context settles by more than its words (:mod:`~workbench.evidence.offline.settling`):
+        whether it bears the claim out, by context, and the sentence that does, -1 for several."""
+        found: dict[int, dict[int, tuple[bool, int]]] = {}
         for number in [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value]:
             about = np.maximum(sentence_cover(self.grid, number)[: len(self.near_question)], self.near_question)
-            for at in range(self.n_contexts):
-                said = self.claim_text(number)
-                told = False if out_of_order(said, self.texts[at].text) else measured(said, self.texts[at])
-                if told is not None:
-                    found.setdefault(number, {})[at] = told
-                    continue
-                low, high = self.grid.offsets[at : at + 2].tolist()
-                nearest = [low + place for place in np.argsort(-about[low:high])[:SENTENCES].tolist()]
-                for sentence in nearest:
-                    place = (self.claims[number], self.question, *self.grid.locate(sentence))
-                    told = False if self._denies(number, *place[2:]) else granted(*place)
-                    told = reckoned(*place) if told is None else told
-                    if told is not None:
-                        found.setdefault(number, {})[at] = told
-                        break
+            told = {at: settles(self.grid, number, at, self.question, about) for at in range(self.n_contexts)}
+            found[number] = {at: one for at, one in told.items() if one is not None}
         return found
-
-    def _denies(self, number: int, text: Analysis, sentence: int) -> bool:
-        """Whether a sentence lays down what a claim leaves open, leads the other way, or leaves out a thing that it lists."""
-        claim = self.claims[number]
-        if claim.source.folded[claim.start : claim.end].strip(" .。!！;；") in text.folded:
-            return False
-        if overrides(claim, self.question, text, sentence) or left_out(claim, text, sentence):
-            return True
-        return turned_round(self.claim_text(number), text.text[slice(*text.bounds[sentence].tolist())])
 
     @cached_property
     def by_text(self) -> tuple[Floats, Floats]:
@@ -484,7 +461,7 @@ class Examination:
             for at, verdict in self.cells.get(number, {}).items():
                 if verdict.agrees and entail[number, at] >= CODE:
                     entail[number, at] = max(entail[number, at], CELL)
-            for at, bears_out in self.settled.get(number, {}).items():
+            for at, (bears_out, _) in self.settled.get(number, {}).items():
                 if bears_out:
                     entail[number, at] = max(entail[number, at], SETTLED)
         self._values(entail)

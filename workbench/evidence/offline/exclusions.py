@@ -42,7 +42,7 @@ def _items(claim: ClaimWords) -> Iterator[list[list[int]]]:
         words = [source.words_between(shift + start, shift + end) for start, end in spans]
         items = [_telling(source, some.start, some.stop) for some in words]
         if len(items) > 1 and all(items):
-            yield [items[0][-2:], *items[1:-1], items[-1][:2]]
+            yield [items[0][-1:], *items[1:-1], items[-1][:2]]
 
 
 def _telling(text: Analysis, first: int, last: int) -> list[int]:

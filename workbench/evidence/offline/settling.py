@@ -1,0 +1,65 @@
+"""What a text settles about a claim by more than its words: whether it bears the claim out or denies it.
+
+By the order of steps, the values of two things, what is laid down, which way things go, what is left out of a list, what is
+granted or refused, a total or a missed limit. Each rule stands in a module of its own; none says anything of other claims.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.evidence.offline.comparisons import out_of_order, turned_round
+from workbench.evidence.offline.exclusions import left_out
+from workbench.evidence.offline.granting import granted
+from workbench.evidence.offline.grid import Grid
+from workbench.evidence.offline.leeway import overrides
+from workbench.evidence.offline.measured import measured
+from workbench.evidence.offline.reckoning import reckoned
+from workbench.evidence.offline.words import Analysis, Floats
+
+#: Sentences of a text, nearest to the claim and the question, that are looked at.
+_NEAREST = 4
+#: Rarity from which a word of a claim tells, and how far a sentence must hold it.
+_TELLING, _HELD = 0.2, 0.6
+
+
+def settles(grid: Grid, number: int, at: int, question: Analysis, about: Floats) -> tuple[bool, int] | None:
+    """Whether text ``at`` of the grid bears claim ``number`` out, and the sentence that tells, −1 where several do; None where
+    it settles nothing.
+
+    ``about``: (s,) how much each sentence of the contexts says of the claim or the question.
+    """
+    claim = grid.claims[number]
+    said = claim.source.text[claim.start : claim.end]
+    text = grid.texts[at]
+    told = False if out_of_order(said, text.text) else measured(said, text)
+    if told is not None:
+        return told, -1
+    low, high = grid.offsets[at : at + 2].tolist()
+    verbatim = claim.source.folded[claim.start : claim.end].strip(" .。!！;；") in text.folded
+    for sentence in (low + np.argsort(-about[low:high])[:_NEAREST]).tolist():
+        place = grid.locate(sentence)[1]
+        if not verbatim and _denies(grid, number, at, question, place):
+            return False, sentence
+        told = granted(claim, question, text, place)
+        told = reckoned(claim, question, text, place) if told is None else told
+        if told is not None:
+            return told, sentence
+    return None
+
+
+def _denies(grid: Grid, number: int, at: int, question: Analysis, sentence: int) -> bool:
+    """Whether a sentence lays down what a claim leaves open, leads the other way, or leaves out a thing that it lists."""
+    claim, text = grid.claims[number], grid.texts[at]
+    if overrides(claim, question, text, sentence):
+        return True
+    if turned_round(claim.source.text[claim.start : claim.end], text.text[slice(*text.bounds[sentence].tolist())]):
+        return True
+    return left_out(claim, text, sentence) != "" and not _stands_in(grid, number, at)
+
+
+def _stands_in(grid: Grid, number: int, at: int) -> bool:
+    """Whether one sentence of a text has every telling word of a claim."""
+    rows, there = grid.rows[number], slice(*grid.offsets[at : at + 2].tolist())
+    telling = grid.weight[rows] > _TELLING
+    return bool((grid.present[rows, there][telling] >= _HELD).all(axis=0).any())
