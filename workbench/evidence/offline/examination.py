@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from workbench.data.schema import Sample
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.points import find_point
-from workbench.data.text.quantities import Quantity, quantities
+from workbench.data.text.quantities import Quantity, quantities, same_quantity
 from workbench.data.text.sentences import denied
 from workbench.data.text.words import Span
 from workbench.evidence.offline import answer_reading
@@ -48,6 +48,7 @@ from workbench.evidence.offline.subjects import of_another_subject
 from workbench.evidence.offline.vectors import TextVectors, sentence_vectors, vectors_of
 from workbench.evidence.offline.versions import out_of_date
 from workbench.evidence.offline.words import DATES, FUNCTION, NAME, NUMBER, TERM, Analysis, Floats, Numbers, analyse
+from workbench.language import pattern
 
 # ------------------------------------------------------------------------------
 
@@ -334,7 +335,8 @@ class Examination:
                 if bears_out and sentence in (-1, places.get((number, at), sentence)):
                     found.pop((number, at), None)
                 elif not bears_out:
-                    told = self.grid.sentence(sentence) if sentence >= 0 else ""
+                    text, place = self.grid.locate(max(sentence, 0))
+                    told = text.text[slice(*text.bounds[place].tolist())] if sentence >= 0 else ""
                     found.setdefault((number, at), Sign(SETTLED, "settled", self.claim_text(number)[:80], told[:80]))
         return found
 
@@ -430,8 +432,8 @@ class Examination:
 
     @cached_property
     def settled(self) -> dict[int, dict[int, tuple[bool, int]]]:
-        """The claims of the answer that a context settles by more than its words (:mod:`~workbench.evidence.offline.settling`):
-        whether it bears the claim out, by context, and the sentence that does, -1 for several."""
+        """The claims of the answer that a context settles by more than its words: whether it bears them out, by context, and
+        the sentence that does, -1 for several."""
         found: dict[int, dict[int, tuple[bool, int]]] = {}
         for number in [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value]:
             about = np.maximum(sentence_cover(self.grid, number)[: len(self.near_question)], self.near_question)
@@ -540,18 +542,24 @@ class Examination:
                 entail[text] = CODE
 
     def _counted(self, number: int, entail: Floats) -> None:
-        """Raise the support (in place) of a claim with a number that is worked out, by a text which has all that it says
+        """Raise the support (in place) of a claim with a number that is worked out, by the texts which have all that it says
         beside its numbers and beyond the question."""
         rows = self.grid.rows[number]
         stated = list(stated_in(self.grid, rows))
         if not any(one.worked_out for one in stated):
             return
         known = np.isin(self.grid.ids[rows], self.question.ids)
-        new = (self.grid.weight[rows] > 0) & (self.grid.kind[rows] != NUMBER) & ~known
-        rests = np.flatnonzero(np.logical_and.reduce([one.sentences for one in stated]))
-        for at in np.unique(self.grid.owners(rests[rests < self.grid.n_told])).tolist():
-            there = slice(*self.grid.offsets[at : at + 2].tolist())
-            if (self.grid.present[rows][new, there].max(axis=1, initial=0.0) >= HELD).all():
+        new = (self.grid.weight[rows] > COMMON_SHARE) & (self.grid.kind[rows] != NUMBER) & ~known
+        claim, reckons = self.claims[number], pattern("offline", "(?:«reckons»)")
+        new &= [reckons.fullmatch(claim.source.folded, *claim.source.word_span(at)) is None
+                for at in range(claim.words.start, claim.words.stop)]  # fmt: skip
+        held = [np.unique(self.grid.owners(np.flatnonzero(one.sentences[: self.grid.n_told]))) for one in stated]
+        # The numbers may stand in several contexts, as what is added up does.
+        owners = sorted({int(at) for some in held for at in some})
+        there = [slice(*self.grid.offsets[at : at + 2].tolist()) for at in owners]
+        told = [self.grid.present[rows][new, place].max(axis=1, initial=0.0) >= HELD for place in there]
+        if all(map(len, held)) and told and np.logical_or.reduce(told).all():
+            for at in owners:
                 entail[at] = max(entail[at], PARTS)
 
     def _in_parts(self, number: int, entail: Floats) -> None:
@@ -684,15 +692,20 @@ class Examination:
                 value = self.claim_text(number)
                 for at, text in enumerate(self.texts):
                     stands = find_point(value, text.text) is not None
-                    reckoned = not stands and at < self.n_contexts and self._works_out(value, text)
+                    reckoned = not stands and at < self.n_contexts and self._works_out(value, at)
                     entail[number, at] = VALUE_FOUND if stands else PARTS if reckoned else VALUE_ABSENT
         if self.reference is not None and any(span.value for span in self.spans):
             self._answer_claims_against_values(entail)
 
-    def _works_out(self, value: str, text: Analysis) -> bool:
-        """Whether a value that is one number is worked out from those of a text and of the question."""
+    def _works_out(self, value: str, at: int) -> bool:
+        """Whether a value that is one number is worked out from those of a text and of the question, or by the answer."""
         numbers = quantities(value)
-        return len(numbers) == 1 and bool(worked_out(numbers[0], self.question.quantities, text.quantities))
+        if len(numbers) != 1:
+            return False
+        reckoned = [one for one in self.grid.stated if one.worked_out and same_quantity(one.quantity, numbers[0])]
+        low, high = self.grid.offsets[at : at + 2].tolist()
+        by_answer = any(one.sentences[low:high].any() for one in reckoned)
+        return by_answer or bool(worked_out(numbers[0], self.question.quantities, self.texts[at].quantities))
 
     def _answer_claims_against_values(self, entail: Floats) -> None:
         """An answer claim that makes a value of a bare reference is supported by it; others cannot be told."""

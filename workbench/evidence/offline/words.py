@@ -288,6 +288,10 @@ class Analysis:
     negations: Ints
     table_rows: dict[int, int]
 
+    def word_span(self, at: int) -> tuple[int, int]:
+        """Offsets of word ``at``."""
+        return int(self.starts[at]), int(self.ends[at])
+
     def words_between(self, start: int, end: int) -> slice:
         """The words that lie inside ``[start, end)`` as a slice of the word arrays."""
         return slice(int(np.searchsorted(self.starts, start)), int(np.searchsorted(self.ends, end, side="right")))
