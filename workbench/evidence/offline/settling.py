@@ -10,11 +10,13 @@ import numpy as np
 
 from workbench.evidence.offline.comparisons import out_of_order, turned_round
 from workbench.evidence.offline.exclusions import left_out
+from workbench.evidence.offline.features import sentence_cover
 from workbench.evidence.offline.granting import granted
 from workbench.evidence.offline.grid import Grid
 from workbench.evidence.offline.leeway import overrides
 from workbench.evidence.offline.measured import measured
 from workbench.evidence.offline.reckoning import reckoned
+from workbench.evidence.offline.tiers import denied_to_who_asks, of_another_tier
 from workbench.evidence.offline.words import Analysis, Floats
 
 #: Sentences of a text, nearest to the claim and the question, that are looked at.
@@ -37,6 +39,9 @@ def settles(grid: Grid, number: int, at: int, question: Analysis, about: Floats)
         return told, -1
     low, high = grid.offsets[at : at + 2].tolist()
     verbatim = claim.source.folded[claim.start : claim.end].strip(" .。!！;；") in text.folded
+    best = low + int(np.argmax(sentence_cover(grid, number)[low:high])) if high > low else -1
+    if best >= 0 and of_another_tier(claim, question, text, grid.locate(best)[1]):
+        return False, best
     for sentence in (low + np.argsort(-about[low:high])[:_NEAREST]).tolist():
         place = grid.locate(sentence)[1]
         if not verbatim and _denies(grid, number, at, question, place):
@@ -51,7 +56,8 @@ def settles(grid: Grid, number: int, at: int, question: Analysis, about: Floats)
 def _denies(grid: Grid, number: int, at: int, question: Analysis, sentence: int) -> bool:
     """Whether a sentence lays down what a claim leaves open, leads the other way, or leaves out a thing that it lists."""
     claim, text = grid.claims[number], grid.texts[at]
-    if overrides(claim, question, text, sentence):
+    place = (claim, question, text, sentence)
+    if overrides(*place) or denied_to_who_asks(*place):
         return True
     if turned_round(claim.source.text[claim.start : claim.end], text.text[slice(*text.bounds[sentence].tolist())]):
         return True
