@@ -8,9 +8,10 @@ import random
 import pytest
 
 from workbench.data.schema import Context, Sample
+from workbench.data.text.quantities import quantities, relation
 from workbench.data.text.refusals import claims
 from workbench.data.text.sentences import sentences
-from workbench.evidence.offline.comparisons import sequence_reversed
+from workbench.evidence.offline.comparisons import out_of_order, sequence_reversed, turned_round
 from workbench.evidence.offline.contradiction import altered_name
 from workbench.evidence.offline.examination import Examination
 from workbench.evidence.offline.measured import measured
@@ -209,3 +210,132 @@ def test_accents_part_no_words(name):
 )  # fmt: skip
 def test_agreeing_states_nothing(text, left):
     assert len(claims(text).spans) == left
+
+
+@LANGUAGES
+@DRAWN
+def test_what_is_out_of_date_bears_nothing_out_that_the_present_denies(seed, language):
+    chance = random.Random(f"{seed} {language}")
+    old, new = chance.sample(range(2, 30), 2)
+    if language == "en":
+        past = f"Travel policy, version of 2021 (superseded). Requests must be made {old} days ahead."
+        now = f"Travel policy, valid from 2024; it replaces the 2021 version. Requests must be made {new} days ahead."
+        question, said = "How far ahead must requests be made?", "Requests must be made {} days ahead."
+    else:
+        past = f"（已废止）出差申请须提前{old}天提交。"
+        now = f"本制度自2024年起施行，2021版同时废止。出差申请须提前{new}天提交。"
+        question, said = "出差申请须提前几天提交？", "出差申请须提前{}天提交。"
+    for texts in ((past, now), (now, past)):
+        assert verdict(question, said.format(new), *texts) == "supported"
+        assert verdict(question, said.format(old), *texts) == "contradicted"
+    earlier = {"en": "How far ahead did requests have to be made in 2021?", "zh": "以前出差申请须提前几天提交？"}[language]
+    assert verdict(earlier, said.format(old), past, "") != "contradicted"
+
+
+STEPS = {
+    "en": ["unplug the machine", "empty the water tank", "clean the filter"],
+    "zh": ["拔下电源插头", "倒空清水箱", "清洗过滤网"],
+}
+
+
+@LANGUAGES
+@DRAWN
+def test_steps_keep_their_order(seed, language):
+    one, two, three = random.Random(f"{seed} {language}").sample(STEPS[language], 3)
+    form = {"en": "First {}, then {}, and finally {}.", "zh": "先{}，再{}，最后{}。"}[language]
+    apart = {"en": f"First {one}. Then {two}, and finally {three}.", "zh": f"先{one}。再{two}，最后{three}。"}[language]
+    assert not out_of_order(form.format(one, two, three), apart)
+    for wrong in ((two, one, three), (one, three, two)):
+        assert out_of_order(form.format(*wrong), apart)
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "turned"),
+    [
+        ("Files are moved from the archive to the drive.", "Old files on the drive are moved to the archive.", True),
+        ("Files are moved from the drive to the archive.", "Old files on the drive are moved to the archive.", False),
+        ("The shop is open from Monday to Friday.", "The shop moved to a new house. It is open from Monday to Friday.", False),
+        ("数据从测试环境同步到生产环境。", "数据从生产环境同步到测试环境。", True),
+        ("数据从生产环境同步到测试环境。", "数据从生产环境同步到测试环境。", False),
+    ],
+)
+def test_a_way_leads_where_it_leads(said, text, turned):
+    assert turned_round(said, text) is turned
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "text"),
+    [
+        ("Must I hand in my bag?", "You may leave large bags in the cloakroom if you wish.",
+         "Large bags must be left in the cloakroom."),
+        ("Is the course compulsory?", "The safety course is optional.", "The safety course is mandatory for all staff."),
+        ("When may I visit?", "Patients may be visited at any time.", "Patients may be visited between 14:00 and 18:00."),
+        ("大件行李要寄存吗？", "大件行李可以自己决定是否寄存。", "大件行李必须寄存。"),
+        ("什么时候可以探视？", "病人随时可以探视。", "病人探视时间为14:00至18:00，其他时间内不得探视。"),
+    ],
+)
+def test_what_is_laid_down_is_not_left_open(question, said, text):
+    assert verdict(question, said, text) == "contradicted"
+    assert verdict(question, text.split(".")[0], text) == "supported"
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("The fee includes the textbook, the learning app and trips.",
+         "The fee includes the textbook, the learning app and a test. It does not include trips or the exam."),
+        ("An API key can be deleted by administrators and by developers.",
+         "API keys are created by developers. Only administrators can delete a key."),
+    ],
+)  # fmt: skip
+def test_each_thing_of_a_list_is_stated_by_itself(said, text):
+    assert verdict("?", said, text) == "contradicted"
+
+
+@LANGUAGES
+@DRAWN
+def test_the_tier_that_holds_for_who_asks(seed, language):
+    chance = random.Random(f"{seed} {language}")
+    limit, young, old = chance.randint(20, 30), *chance.sample(range(4, 20), 2)
+    age = limit - chance.randint(1, 4)
+    if language == "en":
+        text = (f"For applicants aged {limit} and over a passport is valid for {old} years. "
+                f"For applicants under {limit} it is valid for {young} years.")
+        question, said = f"How long is a passport valid for a {age}-year-old?", "A passport is valid for {} years."
+    else:
+        text = f"{limit}岁以上的申请人，护照有效期为{old}年。{limit}岁以下的申请人，护照有效期为{young}年。"
+        question, said = f"我{age - 1}岁，护照有效期是多久？", "护照有效期为{}年。"
+    assert verdict(question, said.format(young), text) != "contradicted"
+    assert verdict(question, said.format(old), text) == "contradicted"
+
+
+def test_what_is_denied_to_who_asks():
+    text = "For pain you may take ibuprofen. Patients who take blood thinners must not use ibuprofen."
+    said = "For pain you may take ibuprofen."
+    assert verdict("I take blood thinners. What may I take for pain?", said, text) == "contradicted"
+    assert verdict("What may I take for pain?", said, text) == "supported"
+
+
+def test_an_exception_that_the_question_speaks_of_holds():
+    text = "A loan can be renewed twice, unless another reader has reserved the book."
+    said = "You can renew the loan twice."
+    assert verdict("Another reader has reserved my book. Can I renew the loan?", said, text) == "contradicted"
+    assert verdict("How often can I renew the loan?", said, text) != "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [("A course costs €460. We would be delighted to welcome you.", 1), ("We'd be glad to offer you a room for €25.", 1),
+     ("您可以延迟退房，祝您入住愉快！", 1), ("请提前告知老师，谢谢您的配合！", 1),
+     ("You are over 21, so you meet both requirements.", 1), ("No, he can't, because the sauna is for adults only.", 1)],
+)  # fmt: skip
+def test_wishes_and_conclusions_state_nothing(text, left):
+    found = [claim.text for claim in claims(text).spans]
+    assert len(found) == left and not any(word in found[0] for word in ("delighted", "祝您", "谢谢", "requirements", "can't"))
+
+
+@DRAWN
+def test_half_a_kilogram(seed):
+    n = random.Random(seed).randint(2, 90)
+    assert relation(quantities(f"{2 * n}斤")[0], quantities(f"{n}公斤")[0]) == "same"
+    assert relation(quantities(f"{n}斤")[0], quantities(f"{n}公斤")[0]) == "different"

@@ -150,8 +150,8 @@ def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> f
     """The numbers of a claim that other sentences of the text have for something else: "express takes 2 days" excuses no
     "standard takes 2 days" where a sentence says 5 of standard.
 
-    A sentence is about something else when it holds much less of the claim's words, leans on none before it and has no
-    other number of the claim that ``sentence`` lacks.
+    A sentence is about something else when it holds much less of the claim's words, has no pronoun for it and has no other
+    number of the claim that ``sentence`` lacks.
     """
     inside = _beside(grid, sentence)
     if cover[sentence] < REST["number"] or inside.stop - inside.start > _SCANNED:
@@ -159,7 +159,9 @@ def _misplaced(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> f
     stated = list(stated_in(grid, grid.rows[number]))
     if not stated or len(stated) > MANY_NUMBERS:
         return frozenset()
-    excusing = (cover[inside] > cover[sentence] - _ELSEWHERE) | grid.leaning[inside]
+    pronoun = pattern("offline", r"(?<!\w)(?:«pronoun»)")
+    leaning = [grid.leaning[at] or pronoun.search(grid.sentence(at)) is not None for at in range(inside.start, inside.stop)]
+    excusing = (cover[inside] > cover[sentence] - _ELSEWHERE) | np.array(leaning, dtype=bool)
     for one in stated:
         if not one.sentences[sentence]:
             excusing = excusing | (one.sentences[inside] & (sum(other.sentences[inside] for other in stated) > 1))

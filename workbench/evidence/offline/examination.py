@@ -7,8 +7,9 @@ of both sides, the question and the whole reference are its rows; every figure i
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,8 @@ KEY = 0.2
 LINKING = 0.5
 #: Rarity from which a word tells which thing of a list is meant.
 LISTED = 0.4
+#: Letters and digits of a claim that can be said to stand in a text as it is.
+STANDS = 10
 #: Support of a bare value that stands in a text, and that does not.
 VALUE_FOUND, VALUE_ABSENT = 0.95, 0.03
 
@@ -111,6 +114,11 @@ VALUE_FOUND, VALUE_ABSENT = 0.95, 0.03
 def _widened(probability: Floats) -> Floats:
     """Drawn towards the unsure band: across languages only the alignment speaks, and it cannot see small changes."""
     return (UNSURE + WIDENED * (probability - UNSURE)).astype(np.float32)
+
+
+@lru_cache(maxsize=4096)
+def _squashed(folded: str) -> str:
+    return "".join(re.findall(r"\w+", folded))
 
 
 def _has_han(claim: ClaimWords) -> bool:
@@ -325,20 +333,29 @@ class Examination:
                 if number in others:
                     at, sign = others[number]
                     found.setdefault((number, at), sign)
+            for at in self._verbatim(number):
+                found.pop((number, at), None)  # what stands there as it is is not denied there
             for at, verdict in self.cells.get(number, {}).items():
                 if verdict.agrees:
                     found.pop((number, at), None)
                 else:
                     found[number, at] = Sign(CELL, "cell", verdict.claimed, verdict.found)
             for at, (bears_out, sentence) in self.settled.get(number, {}).items():
-                # What one sentence settles another may deny of what the claim speaks of.
+                # What one sentence settles another may deny of what the claim speaks of, and may not speak of that at all.
                 if bears_out and sentence in (-1, places.get((number, at), sentence)):
-                    found.pop((number, at), None)
+                    if (number, at) in found and found[number, at].kind != "subject":
+                        del found[number, at]
                 elif not bears_out:
                     text, place = self.grid.locate(max(sentence, 0))
                     told = text.text[slice(*text.bounds[place].tolist())] if sentence >= 0 else ""
                     found.setdefault((number, at), Sign(SETTLED, "settled", self.claim_text(number)[:80], told[:80]))
         return found
+
+    def _verbatim(self, number: int) -> list[int]:
+        """The texts in which a claim of a few words stands as it is, signs and spaces aside."""
+        span = self.spans[number]
+        said = _squashed(self._source(span).folded[span.start : span.end])
+        return [at for at, text in enumerate(self.texts) if len(said) >= STANDS and said in _squashed(text.folded)]
 
     @cached_property
     def near_question(self) -> Floats:
@@ -391,7 +408,7 @@ class Examination:
                 continue
             text = int(self.grid.owners(int(np.argmax(cover))))
             if (subjects := of_another_subject(self.grid, number, text)) is not None:
-                found[number] = text, Sign(OF_ANOTHER, "pairing", *subjects)
+                found[number] = text, Sign(OF_ANOTHER, "subject", *subjects)
                 continue
             near = np.flatnonzero(cover >= best - AS_MUCH)[:SENTENCES].tolist()
             pairs = [of_another(self.claims[number], self.question, *self.grid.locate(sentence)) for sentence in near]
@@ -477,8 +494,7 @@ class Examination:
                 told, refuted = entail[number].copy(), contradict[number].copy()
                 contradict[number] = np.where(told >= 0.5, told, BASE_RATE)
                 entail[number] = np.where(refuted >= 0.5, refuted, np.where(told >= 0.5, 1.0 - told, UNSURE))
-                whole = self.claim_text(number).strip(" .。!！").lower()
-                alike = np.array([whole in text.folded for text in self.texts], dtype=bool)
+                alike = self._verbatim(number)
                 entail[number, alike], contradict[number, alike] = VALUE_FOUND, 0.0
         self._as_of_today(entail, contradict)
         return entail, contradict.astype(np.float32)

@@ -258,7 +258,9 @@ class _Reader:
         kinds = self.text.kind
         own = [at for at in range(low, high) if at in self.content and at not in self.flips]
         inside = [at for at in own if kinds[at] != FUNCTION or at > low]
-        following = [at for at in self._after(high) if at not in inside]
+        # "He can't, because the room is for staff" denies nothing of the room.
+        ends = any(mark[0] == "boundary" and mark[2] == high for mark in self.marks)
+        following = [at for at in self._after(high) if at not in inside and not ends]
         if self.words[low] in listed_words("narrow"):
             # "Lacks ribosomes and makes lipids".
             joint = min((at for at in range(high, self.last) if self.words[at] in listed_words("and")), default=self.last)

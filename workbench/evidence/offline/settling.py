@@ -10,17 +10,19 @@ import numpy as np
 
 from workbench.evidence.offline.comparisons import out_of_order, turned_round
 from workbench.evidence.offline.exclusions import left_out
-from workbench.evidence.offline.features import sentence_cover
+from workbench.evidence.offline.features import sentence_cover, stated_in
 from workbench.evidence.offline.granting import granted
 from workbench.evidence.offline.grid import Grid
 from workbench.evidence.offline.leeway import overrides
 from workbench.evidence.offline.measured import measured
 from workbench.evidence.offline.reckoning import reckoned
 from workbench.evidence.offline.tiers import denied_to_who_asks, of_another_tier
-from workbench.evidence.offline.words import Analysis, Floats
+from workbench.evidence.offline.words import Analysis, Floats, Numbers
 
 #: Sentences of a text, nearest to the claim and the question, that are looked at.
 _NEAREST = 4
+#: By how much of the claim the nearest sentence must be ahead.
+_BY_FAR = 0.2
 #: Rarity from which a word of a claim tells, and how far a sentence must hold it.
 _TELLING, _HELD = 0.2, 0.6
 
@@ -39,12 +41,12 @@ def settles(grid: Grid, number: int, at: int, question: Analysis, about: Floats)
         return told, -1
     low, high = grid.offsets[at : at + 2].tolist()
     verbatim = claim.source.folded[claim.start : claim.end].strip(" .。!！;；") in text.folded
-    best = low + int(np.argmax(sentence_cover(grid, number)[low:high])) if high > low else -1
+    best = _rests_on(grid, number, low, high, question)
     if best >= 0 and of_another_tier(claim, question, text, grid.locate(best)[1]):
         return False, best
     for sentence in (low + np.argsort(-about[low:high])[:_NEAREST]).tolist():
         place = grid.locate(sentence)[1]
-        if not verbatim and _denies(grid, number, at, question, place):
+        if denied_to_who_asks(claim, question, text, place) or (not verbatim and _denies(grid, number, at, question, place)):
             return False, sentence
         told = granted(claim, question, text, place)
         told = reckoned(claim, question, text, place) if told is None else told
@@ -53,11 +55,23 @@ def settles(grid: Grid, number: int, at: int, question: Analysis, about: Floats)
     return None
 
 
+def _rests_on(grid: Grid, number: int, low: int, high: int, question: Analysis) -> int:
+    """The sentence of a text that a claim rests on: of those with all its numbers that the question does not give the nearest;
+    without such numbers the nearest of all, by far. −1 where none is."""
+    asked = Numbers((quantity, 0) for quantity in question.quantities)
+    stated = [one for one in stated_in(grid, grid.rows[number]) if not asked.holding(one.quantity)]
+    cover = sentence_cover(grid, number)[low:high]
+    if stated:
+        cover = np.where(np.logical_and.reduce([one.sentences[low:high] for one in stated]), cover, 0.0)
+    order = np.argsort(-cover)
+    ahead = len(order) > 0 and (stated or len(order) == 1 or cover[order[0]] - cover[order[1]] >= _BY_FAR)
+    return low + int(order[0]) if ahead and cover[order[0]] > 0 else -1
+
+
 def _denies(grid: Grid, number: int, at: int, question: Analysis, sentence: int) -> bool:
     """Whether a sentence lays down what a claim leaves open, leads the other way, or leaves out a thing that it lists."""
     claim, text = grid.claims[number], grid.texts[at]
-    place = (claim, question, text, sentence)
-    if overrides(*place) or denied_to_who_asks(*place):
+    if overrides(claim, question, text, sentence):
         return True
     if turned_round(claim.source.text[claim.start : claim.end], text.text[slice(*text.bounds[sentence].tolist())]):
         return True

@@ -17,7 +17,7 @@ from workbench.language import pattern
 
 #: Rarity from which a word tells; the share, by rarity, of whom a sentence denies something that the question must name, and
 #: of what it denies that the claim must name.
-_TELLING, _NAMED, _MEANT = 0.3, 0.6, 0.5
+_TELLING, _NAMED, _MEANT = 0.3, 0.55, 0.5
 #: Words after a negation that say what is denied.
 _OBJECT = 3
 #: Characters before and after a number without a unit in which an age is told.
