@@ -67,7 +67,8 @@ def _sums(claimed: Quantity, given: Sequence[Quantity], told: Sequence[Quantity]
     if claimed.unit is not None:
         # "Five of the eight hours": the unit is said once.
         bare = [q for q in plain if q.unit is None and claimed.kind == "duration"]
-        yield from ((a, b) for a in alike for b in bare if _is(_value(a) - _value(b), claimed))
+        yield from ((a, b) for a in alike for b in bare for made in (_value(a) - _value(b), _value(a) + _value(b))
+                    if _is(made, claimed))  # fmt: skip
         theirs = [q for q in told if q.unit == claimed.unit and q.value is not None]
         yield from ((a, b) for a in alike for b in theirs if _is(abs(_value(a) - _value(b)), claimed))
         yield from ((b, n) for n in counts for b in theirs if _is(_value(b) * _value(n), claimed))

@@ -106,6 +106,26 @@ def _marked(marks: re.Pattern[str], folded: str) -> list[frozenset[int]]:
     return [piece for piece in pieces if len(piece) > 1]
 
 
+def other_cause(claim: str, question: str, sentence: str) -> tuple[str, str] | None:
+    """(cause of the claim, of the sentence) where both give a cause of one thing, in the words of the claim or the question,
+    and have no word of it in common; else None."""
+    for causes in _causes():
+        mine, theirs = _cause(causes, normalise(claim)), _cause(causes, normalise(sentence))
+        if mine is None or theirs is None:
+            continue
+        effect, cause = _content(mine["effect"] or ""), _content(mine["cause"])
+        their_effect, their_cause = _content(theirs["effect"] or ""), _content(theirs["cause"])
+        known = effect | _content(normalise(question))
+        same = their_effect and 2 * len(their_effect & known) >= len(their_effect)
+        if same and cause and their_cause and not cause & (their_cause | their_effect):
+            return mine["cause"], theirs["cause"]
+    return None
+
+
+def _cause(causes: Sequence[re.Pattern[str]], folded: str) -> re.Match[str] | None:
+    return next((match for form in causes if (match := form.search(folded))), None)
+
+
 def turned_round(claim: str, sentence: str) -> bool:
     """Whether a claim tells of a way from where a sentence says that it leads to, and to somewhere else: from the archive to
     the drive, where things are moved to the archive."""
@@ -293,6 +313,11 @@ def _cue() -> re.Pattern[str]:
 def _sequences() -> tuple[tuple[re.Pattern[str], tuple[re.Pattern[str], ...]], ...]:
     found = [table["sequence"] for table in tables("polarity")]
     return tuple((re.compile(t["cue"], re.I), tuple(map(re.compile, t["orders"]))) for t in found)
+
+
+@cache
+def _causes() -> tuple[tuple[re.Pattern[str], ...], ...]:
+    return tuple(tuple(map(re.compile, table["sequence"]["causes"])) for table in tables("polarity"))
 
 
 @cache

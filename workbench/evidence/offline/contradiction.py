@@ -57,6 +57,8 @@ COUNTED = 0.85
 _SLOT = 3
 #: A sentence that holds so much less of a claim than another is about something else.
 _ELSEWHERE = 0.2
+#: By how much less of a claim another sentence may hold that says it, and how many such are looked at.
+_AS_MUCH, _LIKE = 0.1, 5
 #: Sentences of one text that are looked through for that.
 _SCANNED = 1000
 _LIMITS = ("<", ">", "<=", ">=")
@@ -123,7 +125,8 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             )
             # "It ends at 12:30" where it starts at 9:30 and takes three hours: the opposite has been reckoned with.
             reckoned = sign is not None and sign.kind == "antonym" and _reckons(grid, number, int(sentence))
-            if sign is not None and not reckoned:
+            told_so = sign is not None and sign.kind == "negation" and _denied_alike(grid, number, int(sentence), cover)
+            if sign is not None and not reckoned and not told_so:
                 yield int(sentence), sign
     said = claim.source.text[claim.start : claim.end]
     things = max(([said[slice(*item)].strip() for item in items] for items in lists_in(said)), key=len, default=[])
@@ -133,6 +136,15 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             start, end = text.bounds[at].tolist()
             if text is not claim.source and (found := outnumbered(things, text.text[start:end])) is not None:
                 yield int(sentence), Sign(COUNTED, "count", *found)
+
+
+def _denied_alike(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -> bool:
+    """Whether a claim denies something and another sentence of the text, with as much of it, does so too."""
+    if not len(claim_negations(grid.claims[number])):
+        return False
+    inside = _beside(grid, sentence)
+    near = [at for at in range(inside.start, inside.stop) if at != sentence and cover[at] >= cover[sentence] - _AS_MUCH]
+    return any(grid.negations[at] and related(grid, number, at).clash is None for at in near[:_LIKE])
 
 
 def _reckons(grid: Grid, number: int, sentence: int) -> bool:

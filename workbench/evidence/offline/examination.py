@@ -383,9 +383,14 @@ class Examination:
             beside = self._beside_values(number, values)
             if not here.any() or len(beside) > 1:
                 continue
+            # A word of the claim that stands where its value does and not by the other one speaks for it.
+            rows = self.grid.rows[number]
+            told_here = (self.grid.weight[rows] > KEY) & (self.grid.kind[rows] != NUMBER)
+            told_here &= self.grid.present[rows, :end][:, here].max(axis=1) >= HELD
             best, other = max(
                 ((float(self.near_question[at]), (at, told)) for at, told in self._others_like(values[0], asked)
-                 if not any(one.sentences[at] for one in stated) and (self.grid.present[beside, at] >= HELD).all()),
+                 if not any(one.sentences[at] for one in stated) and (self.grid.present[beside, at] >= HELD).all()
+                 and not (told_here & (self.grid.present[rows, at] < HELD)).any()),
                 key=lambda pair: pair[0], default=(0.0, None),
             )  # fmt: skip
             gap = best - float(self.near_question[here].max())
@@ -472,9 +477,10 @@ class Examination:
             entail[number, lacking] *= UNTOLD
             self._on_the_whole(number, entail[number], lacking)
             entail[number] = self._at_most_unsure(number, entail[number])
-            self._each_listed(number, entail[number])
+            lacks = self._each_listed(number, entail[number])
             self._counted(number, entail[number])
-            self._in_parts(number, entail[number])
+            if not lacks:
+                self._in_parts(number, entail[number])
             if number in self.other_values:
                 among = slice(self.n_contexts + len(self.joints))
                 entail[number, among] = np.minimum(entail[number, among], UNSURE)
@@ -534,13 +540,13 @@ class Examination:
         if told >= MADE and not (flipped and entail[at] < NOTHING_SEEN):
             entail[at] = max(entail[at], 1 / (1 + math.exp(-TOLD_STEEP * (told - MADE))))
 
-    def _each_listed(self, number: int, entail: Floats) -> None:
+    def _each_listed(self, number: int, entail: Floats) -> bool:
         """A claim of the answer that lists things is at most unsure (in place) by a text that lists things too and lacks the
-        telling words of one of them: each thing is stated by itself."""
+        telling words of one of them, or has another in its place: each thing is stated by itself. Whether one is so."""
         claim, rows = self.claims[number], self.grid.rows[number]
         lists = [items for items in lists_in(self.claim_text(number)) if len(items) > 2]
         if self.spans[number].side != "answer" or not lists:
-            return
+            return False
         first, source = claim.words.start, claim.source
         telling = self.grid.weight[rows] > LISTED
         things = []
@@ -552,11 +558,32 @@ class Examination:
                 # The last thing of a list is named before what is said of it: up to a function word.
                 after = own[(self.grid.kind[rows][own] == FUNCTION) & (own > named[:1].min(initial=len(telling)))]
                 things.append(named[named < after.min(initial=len(telling))])
+        lacks = False
         for text in np.flatnonzero(entail[: self.n_contexts + len(self.joints)] >= 0.5).tolist():
             there = slice(*self.grid.offsets[text : text + 2].tolist())
-            best = self.grid.present[rows][:, there].max(axis=1, initial=0.0)
-            if any(len(own) and best[own].max() < HELD for own in things):
-                entail[text] = CODE
+            held = self.grid.present[rows][:, there]
+            best = held.max(axis=1, initial=0.0)
+            if any(len(own) and best[own].max() < HELD for own in things) or self._swapped(number, text, held, things):
+                entail[text], lacks = CODE, True
+        return lacks
+
+    def _swapped(self, number: int, text: int, held: Floats, things: Sequence[Any]) -> bool:
+        """Whether the sentence that lists most of the things of a claim lists another one in the place of one of them."""
+        told = np.array([held[own].max(axis=0) >= HELD for own in things if len(own)])
+        if len(told) < 2 or not told.any():
+            return False
+        place = int(np.argmax(told.sum(axis=0)))
+        if told[:, place].all() or not told[:, place].any():
+            return False
+        analysis, sentence = self.grid.locate(int(self.grid.offsets[text]) + place)
+        start, end = analysis.bounds[sentence].tolist()
+        known = set(self.claims[number].source.ids[self.claims[number].words].tolist())
+        for items in lists_in(analysis.text[start:end]):
+            last = [analysis.words_between(start + low, start + high) for low, high in items[1:]]
+            telling = [[at for at in range(w.start, w.stop) if analysis.weight[at] > LISTED] for w in last]
+            if any(some and not any(int(analysis.ids[at]) in known for at in some) for some in telling):
+                return True
+        return False
 
     def _counted(self, number: int, entail: Floats) -> None:
         """Raise the support (in place) of a claim with a number that is worked out, by the texts which have all that it says

@@ -162,6 +162,7 @@ class _Reader:
         found.predicates = self.predicating
         for category, value, low, high in self.marks:
             self._apply(found, category, value, low, high)
+        self._supposed(found)
         self._answered(found)
         return found
 
@@ -226,6 +227,14 @@ class _Reader:
         return found
 
     # -- scopes ----------------------------------------------------------------------------------------------
+
+    def _supposed(self, found: Reading) -> None:
+        """A clause in Han script that ends in a particle supposes something: "whoever gives no notice, …"."""
+        for number in sorted(set(self.clause.values())):
+            words = [at for at in range(self.first, self.last) if self.clause[at] == number]
+            end = int(self.text.ends[words[-1]])
+            if self.words[words[-1]] in listed_words("supposes") and self.text.folded[end : end + 1] in ("，", ","):
+                found.conditions.append(frozenset(at for at in words if at in self.content))
 
     def _apply(self, found: Reading, category: str, value: Any, low: int, high: int) -> None:
         if category == "forward":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.evidence.offline.comparisons import out_of_order, turned_round
+from workbench.evidence.offline.comparisons import other_cause, out_of_order, turned_round
 from workbench.evidence.offline.exclusions import left_out
 from workbench.evidence.offline.features import sentence_cover, stated_in
 from workbench.evidence.offline.granting import granted
@@ -16,8 +16,8 @@ from workbench.evidence.offline.grid import Grid
 from workbench.evidence.offline.leeway import overrides
 from workbench.evidence.offline.measured import measured
 from workbench.evidence.offline.reckoning import reckoned
-from workbench.evidence.offline.tiers import denied_to_who_asks, of_another_tier
-from workbench.evidence.offline.words import Analysis, Floats, Numbers
+from workbench.evidence.offline.tiers import denied_to_who_asks, of_another_tier, of_the_opposite_tier
+from workbench.evidence.offline.words import NUMBER, Analysis, Floats, Numbers
 
 #: Sentences of a text, nearest to the claim and the question, that are looked at.
 _NEAREST = 4
@@ -44,6 +44,9 @@ def settles(grid: Grid, number: int, at: int, question: Analysis, about: Floats)
     best = _rests_on(grid, number, low, high, question)
     if best >= 0 and of_another_tier(claim, question, text, grid.locate(best)[1]):
         return False, best
+    worded = _by_words(grid, number, low, high)
+    if worded >= 0 and of_the_opposite_tier(claim, text, grid.locate(worded)[1]):
+        return False, worded
     for sentence in (low + np.argsort(-about[low:high])[:_NEAREST]).tolist():
         place = grid.locate(sentence)[1]
         if denied_to_who_asks(claim, question, text, place) or (not verbatim and _denies(grid, number, at, question, place)):
@@ -68,12 +71,21 @@ def _rests_on(grid: Grid, number: int, low: int, high: int, question: Analysis) 
     return low + int(order[0]) if ahead and cover[order[0]] > 0 else -1
 
 
+def _by_words(grid: Grid, number: int, low: int, high: int) -> int:
+    """The sentence of a text with most of a claim's words, numbers left out; −1 where none has any."""
+    rows = grid.rows[number]
+    weight = np.where(grid.kind[rows] == NUMBER, 0.0, grid.weight[rows])
+    cover = weight @ grid.present[rows, low:high]
+    return low + int(np.argmax(cover)) if cover.max(initial=0.0) > 0 else -1
+
+
 def _denies(grid: Grid, number: int, at: int, question: Analysis, sentence: int) -> bool:
     """Whether a sentence lays down what a claim leaves open, leads the other way, or leaves out a thing that it lists."""
     claim, text = grid.claims[number], grid.texts[at]
     if overrides(claim, question, text, sentence):
         return True
-    if turned_round(claim.source.text[claim.start : claim.end], text.text[slice(*text.bounds[sentence].tolist())]):
+    said, there = claim.source.text[claim.start : claim.end], text.text[slice(*text.bounds[sentence].tolist())]
+    if turned_round(said, there) or other_cause(said, question.text, there) is not None:
         return True
     return left_out(claim, text, sentence) != "" and not _stands_in(grid, number, at)
 

@@ -18,6 +18,7 @@ from workbench.language import pattern
 #: Rarity from which a word tells; the share, by rarity, of whom a sentence denies something that the question must name, and
 #: of what it denies that the claim must name.
 _TELLING, _NAMED, _MEANT = 0.3, 0.55, 0.5
+_OVER, _UNDER = frozenset((">", ">=")), frozenset(("<", "<="))
 #: Words after a negation that say what is denied.
 _OBJECT = 3
 #: Characters before and after a number without a unit in which an age is told.
@@ -36,6 +37,22 @@ def of_another_tier(claim: ClaimWords, question: Analysis, text: Analysis, sente
                 continue
             others = (other for at in range(len(text.bounds)) if at != sentence for other in _conditions(text, at))
             if any(_alike(asked, question, other, text) and _keeps(asked.value or 0.0, other) for other in others):
+                return True
+    return False
+
+
+def of_the_opposite_tier(claim: ClaimWords, text: Analysis, sentence: int) -> bool:
+    """Whether a claim gives the limit of one sentence of a text with what another says, the one it rests on, of the other side
+    of that limit: "above 2,000, the line manager" where it is up to 2,000 that he approves."""
+    mine = [q for q in quantities_of(claim) if q.cue in _OVER | _UNDER and q.value is not None]
+    for one in mine:
+        rivals = _UNDER if one.cue in _OVER else _OVER
+        here = [q for q in _conditions(text, sentence) if q.value == one.value and q.unit == one.unit]
+        if not here or any(q.cue not in rivals for q in here):
+            continue
+        for at in range(len(text.bounds)):
+            same = (q for q in _conditions(text, at) if q.value == one.value and q.unit == one.unit and q.cue not in rivals)
+            if at != sentence and any(same):
                 return True
     return False
 
