@@ -98,7 +98,8 @@ def denied_to_who_asks(claim: ClaimWords, question: Analysis, text: Analysis, se
         named = [at for at in others if int(text.ids[at]) in asked and int(text.ids[at]) not in mine]
         if operator.unless or len(named) < 2 or _weight(text, named) < _NAMED * _weight(text, others):
             continue
-        if _weight(text, [at for at in scope if int(text.ids[at]) in mine]) >= _MEANT * _weight(text, scope) > 0:
+        meant = [at for at in scope if int(text.ids[at]) in mine and int(text.ids[at]) not in asked]
+        if _weight(text, meant) >= _MEANT * _weight(text, scope) > 0:
             return True
     return False
 
