@@ -109,14 +109,14 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
     """(sentence, sign) for each sentence of the grid that shows a sign against claim ``number``."""
     cover = _rest_cover(grid, number)
     claim, present = grid.claims[number], grid.present[grid.rows[number]]
-    with_before = np.where(grid.leaning, cover + np.roll(cover, 1), cover)
+    with_before = np.where(grid.before >= 0, cover + cover[grid.before], cover)
     with_before = np.where(_but_for_names(grid, number) >= REST["name"], np.maximum(with_before, _CANDIDATE), with_before)
     for sentence in np.flatnonzero(with_before >= _CANDIDATE):
         checkpoint()
         text, at = grid.locate(int(sentence))
         if text is not claim.source:
             told = present[:, sentence]
-            before = np.maximum(told, present[:, sentence - 1]) if grid.leaning[sentence] else told
+            before = np.maximum(told, present[:, grid.before[sentence]]) if grid.before[sentence] >= 0 else told
             relation = related(grid, number, int(sentence)) if with_before[sentence] >= _RELATED else None
             misplaced, excused = _misplaced(grid, number, int(sentence), cover), _excused(grid, number, int(sentence))
             closer = cover[sentence] < SAME and bool((cover[_beside(grid, int(sentence))] >= SAME).any())

@@ -97,6 +97,8 @@ SAYS_LESS, SAYS_LITTLE, OTHER_VALUE = 0.2, 0.4, 0.6
 OF_ANOTHER, ABOUT, AS_MUCH, SENTENCES = 0.8, 0.4, 0.1, 4
 #: How sure is what a sentence settles (:attr:`Examination.settled`).
 SETTLED = 0.8
+#: How far what the sentence before says is said by the one that continues it.
+CONTINUES = 0.8
 #: Rarity of the words that such a claim may have beside, "year" or "ahead", and their share of its rarity.
 COMMON, COMMON_SHARE = 0.6, 0.12
 #: Rarity from which a word of the question that the answer lacks tells what was asked.
@@ -360,10 +362,12 @@ class Examination:
 
     @cached_property
     def near_question(self) -> Floats:
-        """(sentences of the contexts,) how much each says of the question, or the one before that it leans on."""
+        """(sentences of the contexts,) how much each says of the question, with the one that it continues."""
         end = int(self.grid.offsets[self.n_contexts])
-        asked = sentence_cover(self.grid, len(self.claims))[:end]
-        return np.maximum(asked, 0.8 * np.where(self.grid.leaning[:end], np.roll(asked, 1), 0.0))
+        rows, before = self.grid.rows[len(self.claims)], self.grid.before[:end]
+        weight, present = self.grid.weight[rows], self.grid.present[rows, :end]
+        joint = np.maximum(present, CONTINUES * np.where(before >= 0, present[:, before], 0.0))
+        return (weight @ joint) / max(float(weight.sum()), 1e-6)
 
     @cached_property
     def other_values(self) -> dict[int, tuple[int, Sign]]:
@@ -503,8 +507,27 @@ class Examination:
                 entail[number] = np.where(refuted >= 0.5, refuted, np.where(told >= 0.5, 1.0 - told, UNSURE))
                 alike = self._verbatim(number)
                 entail[number, alike], contradict[number, alike] = VALUE_FOUND, 0.0
+        self._of_the_thing(entail, contradict)
         self._as_of_today(entail, contradict)
         return entail, contradict.astype(np.float32)
+
+    def _of_the_thing(self, entail: Floats, contradict: Floats) -> None:
+        """A text that lacks what a claim speaks of is at most unsure (in place) where another has that and denies the claim:
+        what the Basic plan costs is not told of Pro."""
+        end = self.n_contexts
+        for number in range(len(self.claims)):
+            against = np.flatnonzero(contradict[number, :end] >= 0.5).tolist()
+            if self.spans[number].side != "answer" or not against or entail[number, :end].max() < 0.5:
+                continue
+            rows = self.grid.rows[number]
+            telling = (self.grid.weight[rows] >= LINKING) & (self.grid.kind[rows] != NUMBER)
+            there = [slice(*self.grid.offsets[at : at + 2].tolist()) for at in range(end)]
+            held = np.array([self.grid.present[rows, some].max(axis=1, initial=0.0) >= HELD for some in there])
+            named = np.isin(self.grid.ids[rows], self.question.ids)
+            for at in np.flatnonzero(entail[number, :end] >= 0.5).tolist():
+                lacks = telling & named & ~held[at]
+                if any((lacks & held[other]).any() and not (telling & held[at] & ~held[other]).any() for other in against):
+                    entail[number, at] = min(entail[number, at], UNSURE)
 
     def _as_of_today(self, entail: Floats, contradict: Floats) -> None:
         """A text that is out of date contradicts nothing (in place), and bears nothing out where another says otherwise."""

@@ -43,6 +43,8 @@ from workbench.steps import checkpoint
 Bools = NDArray[np.bool_]
 _Span = TypeVar("_Span", Quantity, Entity)
 
+#: Words of a heading.
+_HEADING = 6
 #: Words whose spelling is found to this share count in part.
 _NEARLY = 0.6
 #: How far a long Han word counts of which a part is found.
@@ -321,6 +323,18 @@ class Grid:
             for at, follows in zip(some, np.diff(some, prepend=-2) == 1, strict=True)
         ]
         return np.array(found, dtype=bool)
+
+    @cached_property
+    def before(self) -> Ints:
+        """(s,) the sentence that each one continues: the one before that it leans on, else the heading of its text, a first
+        sentence of a few words; −1 where it stands alone."""
+        found = np.full(self.n_sentences, -1, dtype=np.int64)
+        for owner, (text, some) in enumerate(zip(self.texts, self.read, strict=True)):
+            first = int(self.offsets[owner])
+            short = len(some) > 1 and int(some[0]) == 0 and (text.sentence == 0).sum() <= _HEADING
+            if short and pattern("offline", "«statement»").search(text.text[slice(*text.bounds[0].tolist())]) is None:
+                found[first + 1 : first + len(some)] = first
+        return np.where(self.leaning, np.arange(self.n_sentences) - 1, found)
 
     def owners(self, sentences: Any) -> Ints:
         """For sentences of the grid the numbers of the texts that they stand in."""
