@@ -11,7 +11,7 @@ from workbench.data.schema import Context, Sample
 from workbench.data.text.quantities import quantities, relation
 from workbench.data.text.refusals import claims
 from workbench.data.text.sentences import sentences
-from workbench.evidence.offline.comparisons import out_of_order, sequence_reversed, turned_round
+from workbench.evidence.offline.comparisons import other_cause, out_of_order, sequence_reversed, turned_round
 from workbench.evidence.offline.contradiction import altered_name
 from workbench.evidence.offline.examination import Examination
 from workbench.evidence.offline.measured import measured
@@ -339,3 +339,61 @@ def test_half_a_kilogram(seed):
     n = random.Random(seed).randint(2, 90)
     assert relation(quantities(f"{2 * n}斤")[0], quantities(f"{n}公斤")[0]) == "same"
     assert relation(quantities(f"{n}斤")[0], quantities(f"{n}公斤")[0]) == "different"
+
+
+@LANGUAGES
+@DRAWN
+def test_what_one_document_says_of_its_thing_is_not_said_of_another(seed, language):
+    chance = random.Random(f"{seed} {language}")
+    one, two = chance.sample(["LX-200", "LX-400", "MT-15", "QR-7"], 2)
+    x, y = chance.sample(range(5, 40), 2)
+    if language == "en":
+        texts = [f"The {name} is a laptop. Its battery lasts {n} hours." for name, n in ((one, x), (two, y))]
+        question, short = f"How long does the battery of the {two} last?", "{} hours."
+        said = f"The battery of the {two} lasts {{}} hours."
+    else:
+        texts = [f"{name}是一款笔记本电脑。其电池续航为{n}小时。" for name, n in ((one, x), (two, y))]
+        question, short, said = f"{two}的电池续航多久？", "{}小时。", f"{two}的电池续航为{{}}小时。"
+    for ordered in (texts, texts[::-1]):
+        assert verdict(question, said.format(y), *ordered) != "unsure"
+        assert verdict(question, said.format(x), *ordered) == "contradicted"
+        assert verdict(question, short.format(y), *ordered) == "supported"
+        assert verdict(question, short.format(x), *ordered) != "supported"
+
+
+@DRAWN
+def test_a_heading_says_of_what_the_lines_below_it_are(seed):
+    chance = random.Random(seed)
+    x, y = chance.sample(range(5, 90), 2)
+    texts = [f"{name} plan. Costs: ${n} a month. Storage: 5 GB." for name, n in (("Basic", x), ("Campus", y))]
+    assert verdict("What does the Campus plan cost?", f"The Campus plan costs ${x} a month.", *texts) == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "text", "against"),
+    [
+        ("Why was the ferry suspended?", "It was suspended because the crew was on strike.",
+         "The ferry was suspended because the harbour was frozen.", True),
+        ("Why was the ferry suspended?", "It was suspended because the harbour was frozen.",
+         "The ferry was suspended because the harbour was frozen.", False),
+        ("列车为什么晚点？", "因为设备故障，所以晚点。", "列车晚点的原因是沿线遭遇暴雨。", True),
+        ("列车为什么晚点？", "因为沿线遭遇暴雨，所以晚点。", "列车晚点的原因是沿线遭遇暴雨。", False),
+    ],
+)  # fmt: skip
+def test_another_cause(question, said, text, against):
+    assert (other_cause(said, question, text) is not None) is against
+
+
+@LANGUAGES
+@DRAWN
+def test_the_other_side_of_a_limit(seed, language):
+    chance = random.Random(f"{seed} {language}")
+    limit = 100 * chance.randint(2, 90)
+    text, said = {
+        "en": (f"Requests up to {limit} euros are approved by the line manager. Requests above {limit} euros are approved by "
+               "the finance director.", f"Requests above {limit} euros are approved by the {{}}."),
+        "zh": (f"{limit}元以下的申请由部门主管批准。{limit}元以上的申请由财务总监批准。", f"{limit}元以上的申请由{{}}批准。"),
+    }[language]  # fmt: skip
+    low, high = {"en": ("line manager", "finance director"), "zh": ("部门主管", "财务总监")}[language]
+    assert verdict("?", said.format(high), text) == "supported"
+    assert verdict("?", said.format(low), text) == "contradicted"
