@@ -9,20 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from workbench.data.text.normalise import HAN, HAN_CHARACTER
+from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.quantities import Quantity, same_quantity
 from workbench.data.text.refusals import may_decline, refusal
-from workbench.data.text.words import normalise, stem
+from workbench.data.text.sentences import sentences
+from workbench.data.text.words import stem
 from workbench.evidence.offline.answer_reading import (
     Reading,
     any_of,
     asks_yes_or_no,
     bounded,
-    cleaned,
     cut_clauses,
     declines_itself,
     denies,
-    is_han,
     is_negative,
     listed,
     negations,
@@ -32,8 +31,17 @@ from workbench.evidence.offline.answer_reading import (
     read,
     says_nothing,
 )
+from workbench.evidence.offline.answer_rivals import (
+    Found,
+    in_place_of_missing,
+    no_names,
+    only_negated,
+    opposite,
+    rival_word,
+)
 from workbench.evidence.offline.answer_values import Put, asked_other, clause_end, numbers_told, says, told_of_another
-from workbench.evidence.offline.contradiction import opposite_words
+from workbench.evidence.offline.answer_variants import variants
+from workbench.language import pattern
 
 #: The values that one answer and one alternative are compared by, in the order of the coefficients.
 FEATURES: dict[str, str] = {
@@ -48,6 +56,8 @@ FEATURES: dict[str, str] = {
     "covered": "share, by rarity, of what is new in the first statement that the reference says too",
     "within": "1 where a short answer is a part of the reference",
     "surname": "1 where the last word of a name stands in the answer",
+    "first_missing": "share that is missing of what stands before a comma in a short reference",
+    "family_missing": "1 where a person is asked for and only the last word of the name is missing",
     "rarest_missing": "rarity of the rarest word of the reference that is missing",
     "number_wanted": "1 where the reference gives a quantity that the question does not",
     "number_missing": "share of those quantities that are missing",
@@ -55,14 +65,17 @@ FEATURES: dict[str, str] = {
     "number_near": "1 where one is missing and the answer gives one that lies close or is a part of it",
     "substituted": "1 where another word stands in the place of a missing one",
     "asked_other": "1 where words of the question stand by another value of the answer rather than by the one found",
+    "word_beside": "1 where another word is joined to one of the reference as the missing one is",
     "name_other": "1 where a name stands beside the part of a name that is found, and the reference has another there",
     "opposite": "1 where the answer has a listed opposite of a missing word, or says less where the reference says more",
+    "rival_word": "1 where another member of a list whose members exclude each other stands in its place (red, blue)",
     "flipped": "1 where a clause of the reference stands in the answer and exactly one of the two is negative",
     "code_missing": "share of the identifiers of the reference that are missing",
     "names_missing": "share of the capitalised words of the reference that are missing, in Han script of the Latin ones",
     "rival_names": "1 - 1/(1 + names of the first statement that question and reference lack), where not all is found",
     "negated": "1 where the answer names what is new only to say that it is not so",
     "refused": "probability that the answer declines although the reference does not",
+    "declined_first": "1 where it may decline and its first sentence tells nothing of the reference",
     "polarity_agrees": "1 where both answer the question with yes, or both with no",
     "polarity_differs": "1 where one says yes and the other no",
     "both_deny": "1 where both deny what was supposed, or cannot say",
@@ -78,123 +91,27 @@ FEATURES: dict[str, str] = {
     "statement": "1 where the reference is a statement or a list, which has weights of its own, and no short span",
 }  # fmt: skip
 AT = {name: i for i, name in enumerate(FEATURES)}
+#: The probability from which an answer may decline.
+DECLINING = 0.4
 #: A reference of so many new words and numbers, or of so many parts, is a statement.
 STATEMENT, PARTS = 6, 3
 
-#: Rarity from which a word is telling: another one in its place says something else. Chinese words have too many others
-#: for that, Latin ones among them do not.
-TELLING = 0.6
 
 
 def compared(question: str, answer: str, references: Sequence[str]) -> tuple[list[list[float]], list[int]]:
     """The rows of values (each of ``len(FEATURES)``) of every way to read a reference, and the index of the reference.
 
-    ``answer`` is :func:`cleaned`. A reference is read in each of its :func:`_variants`.
+    ``answer`` is :func:`cleaned`. A reference is read in each of its :func:`.answer_variants.variants`.
     """
     asked, said = read(question), read(answer)
     refused = _refused(question, answer)
     rows: list[list[float]] = []
     owners: list[int] = []
     for owner, reference in enumerate(references):
-        for variant in _variants(question, reference):
+        for variant in variants(question, reference):
             rows.append(_compare(asked, said, variant, refused))
             owners.append(owner)
     return rows, owners
-
-
-_BRACKETS = re.compile(r"\s*[（(\[][^（()）\[\]]*[)）\]]\s*")
-
-
-def _variants(question: str, reference: str) -> list[str]:
-    """The ways to read a reference: as it is, and what is left of it without what its point does not need.
-
-    That is what stands in brackets, a title, the clause that says more of the value that the question asks for; a name
-    that has another form is read in that, too.
-    """
-    found = list(_plain_variants(reference))
-    asks = _asks_for(question)
-    return found + [value for value in (_value_alone(reference) if asks else ()) if asks == "value" or _is_named(value)]
-
-
-@lru_cache(maxsize=16384)
-def _plain_variants(reference: str) -> tuple[str, ...]:
-    whole = cleaned(reference) or reference
-    plain = _BRACKETS.sub(" ", whole).strip()
-    found = [whole, plain, *(_untitled().sub("", text).strip() for text in (whole, plain))]
-    for text in (whole, plain):
-        for name, others in _other_names().items():
-            pattern = _name_pattern(name)
-            if name in text.lower() and pattern.search(text):
-                found += [pattern.sub(other.title(), text) for other in others]
-    if "·" in plain and all(HAN_CHARACTER.match(c) or c == "·" for c in plain):
-        found.append(plain.rpartition("·")[2])  # the family name of a transcribed name
-    return tuple(text for text in dict.fromkeys(found) if text == whole or re.search(r"\w", text))
-
-
-@cache
-def _untitled() -> re.Pattern[str]:
-    """Titles before a name, or in Han script after one of two characters or more."""
-    before = "|".join(map(re.escape, filter(None, listed("names", "titles"))))
-    after = "|".join(map(re.escape, filter(None, listed("names", "after"))))
-    return re.compile(rf"^(?:(?:{before})\s+)+(?=[^\W\d_])|(?<=^[{HAN}]{{2}})(?:{after})$|(?<=^[{HAN}]{{3}})(?:{after})$"
-                      rf"|(?<=^[{HAN}]{{4}})(?:{after})$", re.IGNORECASE)  # fmt: skip
-
-
-@cache
-def _other_names() -> Mapping[str, tuple[str, ...]]:
-    groups = [tuple(group.split("=")) for group in listed("names", "same")]
-    return {name: tuple(other for other in group if other != name) for group in groups for name in group}
-
-
-@cache
-def _name_pattern(name: str) -> re.Pattern[str]:
-    return re.compile(bounded(name) if name[-1] != "." else bounded(name[:-1]) + r"\.", re.IGNORECASE)
-
-
-#: A value of so many characters (of Han script: half as many) may have something added to it.
-SHORT_VALUE = 60
-
-
-@lru_cache(maxsize=16384)
-def _value_alone(reference: str) -> tuple[str, ...]:
-    """The value that a reference begins with, where it goes on to say something about it."""
-    match = _added().search(reference)
-    counted = re.match(r"[^:：]{1,30}(?=[:：])", reference)
-    if counted and read(counted[0]).numbers:
-        match = re.compile("[:：]").search(reference)  # "Three: Rome, Milan and Turin"
-    if match is None:
-        return ()
-    value = reference[: match.start()].strip()
-    if not re.search(r"\w", value) or len(value) * (2 if is_han(value) else 1) > SHORT_VALUE:
-        return ()
-    return (value,)
-
-
-@cache
-def _added() -> re.Pattern[str]:
-    """A relative clause, or a sentence of its own."""
-    adds = [entry for entry in listed("asked", "adds") if entry]
-    latin = "|".join(re.escape(entry) for entry in adds if entry[0].isascii())
-    other = "|".join(re.escape(entry) for entry in adds if not entry[0].isascii())
-    return re.compile(rf",\s+(?:{latin})\b|[，,](?:{other})|(?<=[^\W\d_]{{3}})\.\s+(?=[A-Z])|。(?=.)")
-
-
-@lru_cache(maxsize=4096)
-def _asks_for(question: str) -> str:
-    """``value`` where a question asks for one value (a person, a place, a time, a number), ``thing`` where it asks which or
-    what one thing is, which its name tells; else empty."""
-    folded = normalise(question)
-    if any_of(("asked", "more")).search(folded):
-        return ""
-    values = {match.start() for match in any_of(("asked", "value")).finditer(folded)}
-    things = {match.start() for match in any_of(("asked", "beside")).finditer(folded)}
-    return "value" if len(values) == 1 else "thing" if not values and len(things) == 1 else ""
-
-
-def _is_named(value: str) -> bool:
-    """Whether a value is a name or a quantity alone."""
-    told = read(value)
-    return all(told.capital) and all(word[0].isalnum() for word in told.words)
 
 
 @lru_cache(maxsize=4096)
@@ -216,14 +133,22 @@ def _compare(asked: Reading, said: Reading, reference: str, refused: float) -> l
         put("declines_alike", alike)
         put("declines_not", not alike)
         return row
-    if refused and any(group.search(said.folded) and group.search(plain(reference)) for group in _phrases()):
+    phrased = any(group.search(said.folded) and group.search(plain(reference)) for group in _phrases())
+    if phrased:
         refused = 0.0
+    lacking = any_of(("refusing", "cues")).search(plain(reference)) is not None and not polarity_lead(reference)[0]
+    silent = any_of(("unspecified", "says")).search(said.folded) is not None
+    if lacking and not silent and said.length <= read(reference).length + 6:
+        refused = 0.0  # both say that something is lacking
     declined = refused >= 0.5
     if declined and refusal(reference).probability >= 0.5:
         put("both_deny", 1.0)
         refused = 0.0
     put("refused", refused)
+    declining = refused
     told, body = polarity_lead(reference)
+    if told and asks_yes_or_no(asked) and not polarity_lead(said.text)[1]:
+        body = ""  # a bare yes answers what the reference says more about
     of_yes_or_no = bool(told) or asks_yes_or_no(asked)
     if of_yes_or_no:
         mine = told or polarity(read(reference), asked, sure=True)
@@ -239,10 +164,19 @@ def _compare(asked: Reading, said: Reading, reference: str, refused: float) -> l
             put("half_missing", mine * theirs <= 0)
             return row
     wanted = read(body or reference)
-    if not declined:
+    if not declined and not phrased:
         _denials(asked, said, read(reference), put)
     _content(asked, said, wanted, put)
+    put("declined_first", declining >= DECLINING and not _opens_with(asked, said, wanted))
     return row
+
+
+def _opens_with(asked: Reading, said: Reading, wanted: Reading) -> bool:
+    """Whether the first sentence of an answer, courtesy or not, tells something that is new in the reference."""
+    first = read(next((span.text for span in sentences(said.text)), said.text))
+    words, numbers = new_words(asked, wanted)
+    told = any(_find(asked, wanted, i, first)[0] for i in words)
+    return told or any(says(number, other) for number in numbers for other in first.numbers)
 
 
 
@@ -277,21 +211,11 @@ def _flipped(wanted: Reading, said: Reading) -> bool:
     return False
 
 
-@dataclass(slots=True)
-class _Found:
-    """The new words of a reference, one entry each: index in the reference, credit in [0, 1], exact, place in the answer."""
-
-    index: list[int]
-    credit: list[float]
-    exact: list[bool]
-    place: list[int | None]
-
-
 def _content(asked: Reading, said: Reading, wanted: Reading, put: Put) -> None:
     """What is new in the reference, and how much of it stands in the answer."""
     new, numbers = new_words(asked, wanted)
     shortened = _as_acronym(asked, wanted, said)
-    found = _Found(new, [], [], [])
+    found = Found(new, [], [], [])
     phrased = _phrased(wanted, said)
     for i in new:
         credit, exact, place = (1.0, True, None) if shortened else phrased.get(i) or _find(asked, wanted, i, said)
@@ -308,7 +232,8 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: Put) -> None:
     put("all_found", recall >= 0.99)
     put("half_missing", max(0.0, 1 - 2 * recall))
     # A bare quantity stands in the answer however it is written (ten days, 10 days), in either script.
-    squashed = shortened or said.holds_squashed(wanted.squashed) or (not new and bool(numbers) and all(same))
+    whole = said.holds_squashed(wanted.squashed) and all(same)  # the digits alone may be those of -39
+    squashed = shortened or whole or (not new and bool(numbers) and all(same))
     put("squashed", squashed)
     told_otherwise = zip(new, found.credit, found.place, strict=True)
     meant = [wanted.words[i] for i, credit, p in told_otherwise if credit >= 0.99 and (p is None or p < 0)]
@@ -320,7 +245,7 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: Put) -> None:
     missing = [i for i, credit in zip(new, found.credit, strict=True) if credit < 0.5]
     nothing = recall == 0 and not squashed
     if not squashed and len(wanted.words) > len(missing):
-        _in_place_of_missing(asked, said, wanted, missing, put)
+        in_place_of_missing(asked, said, wanted, missing, put)
     put("rarest_missing", 0.0 if squashed else max((wanted.weights[i] for i in missing), default=0.0))
     told_at_length = len(new) + len(numbers) >= STATEMENT or (len(wanted.statements) > 1 and wanted.length > STATEMENT)
     clauses = len(cut_clauses(wanted.folded)) if wanted.han else 1
@@ -341,9 +266,17 @@ def _content(asked: Reading, said: Reading, wanted: Reading, put: Put) -> None:
         return
     _lead(asked, first, said, wanted, found, numbers, total, recall, put)
     put("surname", _surname(wanted, found))
+    if pattern("offline", "«asks_place»|«asks_person»").search(asked.folded):
+        put("first_missing", _first_missing(wanted, found))
+    last_missing = bool(found.index) and found.index[-1] == len(wanted.words) - 1 and not found.credit[-1]
+    put("family_missing", _is_person(asked, wanted) and last_missing)
+    if _family_missing(wanted.text, said):
+        put("family_missing", 1.0)
+        put("name_other", 1.0)
     put("apart", _apart(found))
-    put("negated", _only_negated(said, wanted, found))
-    put("opposite", _opposite(asked, said, wanted))
+    put("negated", only_negated(asked, said, wanted, found, numbers))
+    put("opposite", opposite(asked, said, wanted))
+    put("rival_word", rival_word(asked, said, wanted, missing))
 
 
 def new_words(asked: Reading, wanted: Reading) -> tuple[list[int], list[Quantity]]:
@@ -383,7 +316,8 @@ def _short_form(name: str, said: Reading) -> bool:
         at, end, last = 0, start, -1
         while end < len(said.squashed) and (last := name.find(said.squashed[end], at)) >= 0:
             at, end = last + 1, end + 1
-        if end - start >= 3 and at == len(name) and _pairs_told(name, said.squashed[start:end]):
+        # What the form ends with may be the first half of the last word.
+        if end - start >= 3 and at >= len(name) - 1 and _pairs_told(name, said.squashed[start:end]):
             return True
         start = said.squashed.find(name[0], start + 1)
     return False
@@ -432,6 +366,10 @@ def _find(asked: Reading, wanted: Reading, i: int, said: Reading) -> tuple[float
 
 
 def _find_latin(asked: Reading, wanted: Reading, i: int, word: str, said: Reading) -> tuple[float, bool, int | None]:
+    if wanted.capital[i] and (same := _named_otherwise(wanted, i, word, said)) is not None:
+        return 1.0, True, -1 - same
+    if (joined := _in_one_word(wanted, i, said)) is not None:
+        return 1.0, True, joined
     if wanted.capital[i] and len(word) > 1 and word in said.acronyms:
         return 1.0, True, None
     initials = wanted.initials_at.get(wanted.offsets[i], "")
@@ -451,6 +389,55 @@ def _find_latin(asked: Reading, wanted: Reading, i: int, word: str, said: Readin
     return (0.0, False, None) if nearest is None else (1.0, False, nearest)
 
 
+def _named_otherwise(wanted: Reading, i: int, word: str, said: Reading) -> int | None:
+    """The place of a country told by what belongs to it (Italy → Italian), of a name that sounds the same (Jinx, Jinks), or of
+    one from whose spelling a file has lost the vowels with accents (Lszl → Laszlo)."""
+    for other in _demonyms().get(word, ()):
+        if places := said.at.get(other):
+            return places[0]
+    sounded = _sounded(word)
+    named = [p for p, other in enumerate(said.words) if said.capital[p] and other[0] == word[0]]
+    spelled = (p for p in named if _sounded(said.words[p]) == sounded)
+    if len(word) > 3 and (place := next(spelled, None)) is not None:
+        return place
+    written = wanted.text[wanted.offsets[i] : wanted.offsets[i] + len(word)]
+    if len(word) < 2 or re.search("[aeiouy]", word) or written.isupper() or word in no_names():
+        return None
+    return next((p for p in named if re.sub("[aeiouy]", "", said.words[p]) == word), None)
+
+
+@cache
+def _demonyms() -> Mapping[str, tuple[str, ...]]:
+    groups = [tuple(group.split("=")) for group in listed("names", "demonym")]
+    return {word: tuple(other for other in group if other != word) for group in groups for word in group}
+
+
+@lru_cache(maxsize=65536)
+def _sounded(name: str) -> str:
+    """A name in the simplest of the spellings that sound the same."""
+    for letters, sound in (("ph", "f"), ("th", "t"), ("x", "ks"), ("ck", "k"), ("c", "k"), ("q", "k"), ("z", "s"), ("y", "i")):
+        name = name.replace(letters, sound)
+    return re.sub(r"(.)\1+", r"\1", name).removesuffix("e")
+
+
+def _in_one_word(wanted: Reading, i: int, said: Reading) -> int | None:
+    """The place of one word of the answer that two words of the reference make together (bee keeping → beekeeper)."""
+    for first in (i - 1, i):
+        if first < 0 or first + 1 >= len(wanted.words):
+            continue
+        one, two = wanted.words[first : first + 2]
+        at, next_at = wanted.offsets[first : first + 2]
+        if min(len(one), len(two)) < 3 or wanted.text[at + len(one) : next_at].strip(" -"):
+            continue
+        joined = one + two
+        if places := said.at.get(joined) or said.at.get(stem(joined)):
+            return places[0]
+        near = said.alike(joined)
+        if near is not None and said.words[near].startswith(one) and len(said.words[near]) > len(one) + 2:
+            return near
+    return None
+
+
 def _short_name(wanted: Reading, i: int, word: str, said: Reading) -> int | None:
     """The place of the short form of a first name (James → Jim), or of its initial before the next word of the name."""
     for other in _first_names().get(word, ()):
@@ -460,8 +447,18 @@ def _short_name(wanted: Reading, i: int, word: str, said: Reading) -> int | None
     if i == len(wanted.words) - 1 or last not in said.at:
         return None
     before = said.at[last][0] - 1
-    initials = before >= 0 and said.written_large(before) and len(said.words[before]) < 4
-    return before if initials and said.words[before][0] == word[0] else None
+    if before < 0 or not said.capital[before]:
+        return None
+    other = said.words[before]
+    initials = len(other) < 4 and (len(other) == 1 or said.written_large(before)) and other[0] == word[0]
+    shortened = 2 < len(other) < 5 and len(word) > 6 and word.startswith(other)  # Man United
+    respelled = other[0] == word[0] and len(_skeleton(word)) > 2 and _skeleton(word) == _skeleton(other)  # Yasser, Yasir
+    return before if initials or shortened or respelled else None
+
+
+def _skeleton(name: str) -> str:
+    """The consonants of a name, doubled ones once."""
+    return re.sub(r"(.)\1+", r"\1", name[:1] + re.sub("[aeiouy]", "", name[1:]).replace("x", "ks"))
 
 
 @cache
@@ -503,102 +500,52 @@ def _gram_recall(asked: Reading, said: Reading, wanted: Reading, meant: Sequence
     held = new & said.grams()
     for word in meant:
         held |= new & read(word).grams()
+    for word in wanted.words:
+        turned = {affix + word for affix in listed("names", "affix_before")}
+        turned |= {word + affix for affix in listed("names", "affix_after")}
+        if word not in said.at and any(other in said.at for other in turned):
+            held -= read(word).grams()  # a granddaughter is no daughter
     return len(held) / len(new) if new else 0.0
 
 
-# ---------------------------------------------------------------- words in the place of others
+# ---------------------------------------------------------------- names, and how far apart words stand
 
 
-def _in_place_of_missing(asked: Reading, said: Reading, wanted: Reading, missing: Sequence[int], put: Put) -> None:
-    """Whether the neighbours of a missing word stand in the answer with another word between or beside them."""
-    substituted = other = False
-    for i in missing:
-        left = _place(wanted, i - 1, said)
-        right = _place(wanted, i + 1, said)
-        both = left is not None and right is not None and abs(left - right) in (1, 2, 3)
-        for p, step in ((left, 1), (right, -1)):
-            if p is None or not 0 <= p + step < len(said.words) or said.statement[p] != said.statement[p + step]:
-                continue
-            word, root = said.words[p + step], said.stems[p + step]
-            if wanted.holds(word, root) or asked.holds(word, root):
-                continue
-            telling = wanted.foreign[i] or wanted.code[i] if wanted.han else wanted.weights[i] >= TELLING
-            substituted |= both and telling
-            named = wanted.capital[i] and said.capital[p] and said.capital[p + step] and word not in _no_names()
-            other |= named and _adjacent(said, p, p + step)
-            other |= both and wanted.han and len(wanted.words) <= 4 and wanted.weights[i] >= 0.5
-    put("substituted", substituted)
-    put("name_other", other)
-
-
-@cache
-def _no_names() -> frozenset[str]:
-    """Words that stand beside a name with a capital and are none."""
-    return frozenset(word.strip(".") for name in ("titles", "after") for word in listed("names", name))
-
-
-def _place(wanted: Reading, i: int, said: Reading) -> int | None:
-    if not 0 <= i < len(wanted.words):
-        return None
-    places = said.at.get(wanted.words[i]) or said.at.get(wanted.stems[i])
-    return places[0] if places else None
-
-
-def _adjacent(text: Reading, p: int, q: int) -> bool:
-    p, q = min(p, q), max(p, q)
-    between = text.text[text.offsets[p] + len(text.words[p]) : text.offsets[q]]
-    initial = len(text.words[p]) == 1 and between.startswith(".")
-    return len(between) <= 2 and not re.search(r"[,;.!?()]", between[initial:])
-
-
-def _opposite(asked: Reading, said: Reading, wanted: Reading) -> bool:
-    """Whether the answer has an opposite of a word of the reference instead of the word."""
-    for word in wanted.vocabulary - said.vocabulary:
-        if stem(word) in said.vocabulary:
-            continue
-        for other in opposite_words(word):
-            other = stem(other)
-            if other in said.vocabulary and other not in wanted.vocabulary and other not in asked.vocabulary:
-                return True
-    return _direction(wanted, asked) * _direction(said, asked) < 0
-
-
-def _direction(text: Reading, asked: Reading) -> int:
-    """1 where a text speaks of an increase, −1 of a decrease, 0 of neither or both; words of the question do not count."""
-    found = {
-        sign
-        for name, sign in (("up", 1), ("down", -1))
-        for match in any_of(("direction", name), ("polarity", "harmless")).finditer(text.folded)
-        if match[0] in listed("direction", name) and match[0] not in asked.folded
-    }
-    return found.pop() if len(found) == 1 else 0
-
-
-def _only_negated(said: Reading, wanted: Reading, found: _Found) -> bool:
-    """Whether each place where the rarest new word stands follows words that set it aside (not, rather than)."""
-    if negations(wanted.folded):
-        return False
-    placed = [(wanted.weights[i], p) for i, p in zip(found.index, found.place, strict=True) if p is not None]
-    if not placed:
-        return False
-    _, place = max(placed)
-    before = [said.text[max(0, said.offsets[p] - 16) : said.offsets[p]].lower() for p in said.at[said.words[place]]]
-    return all(_set_aside().search(text) for text in before)
-
-
-@cache
-def _set_aside() -> re.Pattern[str]:
-    return re.compile(rf"(?:{'|'.join(map(bounded, listed('contrast', 'before')))})\W*(?:(?:a|an|the)\W+)?$")
-
-
-def _surname(wanted: Reading, found: _Found) -> bool:
+def _surname(wanted: Reading, found: Found) -> bool:
     """Whether the last word of a name of two to four words stands in the answer."""
     if not 2 <= len(wanted.words) <= 4 or not all(wanted.capital) or wanted.numbers or not found.index:
         return False
     return found.index[-1] == len(wanted.words) - 1 and found.exact[-1]
 
 
-def _apart(found: _Found) -> float:
+def _is_person(asked: Reading, wanted: Reading) -> bool:
+    """Whether a reference is the name of a person, as the question asks for one."""
+    named = 2 <= len(wanted.words) <= 4 and all(wanted.capital) and not wanted.numbers and "," not in wanted.text
+    return named and pattern("offline", "«asks_person»").search(asked.folded) is not None
+
+
+def _family_missing(name: str, said: Reading) -> bool:
+    """Whether of a transcribed name only the first part stands in the answer, before another one."""
+    first, joint, family = name.partition("·")
+    if not joint or not all(c == "·" or HAN_CHARACTER.match(c) for c in name):
+        return False
+    family = family.rpartition("·")[2]
+    return first in said.text and family not in said.text
+
+
+def _first_missing(wanted: Reading, found: Found) -> float:
+    """The share that is missing of what stands before the first comma of a short reference, where what follows is found (a
+    town and its country)."""
+    comma = re.search("[,，]", wanted.text)
+    if comma is None or len(wanted.words) > STATEMENT:
+        return 0.0
+    before = [(wanted.weights[i], credit) for i, credit in zip(found.index, found.credit, strict=True)
+              if wanted.offsets[i] < comma.start()]  # fmt: skip
+    total = sum(weight for weight, _ in before)
+    return sum(weight * (1 - credit) for weight, credit in before) / total if total else 0.0
+
+
+def _apart(found: Found) -> float:
     """0 where the words stand side by side, towards 1 as they are strewn over the answer."""
     placed = sorted({p for p in found.place if p is not None})
     if len(placed) < 2:
@@ -626,13 +573,13 @@ def _first_statement(asked: Reading, said: Reading) -> _First:
     return _First(fresh, tuple(n for n in told if not any(same_quantity(n, other) for other in asked.numbers)), told)
 
 
-def _told(wanted: Reading, said: Reading, p: int, found: _Found) -> bool:
+def _told(wanted: Reading, said: Reading, p: int, found: Found) -> bool:
     """Whether word ``p`` of the answer stands for one of the reference."""
     return wanted.holds(said.words[p], said.stems[p]) or p in found.place
 
 
 def _lead(
-    asked: Reading, first: _First, said: Reading, wanted: Reading, found: _Found, numbers: Sequence[Quantity],
+    asked: Reading, first: _First, said: Reading, wanted: Reading, found: Found, numbers: Sequence[Quantity],
     total: float, recall: float, put: Put,
 ) -> None:  # fmt: skip
     """What the first statement of the answer says that is new, and what of the reference stands in it."""
@@ -652,7 +599,7 @@ def _lead(
         put("recall_lead", held / total if total else 0.0)
 
 
-def _points(wanted: Reading, found: _Found, numbers: Sequence[Quantity], same: Sequence[bool], put: Put) -> None:
+def _points(wanted: Reading, found: Found, numbers: Sequence[Quantity], same: Sequence[bool], put: Put) -> None:
     """The recall of the parts of the reference that are points of their own: clauses, items of a list."""
     cuts = _cuts(wanted.text)
     if not cuts:

@@ -19,7 +19,7 @@ from workbench.data.text.sentences import sentences
 from workbench.data.text.words import stem, stop_words, tokens
 from workbench.evidence.offline.lexicon import lexicon, word_id
 from workbench.evidence.offline.words import RAREST, rarity
-from workbench.language import languages
+from workbench.language import languages, pattern
 
 #: Two words count as alike from this share of common letter trigrams (Dice).
 ALIKE = 0.4
@@ -138,6 +138,13 @@ class Reading:
         self.statements = _statements(text)
         begins = [start for start, _ in self.statements]
         read_tokens = [(written, start, _word(written)) for written, start in _tokens(text)]
+        affixed = {match.start(): match for match in _affixed().finditer(text)} if "-" in text else {}
+        if affixed:
+            read_tokens = [
+                (affixed[at][0], at, plain(affixed[at][0])) if at in affixed else (written, at, word)
+                for written, at, word in read_tokens
+                if at in affixed or not any(match.start() < at < match.end() for match in affixed.values())
+            ]
         self.length = len(read_tokens)
         self.vocabulary = {word for _, _, word in read_tokens}
         self.vocabulary |= set(map(stem, self.vocabulary))
@@ -174,7 +181,7 @@ class Reading:
         self._grams: frozenset[str] | None = None
         self._initials: str | None = None
         self._meanings: dict[int, int] | None = None
-        pieces = re.findall(r"\w+", self.folded)
+        pieces = re.findall(r"\w+", _affixed().sub(lambda match: match[0].replace("-", ""), self.folded))
         self.squashed = "".join(pieces)
         self.edges = {0, *accumulate(map(len, pieces))}
 
@@ -201,7 +208,8 @@ class Reading:
         """The place of the word that shares most letter trigrams with ``word``, from :data:`ALIKE` on.
 
         Of names, those that differ in the last letter alone, a or o, are two (Mario, Maria); so are words that a prefix
-        turns into the opposite of each other (limited, unlimited).
+        turns into the opposite of each other (limited, unlimited), and words that do not begin with the same sound
+        (sandstone, limestone).
         """
         if self._trigrams is None:
             self._trigrams = {}
@@ -218,7 +226,7 @@ class Reading:
             dice = 2 * count / (len(wanted) + len(_trigrams(mine)))
             if name and mine[:-1] == word[:-1] and {mine[-1], word[-1]} == {"a", "o"}:
                 continue
-            if dice >= best and not _turned(mine, word):
+            if dice >= best and begins_alike(mine, word) and not _turned(mine, word):
                 best, place = dice, self.at[mine][0]
         return place
 
@@ -276,8 +284,8 @@ def _initials(read_tokens: Sequence[tuple[str, int, str]]) -> dict[int, str]:
     run: list[tuple[int, str]] = []
     for written, at, word in [*read_tokens, ("", 0, "")]:
         if written[:1].isupper() and (run or word not in _functional()):
-            run.append((at, word[:1]))
-        elif word not in _functional():
+            run.append((at, word if len(run) > 1 and re.fullmatch("[IVX]+", written) else word[:1]))
+        elif word not in _functional() and not (run and len(written) in (2, 3) and written.islower()):
             if len(run) > 1:
                 found |= dict.fromkeys((start for start, _ in run), "".join(letter for _, letter in run))
             run = []
@@ -297,6 +305,23 @@ def _is_code(written: str) -> bool:
     digits = any(map(str.isdigit, written))
     marked = re.fullmatch(r"[A-Za-z]{4,}\d{1,2}|\d+(?:st|nd|rd|th|s)", written)
     return digits and any(c.isalpha() for c in written) and not marked
+
+
+#: Letters that a word may begin with in one spelling and another; all vowels are one.
+_SOUNDS = ("aeiouyh", "ckqgx", "sczx", "jygi", "vwf", "tdz", "pf")
+
+
+def begins_alike(one: str, other: str) -> bool:
+    """Whether two words may begin with the same sound; with an affix (daughter-in-law) a word is another one."""
+    a, b = one[:1], other[:1]
+    return ("-" in one) == ("-" in other) and (a == b or any(a in sound and b in sound for sound in _SOUNDS))
+
+
+@cache
+def _affixed() -> re.Pattern[str]:
+    """A word with a hyphen and an affix that makes it another one."""
+    before, after = ("|".join(map(re.escape, listed("names", f"affix_{side}"))) for side in ("before", "after"))
+    return re.compile(rf"(?<![\w-])(?:(?:{before})-\w+|\w+(?:{after}))(?![\w-])", re.IGNORECASE)
 
 
 def _turned(one: str, other: str) -> bool:
@@ -340,6 +365,7 @@ def _numbers(text: str) -> tuple[list[Quantity], set[int]]:
     found = quantities(text)
     if (glued := _GLUED_YEAR.search(text)) is not None:
         found = found + quantities(text[glued.start() : glued.end() - 1])
+    found = _respelled(text, found)
     inside = {at for q in found for at in range(q.start, q.end)}
     for match in _amount().finditer(text):
         if match.start() not in inside:
@@ -348,6 +374,68 @@ def _numbers(text: str) -> tuple[list[Quantity], set[int]]:
             found = [*found, replace(told, start=start, end=end, text=match[0])]
             inside |= set(range(start, end))
     return found, inside
+
+
+#: A numeral after a name or another word with a capital (Henry VIII, World War II).
+_ROMAN = re.compile(r"(?<=[a-z]\s)(?=[IVX])(X{0,3})(IX|IV|V?I{0,3})(?![\w'’-]|\.\w)")
+_COUNTED = re.compile(r"(?<=[a-z]\s)[A-Z][a-z]+\b")
+_ROMAN_VALUES = {"": 0, "I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9}
+
+
+def _respelled(text: str, found: list[Quantity]) -> list[Quantity]:
+    """The quantities of a text, with those whose spelling hides what they are: the Roman numeral of a king, a range in words
+    (between ten and twelve), a season of two years (1979-80), a century in Han numerals."""
+    more: list[Quantity] = []
+    for match in _ROMAN.finditer(text):
+        before = re.search(r"([^\W\d_]+)\s$", text[: match.start()])
+        if before and before[1][0].isupper() and (len(match[0]) > 1 or not re.match(r"\s+[a-z]", text[match.end() :])):
+            more.append(_numbered(match, 10.0 * len(match[1]) + _ROMAN_VALUES[match[2]]))
+    for match in _COUNTED.finditer(text):  # World War Two
+        value = _numerals().get(match[0].lower())
+        before = re.search(r"([^\W\d_]+)\s$", text[: match.start()])
+        if value and before and before[1][0].isupper():
+            more.append(_numbered(match, value))
+    for match in pattern("offline", "(?:«respelled»)", re.IGNORECASE).finditer(text):
+        plainly = "".join(_in_digits(part) for part in re.split(r"(\W+)", match[0]))
+        plainly = re.sub(r"(?<=\d)\.(?=\d\d ?[ap])", ":", plainly)  # half past seven, written 7.30 pm
+        plainly = re.sub(r"(?<=[bce])\.\s?", "", plainly, flags=re.IGNORECASE)  # 44 B.C.
+        whole = quantities(plainly) or quantities(plainly[1:])
+        if len(whole) == 1 and whole[0].text != match[0]:
+            more.append(replace(whole[0], start=match.start(), end=match.end(), text=match[0]))
+    for match in _SEASON.finditer(text):
+        if (int(match[1][2:]) + 1) % 100 == int(match[2]):
+            whole = quantities(f"{match[1]}-{int(match[1]) + 1}")
+            more.append(replace(whole[0], start=match.start(), end=match.end(), text=match[0]))
+    kept = [q for q in found if not any(q.start < new.end and new.start < q.end for new in more)]
+    return [*kept, *more] if more else found
+
+
+_SEASON = re.compile(r"(?<![\d/–-])(1\d{3}|20\d\d)[/–-](\d\d)(?![\d/–-])")
+
+
+def _numbered(match: re.Match[str], value: float) -> Quantity:
+    """An ordinal that stands where ``match`` is."""
+    start, end = match.span()
+    return replace(quantities("2nd")[0], start=start, end=end, text=match[0], value=value, low=value, high=value)
+
+
+@cache
+def _numerals() -> Mapping[str, float]:
+    """The numerals that may follow a name → their values."""
+    return {word: float(value) for word, _, value in (entry.partition("=") for entry in listed("names", "numerals"))}
+
+
+def _in_digits(part: str) -> str:
+    """A part of a text with its numerals in words or Han script in digits."""
+    told = quantities(part)
+    if len(told) == 1 and told[0].text == part and told[0].value is not None and told[0].kind == "number":
+        return f"{told[0].value:g}"
+    return pattern("offline", "(?:«numerals»)").sub(lambda match: _value(match[0]), part)
+
+
+def _value(numeral: str) -> str:
+    told = quantities(numeral)
+    return f"{told[0].value:g}" if told and told[0].value is not None else numeral
 
 
 @cache

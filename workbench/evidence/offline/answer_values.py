@@ -13,6 +13,7 @@ from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.quantities import Quantity, date_parts, same_quantity
 from workbench.data.text.words import stop_words
 from workbench.evidence.offline.answer_reading import Reading, any_of, listed
+from workbench.language import pattern
 
 #: Takes the name of a feature and its value.
 Put = Callable[[str, float], None]
@@ -38,7 +39,14 @@ def says(wanted: Quantity, found: Quantity) -> bool:
         return says(replace(wanted, low=wanted.value, high=wanted.value, cue=""), found)
     if same_quantity(wanted, found) or (found.cue == "~" and same_quantity(found, wanted)):
         return True
+    if (period := _period(wanted)) is not None and period == _period(found):
+        return True
+    if {wanted.unit, found.unit} == {"century", "ordinal"}:
+        return wanted.value == found.value  # in the 12th, where the century is asked for
     if "date" in (wanted.kind, found.kind):
+        early = wanted.value is not None and 100 <= wanted.value < 1000
+        if early and {wanted.unit, found.unit} == {"y", None} and wanted.value == found.value:
+            return True
         mine, theirs = _parts_of_any(wanted), _parts_of_any(found)
         if mine and mine == theirs:
             return True
@@ -64,11 +72,32 @@ def _near(wanted: Quantity, found: Quantity) -> bool:
         return found.value is None and wanted.value is not None and found.low <= wanted.value <= found.high
     if all(re.fullmatch(r"1\d{3}|20\d{2}", n.text) for n in (wanted, found)):
         return False  # a year is not rounded
+    if found.cue in (">", ">=") and 0 < found.value < wanted.value <= 1.1 * found.value and wanted.value > 20:
+        return True  # over 21,000 for 21,196
     return _rounds_to(wanted.value, found.value) or _rounds_to(found.value, wanted.value)
 
 
+def _period(quantity: Quantity) -> tuple[float, float] | None:
+    """The first and the last year of a decade, a century or a range of years; of a century its second year and its last."""
+    if quantity.unit in ("decade", "century") and quantity.value is not None:
+        value = quantity.value
+        if quantity.unit == "century":
+            return 100 * value - 100, 100 * value - 1
+        return value, value + (99 if value % 100 == 0 and quantity.text.endswith("00s") else 9)
+    if quantity.value is None and 1000 <= quantity.low < quantity.high <= 2100 and quantity.unit in (None, "y"):
+        start, end = quantity.low, quantity.high
+        if (end - start, start % 10) in ((9, 1), (10, 0)) or (end - start, start % 100) in ((99, 1), (100, 0)):
+            start, end = start // 10 * 10, start // 10 * 10 + (99 if end - start > 10 else 9)
+        return start, end
+    return None
+
+
 def _rounds_to(exact: float, rounded: float) -> bool:
-    """Whether ``rounded``, of at least 100 and with zeros at its end, is ``exact`` in fewer digits."""
+    """Whether ``rounded``, of at least 100 and with zeros at its end or without the digits after the point of a number from
+    ten up, is ``exact`` in fewer digits."""
+    if 10 <= abs(rounded) < 1e9 and exact != rounded and exact != int(exact):
+        places = len(f"{rounded:.6f}".rstrip("0").rpartition(".")[2])
+        return round(exact, places) == rounded and abs(exact - rounded) <= 0.05 * abs(exact)
     if not 100 <= abs(rounded) < 1e15 or rounded != int(rounded):
         return False
     digits = str(abs(int(rounded)))
@@ -93,9 +122,24 @@ def numbers_told(asked: Reading, said: Reading, numbers: Sequence[Quantity], sam
     put("number_missing", len(missing) / len(numbers))
     if missing:
         offered = [n for n in said.numbers if not any(same_quantity(n, other) for other in asked.numbers)]
-        offered = [n for n in offered if not any(same_quantity(n, other) for other in numbers)]
+        close = [n for n in offered if any(_near(m, n) for m in missing)]  # over 21,000 is true of 21,196
+        offered = [n for n in offered if n not in close and not any(same_quantity(n, other) for other in numbers)]
+        if not any(map(_may_be_year, numbers)):
+            offered = [n for n in offered if not _dates(said, n)]
         put("number_other", any(_kind(m) == _kind(o) for m in missing for o in offered))
-        put("number_near", any(_near(m, o) for m in missing for o in offered))
+        put("number_near", bool(close))
+
+
+def _may_be_year(quantity: Quantity) -> bool:
+    return quantity.kind == "date" or (quantity.value is not None and 1000 <= quantity.value <= 2100)
+
+
+def _dates(said: Reading, quantity: Quantity) -> bool:
+    """Whether a number of the answer is a year that only says when something was."""
+    if not _may_be_year(quantity):
+        return False
+    before = said.text[max(0, quantity.start - 16) : quantity.start].lower()
+    return quantity.kind == "date" or pattern("offline", "(?:«before_year»)$").search(before) is not None
 
 
 def _kind(quantity: Quantity) -> str:
@@ -118,11 +162,13 @@ def asked_other(asked: Reading, said: Reading, numbers: Sequence[Quantity]) -> f
     that stand in an answer beside the one that was asked are mostly what is told about it.
     """
     kinds = {_kind(number) for number in numbers}
+    timeless = not any(map(_may_be_year, numbers))
     values = [
         (n.start, n.end, any(says(number, n) for number in numbers))
         for n in said.numbers
         if _kind(n) in kinds and not any(same_quantity(n, other) for other in asked.numbers)
-    ]
+        and not (timeless and _dates(said, n))
+    ]  # fmt: skip
     if len(values) < 2 or len({mine for _, _, mine in values}) < 2:
         return 0.0
     cuts = clause_starts(said.text)

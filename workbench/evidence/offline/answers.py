@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.sentences import denied
 from workbench.data.text.words import content_words, normalise
-from workbench.evidence.offline.answer_features import AT, FEATURES, compared, new_words
+from workbench.evidence.offline.answer_features import AT, FEATURES, STATEMENT, compared, new_words
 from workbench.evidence.offline.answer_reading import (
     Reading,
     any_of,
@@ -39,6 +39,7 @@ from workbench.evidence.offline.answer_reading import (
     read,
 )
 from workbench.evidence.offline.answer_values import one_within
+from workbench.evidence.offline.answer_variants import asked_kind, is_beside, tells
 from workbench.evidence.offline.claims import bare_values
 from workbench.evidence.offline.grid import claim_words
 from workbench.evidence.offline.relations import relate
@@ -98,14 +99,18 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     model = coefficients(language_of(question, said))
     scores = model.probabilities(np.array(rows))
     for row, owner in enumerate(owners):
-        scores[row] = min([scores[row], *_of_items(question, said, alternatives[usable[owner]], model)])
+        if rows[row][AT["squashed"]] < 1:
+            scores[row] = min([scores[row], *_of_items(question, said, alternatives[usable[owner]], model)])
         if scores[row] >= 0.5 and _leaves_out(question, said, alternatives[usable[owner]]):
             scores[row] = PART_LEFT_OUT
     if pattern("offline", "«count»").search(normalise(question)):
         # Who is asked how many and gives none of the numbers has not answered, however much else is the same.
-        missing = np.array(rows)[:, [AT["number_wanted"], AT["number_missing"]]].min(axis=1) == 1.0
+        told = np.array(rows)
+        missing = told[:, [AT["number_wanted"], AT["number_missing"]]].min(axis=1) - told[:, AT["number_near"]] == 1.0
         scores = np.where(missing, np.minimum(scores, UNCOUNTED), scores)
     for row, owner in enumerate(owners):
+        if _lacks_value(question, said, alternatives[usable[owner]]):
+            scores[row] = min(scores[row], UNCOUNTED)
         within = one_within(read(question), read(said), read(alternatives[usable[owner]]))
         scores[row] = scores[row] if within is None else WITHIN if within else 1 - WITHIN
         if _other_identifier(read(question), read(said), read(alternatives[usable[owner]])):
@@ -149,20 +154,51 @@ def _denied(text: str) -> str | None:
     return None if found is None else text[slice(*found)]
 
 
+def _lacks_value(question: str, said: str, reference: str) -> bool:
+    """Whether a long reference tells the time or the name that a question asks for, and the answer tells none.
+
+    A name in Han script may be one that the segmentation does not know: what the answer shares with the sentences that
+    tell it counts as well.
+    """
+    kind, asked, told = asked_kind(question), read(question), read(said)
+    wanted = read(reference)
+    long = len(wanted.words) + len(wanted.numbers) >= STATEMENT or len(wanted.statements) > 1
+    if not kind or not long or not tells(kind, reference, asked):
+        return False
+    if tells(kind, said, asked) or (kind != "time" and told.length <= 3):
+        return False
+    if kind == "time":
+        found = pattern("offline", "«tells_time»").finditer(told.folded)
+        return all(match[0] in asked.folded for match in found)
+    sentences = [reference[start:end] for start, end in wanted.statements]
+    tell = [read(sentence) for sentence in sentences if tells(kind, sentence, asked)]
+    rest = read(" ".join(sentence for sentence in sentences if not tells(kind, sentence, asked)))
+    new = (word for part in tell for word, root in zip(part.words, part.stems, strict=True)
+           if not asked.holds(word, root) and not rest.holds(word, root))  # fmt: skip
+    return not any(told.holds(word, word) for word in new)
+
+
 def _of_items(question: str, said: str, reference: str, model: Coefficients) -> list[float]:
     """The probability of each value of a reference that lists several: all of them are needed.
 
     Two that a comma parts may be one (a town and its country).
     """
+    if any_of(("wrapping", "either")).search(reference.lower()):
+        return []  # one of them is enough
     values = [reference[start:end] for start, end in bare_values(reference)]
     joins = _joins()
+    if not values and all(map(bare_values, halves := joins.split(reference))):
+        values = halves if len(halves) == 2 else []
     parts = [part.strip() for value in values for part in joins.split(value) if part.strip()]
+    named = [part for part in parts if not is_beside(part)]
+    parts = named if len(named) > 1 else parts
     # Bare quantities, unless they are one together (1 hour and 30 minutes).
     counted = 1 < len(parts) <= len(read(reference).numbers) and all(read(part).numbers for part in parts)
     counted = counted and not any(new_words(read(""), read(part))[0] for part in parts)
-    if not counted and len(parts) == 2 and not re.search(r"[,，;；、]", reference) and _two_names(parts):
+    plain_pair = len(parts) == 2 and not re.search(r"[,，;；、]", reference)
+    if not counted and plain_pair and (_two_names(parts) or any(n.value == 2 for n in read(question).numbers)):
         counted = True
-    if not counted and (len(values) < 2 or (len(values) == 2 and not re.search("[;；、]", reference))):
+    if not counted and (len(parts) < 2 or len(values) < 2 or (len(values) == 2 and not re.search("[;；、]", reference))):
         return []
     found = []
     for part in parts:
