@@ -287,7 +287,7 @@ class _Relating:
         return len(told) >= 2 and len(told) >= 0.6 * len(one.unless)
 
     def _unshared(self, mine: list[Operator], theirs: list[Operator]) -> tuple[list[Operator], list[Operator]]:
-        """The operators without those that both sides name by one telling word, as often (waived, 减免): what it reaches may
+        """The operators without those that both sides name by one telling word, as often (waived): what it reaches may
         be left out on one side."""
         telling = ([int(self.my_ids[one.at]) for one in mine if self.my_weight[one.at] > _TELLS],
                    [int(self.ids[one.at]) for one in theirs if self.weight[one.at] > _TELLS])  # fmt: skip
