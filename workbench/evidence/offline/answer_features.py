@@ -33,6 +33,7 @@ from workbench.evidence.offline.answer_reading import (
     says_nothing,
 )
 from workbench.evidence.offline.answer_values import Put, asked_other, clause_end, numbers_told, says, told_of_another
+from workbench.evidence.offline.claims import bare_values
 from workbench.evidence.offline.contradiction import opposite_words
 
 #: The values that one answer and one alternative are compared by, in the order of the coefficients.
@@ -165,6 +166,8 @@ def _value_alone(reference: str) -> tuple[str, ...]:
     if match is None:
         return ()
     value = reference[: match.start()].strip()
+    if match[0].strip() in (".", "。") and not bare_values(value):
+        return ()  # a statement, after which another one follows
     if not re.search(r"\w", value) or len(value) * (2 if is_han(value) else 1) > SHORT_VALUE:
         return ()
     return (value,)

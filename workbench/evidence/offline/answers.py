@@ -16,22 +16,20 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.sentences import denied
 from workbench.data.text.words import content_words, normalise
-from workbench.evidence.offline.answer_features import AT, FEATURES, compared, new_words
+from workbench.evidence.offline.answer_features import AT, FEATURES, compared
+from workbench.evidence.offline.answer_parts import by_parts
 from workbench.evidence.offline.answer_reading import (
     Reading,
-    any_of,
     cleaned,
-    cut_clauses,
     declines_itself,
     is_han,
     is_negative,
@@ -39,20 +37,19 @@ from workbench.evidence.offline.answer_reading import (
     read,
 )
 from workbench.evidence.offline.answer_values import one_within
-from workbench.evidence.offline.claims import bare_values
 from workbench.evidence.offline.grid import claim_words
 from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.words import NAME, analyse
 from workbench.language import languages, pattern
 
+#: What is said of an answer that makes a part of the point of its reference and leaves out another.
+PART_MISSING = "part missing"
 #: The last value says which weights count: a span is to be found, a statement to be told as a whole.
 SHAPES = ("span", "statement")
 #: The most that an answer without any number can reach where a number is asked for.
 UNCOUNTED = 0.1
 #: What is left where two parts of the reference have changed places, and the sentences of an answer that are looked at.
 EXCHANGED, _SENTENCES = 0.1, 10
-#: What is left where an answer leaves out a part of what was asked, and the recall from which a part is told.
-PART_LEFT_OUT, PART_TOLD = 0.3, 0.3
 
 #: The most that an answer can reach which gives another identifier than the reference.
 OTHER_IDENTIFIER = 0.2
@@ -97,10 +94,12 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     rows, owners = compared(question, said, [alternatives[i] for i in usable])
     model = coefficients(language_of(question, said))
     scores = model.probabilities(np.array(rows))
+    left_out = [False] * len(owners)
     for row, owner in enumerate(owners):
-        scores[row] = min([scores[row], *_of_items(question, said, alternatives[usable[owner]], model)])
-        if scores[row] >= 0.5 and _leaves_out(question, said, alternatives[usable[owner]]):
-            scores[row] = PART_LEFT_OUT
+        told = by_parts(
+            question, said, alternatives[usable[owner]], float(scores[row]), partial(_told, question, said, model)
+        )
+        scores[row], left_out[row] = told.probability, told.left_out
     if pattern("offline", "«count»").search(normalise(question)):
         # Who is asked how many and gives none of the numbers has not answered, however much else is the same.
         missing = np.array(rows)[:, [AT["number_wanted"], AT["number_missing"]]].min(axis=1) == 1.0
@@ -122,15 +121,14 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
         for row, owner in enumerate(owners):
             reference = alternatives[usable[owner]]
             if not _denied(reference) and not declines_itself(reference) and not is_negative(plain(reference)):
-                told = model.probabilities(np.array(compared(question, inner, [reference])[0])).max()
-                scores[row] = min(scores[row], 1 - told)
+                denied_part = model.probabilities(np.array(compared(question, inner, [reference])[0])).max()
+                scores[row] = min(scores[row], 1 - denied_part)
     best = int(np.argmax(scores))
     probability = float(scores[best])
     low, high = close_band()
     values = dict(zip(FEATURES, rows[best], strict=True))
-    return AnswerRight(
-        probability, usable[owners[best]], _reason(values, probability), low <= probability <= high, values
-    )
+    reason = PART_MISSING if probability < 0.5 and left_out[best] else _reason(values, probability)
+    return AnswerRight(probability, usable[owners[best]], reason, low <= probability <= high, values)
 
 
 def _other_identifier(asked: Reading, said: Reading, wanted: Reading) -> bool:
@@ -149,38 +147,11 @@ def _denied(text: str) -> str | None:
     return None if found is None else text[slice(*found)]
 
 
-def _of_items(question: str, said: str, reference: str, model: Coefficients) -> list[float]:
-    """The probability of each value of a reference that lists several: all of them are needed.
-
-    Two that a comma parts may be one (a town and its country).
-    """
-    values = [reference[start:end] for start, end in bare_values(reference)]
-    joins = _joins()
-    parts = [part.strip() for value in values for part in joins.split(value) if part.strip()]
-    # Bare quantities, unless they are one together (1 hour and 30 minutes).
-    counted = 1 < len(parts) <= len(read(reference).numbers) and all(read(part).numbers for part in parts)
-    counted = counted and not any(new_words(read(""), read(part))[0] for part in parts)
-    if not counted and len(parts) == 2 and not re.search(r"[,，;；、]", reference) and _two_names(parts):
-        counted = True
-    if not counted and (len(values) < 2 or (len(values) == 2 and not re.search("[;；、]", reference))):
-        return []
-    found = []
-    for part in parts:
-        rows = np.array(compared(question, said, [part])[0])
-        rows[:, AT["asked_other"]] = 0.0  # the other values stand there as well
-        found.append(float(model.probabilities(rows).max()))
-    return found
-
-
-def _leaves_out(question: str, said: str, reference: str) -> bool:
-    """Whether an answer leaves out what the reference says to one part of a question that asks for several things."""
-    asked = normalise(question)
-    if len(pattern("offline", "(?:«interrogative»)").findall(asked)) < 2:
-        return False
-    parts = [part for clause in cut_clauses(plain(reference)) for part in _joins().split(clause)]
-    rows = [compared(question, said, [part])[0][0] for part in parts if any(new_words(read(question), read(part)))]
-    told = [row[AT["number_missing"]] < 1 and row[AT["recall"]] >= PART_TOLD for row in rows]
-    return len(told) > 1 and not all(told) and any(told)
+def _told(question: str, said: str, model: Coefficients, part: str) -> float:
+    """The probability that an answer makes the point of a part of its reference."""
+    rows = np.array(compared(question, said, [part])[0])
+    rows[:, [AT["asked_other"], AT["refused"]]] = 0.0  # the other values stand there as well, or are declined
+    return float(model.probabilities(rows).max())
 
 
 def _exchanges(said: str, reference: str) -> bool:
@@ -194,29 +165,13 @@ def _exchanges(said: str, reference: str) -> bool:
     return any(all(any(names[slice(*part)]) for part in pair) for pair in pairs if pair is not None)
 
 
-@cache
-def _joins() -> re.Pattern[str]:
-    return re.compile(any_of(("wrapping", "joins")).pattern + r"|(?<=\s)&(?=\s)")
-
-
-def _two_names(parts: Sequence[str]) -> bool:
-    """Whether two parts are names, of two to four Han characters or of two words and more: both are asked for.
-
-    The first may leave out the last word of the second (Ada and Carl Dane).
-    """
-    if all(len(part) in (2, 3, 4) and all(map(HAN_CHARACTER.match, part)) for part in parts):
-        return True
-    named = all(word[:1].isupper() for part in parts for word in part.split())
-    return named and len(read(parts[-1]).words) > 1
-
-
 #: What is said of an answer that fails, by the first value that holds; the bound is what the value must exceed.
 _REASONS = (
     ("declines_not", 0.5, "answers where the reference declines"), ("refused", 0.5, "declines"),
     ("polarity_differs", 0.5, "other polarity"), ("denial_differs", 0.5, "denies"), ("negated", 0.5, "denies"),
     ("number_other", 0.5, "other number"), ("asked_other", 0.5, "other value"),
     ("opposite", 0.5, "opposite"), ("name_other", 0.5, "other name"),
-    ("substituted", 0.5, "other word"), ("recall", 0.25, "part missing"),
+    ("substituted", 0.5, "other word"), ("recall", 0.25, PART_MISSING),
 )  # fmt: skip
 
 

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 
 from workbench.data.text.quantities import Entity, Quantity
 from workbench.data.text.quantities import relation as quantity_relation
+from workbench.evidence.offline.claims import bare_values
 from workbench.evidence.offline.comparisons import outnumbered
+from workbench.evidence.offline.copied import replaced
 from workbench.evidence.offline.features import (
     MANY_NUMBERS,
     claim_negations,
@@ -49,6 +51,8 @@ WHOLE, TELLING_WORDS = 0.7, 2
 SAME, DOUBTED = 0.9, 0.6
 #: The same for a number whose whole slot is the same, word for word: the rest of the claim may then be told elsewhere.
 REST_IN_PLACE = 0.35
+#: That another number or name stands in a sentence that is copied but for it.
+COPIED = 0.9
 #: That a list is longer than there are things.
 COUNTED = 0.85
 #: Words on each side that make the slot of a number or name.
@@ -119,6 +123,8 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             sign = strongest(
                 claim, text, at, told, before, relation=relation, misplaced=misplaced, excused=excused, closer=closer
             )
+            if sign is None and not (present[:, _beside(grid, int(sentence))].min(axis=0, initial=1.0) >= 1.0).any():
+                sign = _copied(claim, text, at)
             if sign is not None:
                 yield int(sentence), sign
     said = claim.source.text[claim.start : claim.end]
@@ -129,6 +135,12 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             start, end = text.bounds[at].tolist()
             if text is not claim.source and (found := outnumbered(listed, text.text[start:end])) is not None:
                 yield int(sentence), Sign(COUNTED, "count", *found)
+
+
+def _copied(claim: ClaimWords, text: Analysis, at: int) -> Sign | None:
+    """The sign of a claim that copies a sentence but for one number or name."""
+    found = replaced(claim, text, at)
+    return None if found is None else Sign(COPIED, found.kind, found.claimed, found.found)
 
 
 def _beside(grid: Grid, sentence: int) -> slice:
@@ -273,12 +285,22 @@ def strongest(
         Whether another sentence of the text holds nearly all of the claim, and this one does not.
     """
     words = _Sentence(text, sentence, alone=alone)
+    value = _stands_alone(claim, words)
+    relation = relate(claim, text, sentence) if alone else relation
     signs = [
         *_numbers(claim, words, present if before is None else before, misplaced, excused),
-        *_names(claim, words, present),
-        *_related_signs(claim, words, present, relate(claim, text, sentence) if alone else relation, closer),
+        *(() if value else _names(claim, words, present)),
+        *_related_signs(claim, words, present, relation, closer, value and not len(claim_negations(claim))),
     ]
     return max(signs, key=lambda sign: sign.probability, default=None)
+
+
+def _stands_alone(claim: ClaimWords, words: _Sentence) -> bool:
+    """Whether a claim says only values of one or two words each that stand in the text."""
+    said = claim.source.text[claim.start : claim.end]
+    values = [said[start:end] for start, end in bare_values(said)]
+    told = [claim.source.folded[claim.start + start : claim.start + end] for start, end in bare_values(said)]
+    return bool(values) and all(len(value.split()) <= 2 for value in values) and all(one in words.text.folded for one in told)
 
 
 class _Sentence:
@@ -460,13 +482,14 @@ def _joining() -> re.Pattern[str]:
 
 
 def _related_signs(
-    claim: ClaimWords, words: _Sentence, present: Any, relation: Relation | None, closer: bool
+    claim: ClaimWords, words: _Sentence, present: Any, relation: Relation | None, closer: bool, bare: bool = False
 ) -> Iterator[Sign]:
-    """The same said with another polarity, an opposite, another member, a stronger word, or two parts exchanged."""
+    """The same said with another polarity, an opposite, another member, a stronger word, or two parts exchanged; a ``bare``
+    value says of nothing that it is so."""
     if relation is None:
         return
     whole = _told_whole(relation, words.text)
-    clash = relation.clash or (relation.opposed if whole else None)
+    clash = None if bare else relation.clash or (relation.opposed if whole else None)
     if clash is not None:
         row = clash[0] - claim.words.start
         laid = np.array(present, dtype=np.float32)

@@ -22,6 +22,7 @@ from workbench.data.text.sentences import denied
 from workbench.data.text.words import Span
 from workbench.evidence.offline import answer_reading
 from workbench.evidence.offline.alignment import ALIGNMENT, Alignment, align, alignment_features
+from workbench.evidence.offline.asked import points_asked
 from workbench.evidence.offline.belonging import of_another
 from workbench.evidence.offline.cells import CellVerdict, cell_verdict, tables_in
 from workbench.evidence.offline.claims import ClaimSpan, claims_of, is_code, joints
@@ -347,6 +348,8 @@ class Examination:
         alone = [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value] if end else []
         asked = Numbers((quantity, 0) for quantity in self.question.quantities)
         found: dict[int, tuple[int, Sign]] = {}
+        if points_asked(self.question.text) > 1:
+            return found  # which of the things that are asked the value answers is not known
         for number in alone:
             rows = self.grid.rows[number]
             stated = [one for one in self.grid.stated if rows.start <= one.rows.start < rows.stop]
