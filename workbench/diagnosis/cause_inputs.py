@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.evidence.frames import Evidence
+from workbench.evidence.offline.answers import LEFT_OUT
 from workbench.scoring.facts import Claims
 from workbench.scoring.groups.joint import expectation
 from workbench.scoring.groups.refusal import outcome
@@ -18,8 +19,6 @@ from workbench.scoring.view import CONTRADICTED, MISSING, NOT_MENTIONED, SUPPORT
 
 #: The name under which pass / fail itself is compared, tested and calibrated, beside the metrics.
 PASSED = "passed"
-#: What is said of an answer that makes a part of the point of its reference.
-PART_MISSING = "part missing"
 
 
 # ---------------------------------------------------------------- which samples fail, and which could not be tested
@@ -259,8 +258,8 @@ class CauseInputs:
 
     @cached_property
     def tells_a_part(self) -> Mask:
-        """The answer makes a part of the point of its reference and leaves out another."""
-        return np.array([reason == PART_MISSING for reason in self.evidence.plain("text_right_reason")], dtype=bool)
+        """The answer tells one of the things that are asked and leaves out another."""
+        return np.array([reason == LEFT_OUT for reason in self.evidence.plain("text_right_reason")], dtype=bool)
 
     @cached_property
     def split_points(self) -> Mask:

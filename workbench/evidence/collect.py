@@ -22,7 +22,7 @@ from workbench.evidence.corpus_ranks import missed_column
 from workbench.evidence.frames import COLUMNS, Evidence, encode, frame_of, plain_columns
 from workbench.evidence.judge import Judge, SampleEvidence, failed
 from workbench.evidence.observe import ChunkIndex, Observation, observe, without_citations
-from workbench.evidence.offline.answers import PART_MISSING, AnswerRight, answer_right
+from workbench.evidence.offline.answers import LEFT_OUT, AnswerRight, answer_right
 from workbench.evidence.offline.relevance import ADDRESSING_ODDS
 from workbench.evidence.run import Examined, Progress, examine
 
@@ -184,7 +184,7 @@ def _tells_some(sample: Sample, seen: Observation, right: AnswerRight | None) ->
 
     What the question says already is no point, nor is what stands in the words that decline."""
     points = [point for point in seen.points if point.side == "point"]
-    partly = right is not None and right.reason == PART_MISSING
+    partly = right is not None and right.reason == LEFT_OUT
     answer, reference = sample.answer or "", matcher(sample.reference or "")
     if sample.expect_refusal or not may_decline(answer):
         return False
@@ -198,7 +198,7 @@ def _tells_some(sample: Sample, seen: Observation, right: AnswerRight | None) ->
     if any(all(asked.find(option) is None for option in point.text.split(" | ")) for point in made):
         return True
     rest = "".join(" " if any(s.start <= at < s.end for s in declined) else c for at, c in enumerate(answer))
-    return partly and answer_right(sample.question, rest, sample.reference or "").reason == PART_MISSING
+    return partly and answer_right(sample.question, rest, sample.reference or "").reason == LEFT_OUT
 
 
 def _addressing(relevancy: float, seen: Observation, right: AnswerRight | None) -> float:

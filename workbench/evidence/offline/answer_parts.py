@@ -26,6 +26,10 @@ from workbench.language import pattern
 
 #: What is left where an answer leaves out a part of what was asked, and the recall from which a part is told.
 PART_LEFT_OUT, PART_TOLD = 0.3, 0.3
+#: The least probability from which it is looked for what was dropped.
+UNDECIDED = 0.2
+#: The probability of the value that is asked for, given alone where the reference gives no other.
+VALUE_TOLD = 0.8
 #: Words, or characters of Han script, of a thing that a word joins to another.
 _WORDS, _CHARACTERS = 5, 12
 #: The kinds of values of which one sentence tells; how many sentences a reference has at most in which one is looked for; the
@@ -56,11 +60,15 @@ def by_parts(question: str, said: str, reference: str, probability: float, told:
         enough = enough_of(question)
         if enough and enough < len(parts):
             return Parted(max(probability, sorted(map(told, parts))[-enough]))
-        if sure:
-            likely = [told(part) for part in parts]
-            return Parted(min(probability, *likely), min(likely) < 0.5 <= max(likely))
-        if _some_untold(question, said, parts, told):
+        likely = [told(part) for part in parts]
+        if sure and min(likely) < 0.5:
+            return Parted(min(probability, *likely), max(likely) >= 0.5)
+        if _some_untold(question, said, parts, likely):
             return Parted(min(probability, PART_LEFT_OUT), True)
+        if sure:
+            return Parted(min(probability, *likely))
+    if _is_the_value(question, said, reference):
+        return Parted(max(probability, VALUE_TOLD))
     sentence = deciding(question, reference)
     if sentence is not None:
         made = told(sentence)
@@ -68,7 +76,9 @@ def by_parts(question: str, said: str, reference: str, probability: float, told:
             return Parted(max(probability, made))
         if _is_untold(question, said, sentence):
             return Parted(min(probability, PART_LEFT_OUT), probability >= 0.5)
-    dropped = probability >= 0.5 and (_without_value(question, said, reference) or _drops_one(question, said, reference))
+    dropped = probability >= UNDECIDED and (
+        _without_value(question, said, reference) or _drops_one(question, said, reference)
+    )
     if dropped or _leaves_out(question, said, reference):
         return Parted(min(probability, PART_LEFT_OUT), True)
     return Parted(probability)
@@ -90,16 +100,23 @@ def things(question: str, reference: str) -> tuple[list[str], bool]:
     counted = counted and not any(new_words(read(""), read(part))[0] for part in parts)
     if not counted and len(parts) == 2 and not re.search(r"[,，;；、]", reference) and _two_names(parts):
         counted = True
+    if any(re.split(r"\s", value.lower())[0] in listed("asked", "adds") for value in values[1:]):
+        return [], False  # what is said about the one before is no thing of its own
     if counted or len(values) > 2 or (len(values) == 2 and re.search("[;；、]", reference)):
         return parts, True
-    whole = reference.strip(" .。")
+    whole = reference.strip()
+    if whole.endswith((".", "。")) and not whole.endswith(("etc.", "...")):
+        return [], False
     marks = [match[0] for match in _marks().finditer(whole)]
     pieces = [piece.strip() for piece in _marks().split(whole)]
-    several = len(pieces) > 2 or (len(pieces) == 2 and joins().search(marks[0].lower()) is not None)
+    pieces = parts if len(parts) > len(pieces) else pieces
+    joined = len(marks) == 1 and marks[0].strip() != "&" and joins().search(marks[0].lower()) is not None
+    several = len(pieces) > 2 or (len(pieces) == 2 and joined)
     one = any(_marks().search(number.text) for number in read(whole).numbers)  # between 10 and 20
-    if one or not several or any(_leaves_a_choice(question, m) for m in marks) or not all(map(_is_thing, pieces)):
+    most = _WORDS if len(pieces) == 2 else 2 * _WORDS
+    if one or not several or any(_leaves_a_choice(question, mark) for mark in marks):
         return [], False
-    return pieces, False
+    return (pieces, False) if all(_is_thing(piece, most) for piece in pieces) else ([], False)
 
 
 def _leaves_a_choice(question: str, mark: str) -> bool:
@@ -108,12 +125,12 @@ def _leaves_a_choice(question: str, mark: str) -> bool:
     return words in listed("wrapping", "either") and not asks_for_several(question)
 
 
-def _is_thing(piece: str) -> bool:
-    """Whether a piece of a list may be one thing: short, and no clause."""
+def _is_thing(piece: str, most: int = _WORDS) -> bool:
+    """Whether a piece of a list may be one thing: of ``most`` words, and no clause."""
     if HAN_CHARACTER.search(piece):
         # A single character of a verb may stand in any word.
         return 1 < len(piece) <= _SHORT or (len(piece) <= _CHARACTERS and not _states(piece))
-    return len(piece) > 1 and len(piece.split()) <= _WORDS and not _states(piece)
+    return len(piece) > 1 and len(piece.split()) <= most and not _states(piece)
 
 
 def _states(piece: str) -> bool:
@@ -143,12 +160,18 @@ def _two_names(parts: Sequence[str]) -> bool:
     return named and len(read(parts[-1]).words) > 1
 
 
-def _some_untold(question: str, said: str, parts: Sequence[str], told: Callable[[str], float]) -> bool:
-    """Whether an answer tells half of the things of a list or more, and of another nothing at all."""
-    shares = _shares(question, said, [read(part) for part in parts], [slice(None)] * len(parts))
-    if len(shares) < len(parts) or min(shares) > 0:
+def _some_untold(question: str, said: str, parts: Sequence[str], likely: Sequence[float]) -> bool:
+    """Whether an answer tells half of the things of a list or more, and of another nothing of its own at all."""
+    readings = [read(part) for part in parts]
+    shares = _shares(question, said, readings, [slice(None)] * len(parts))
+    if len(shares) < len(parts):
         return False
-    return 2 * sum(share == 1 or told(part) >= 0.5 for share, part in zip(shares, parts, strict=True)) >= len(parts)
+    # What makes a thing likely may be a word that it shares with another one (the source and the target address).
+    common = [any(w in other.at for w in one.at for other in readings if other is not one) for one in readings]
+    if not any(share == 0 and (one < 0.5 or of_two) for share, one, of_two in zip(shares, likely, common, strict=True)):
+        return False
+    told = sum(share == 1 or (share > 0 and one >= 0.5) for share, one in zip(shares, likely, strict=True))
+    return 2 * told >= len(parts)
 
 
 def _shares(question: str, said: str, parts: Sequence[Reading], chosen: Sequence[slice]) -> list[float]:
@@ -179,6 +202,15 @@ def _has(answer: Reading, part: Reading, i: int) -> bool:
 
 
 # ---------------------------------------------------------------- the sentence that answers
+
+
+def _is_the_value(question: str, said: str, reference: str) -> bool:
+    """Whether a bare value is all the numbers that a statement adds to a question when, how many or how long."""
+    if wanted(question) not in ("time", "count", "duration") or not bare_values(said.strip(" .。")):
+        return False
+    answer, statement = read(said), read(reference)
+    told, given = new_words(read(question), answer)[1], new_words(read(question), statement)[1]
+    return bool(told) and bool(given) and not answer.words and all(any(says(n, one) for one in told) for n in given)
 
 
 @lru_cache(maxsize=4096)
@@ -253,7 +285,8 @@ def _drops_one(question: str, said: str, reference: str) -> bool:
         pieces = [reference[start:end].strip() for start, end in items]
         # The first reaches back to the beginning of its clause, the last to its end.
         pieces[-1] = re.split("[,，]", pieces[-1])[0].strip()
-        clause = _states(pieces[-1]) and not HAN_CHARACTER.search(pieces[-1])  # in Chinese these marks join no clauses
+        # In Chinese these marks join no clauses, and who asks for several things asks for the list.
+        clause = _states(pieces[-1]) and not HAN_CHARACTER.search(pieces[-1]) and not asks_for_several(question)
         if clause or not all(map(_is_thing, pieces[1:-1])) or any(_leaves_a_choice(question, mark) for mark in marks):
             continue
         chosen = [slice(-1, None), *[slice(None)] * (len(items) - 2), slice(0, 1)]

@@ -42,8 +42,8 @@ from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.words import NAME, analyse
 from workbench.language import languages, pattern
 
-#: What is said of an answer that makes a part of the point of its reference and leaves out another.
-PART_MISSING = "part missing"
+#: What is said of an answer that tells one of the things that are asked and leaves out another.
+LEFT_OUT = "part left out"
 #: The last value says which weights count: a span is to be found, a statement to be told as a whole.
 SHAPES = ("span", "statement")
 #: The most that an answer without any number can reach where a number is asked for.
@@ -66,9 +66,9 @@ class AnswerRight:
     ``probability`` in [0, 1]. ``alternative``: index of the alternative that fits best, −1 without any. ``reason``: what
     decided, one of ``makes the point``, ``declines alike``, ``answers where the reference declines``, ``declines``, ``other
     polarity``, ``denies``, ``other number``, ``other value`` (the number stands there for something else), ``opposite``,
-    ``other name``, ``other word``, ``part missing``, ``differs``, ``no answer``, ``no reference``. ``close_call``: the
-    probability lies in the band around one half that holds a tenth of the labelled pairs. ``features``: the values by
-    name, of the best alternative.
+    ``other name``, ``other word``, ``part missing``, ``part left out`` (one of several that are asked), ``differs``, ``no
+    answer``, ``no reference``. ``close_call``: the probability lies in the band around one half that holds a tenth of the
+    labelled pairs. ``features``: the values by name, of the best alternative.
     """
 
     probability: float
@@ -127,7 +127,7 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     probability = float(scores[best])
     low, high = close_band()
     values = dict(zip(FEATURES, rows[best], strict=True))
-    reason = PART_MISSING if probability < 0.5 and left_out[best] else _reason(values, probability)
+    reason = LEFT_OUT if probability < 0.5 and left_out[best] else _reason(values, probability)
     return AnswerRight(probability, usable[owners[best]], reason, low <= probability <= high, values)
 
 
@@ -171,7 +171,7 @@ _REASONS = (
     ("polarity_differs", 0.5, "other polarity"), ("denial_differs", 0.5, "denies"), ("negated", 0.5, "denies"),
     ("number_other", 0.5, "other number"), ("asked_other", 0.5, "other value"),
     ("opposite", 0.5, "opposite"), ("name_other", 0.5, "other name"),
-    ("substituted", 0.5, "other word"), ("recall", 0.25, PART_MISSING),
+    ("substituted", 0.5, "other word"), ("recall", 0.25, "part missing"),
 )  # fmt: skip
 
 

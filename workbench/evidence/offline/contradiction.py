@@ -51,6 +51,8 @@ WHOLE, TELLING_WORDS = 0.7, 2
 SAME, DOUBTED = 0.9, 0.6
 #: The same for a number whose whole slot is the same, word for word: the rest of the claim may then be told elsewhere.
 REST_IN_PLACE = 0.35
+#: Telling words of a value that an answer may consist of.
+VALUE_WORDS = 2
 #: That another number or name stands in a sentence that is copied but for it.
 COPIED = 0.9
 #: That a list is longer than there are things.
@@ -285,22 +287,25 @@ def strongest(
         Whether another sentence of the text holds nearly all of the claim, and this one does not.
     """
     words = _Sentence(text, sentence, alone=alone)
-    value = _stands_alone(claim, words)
+    value = _values_told(claim, words)
     relation = relate(claim, text, sentence) if alone else relation
     signs = [
-        *_numbers(claim, words, present if before is None else before, misplaced, excused),
+        *(() if value > 1 else _numbers(claim, words, present if before is None else before, misplaced, excused)),
         *(() if value else _names(claim, words, present)),
-        *_related_signs(claim, words, present, relation, closer, value and not len(claim_negations(claim))),
+        *_related_signs(claim, words, present, relation, closer, value > 0 and not len(claim_negations(claim))),
     ]
     return max(signs, key=lambda sign: sign.probability, default=None)
 
 
-def _stands_alone(claim: ClaimWords, words: _Sentence) -> bool:
-    """Whether a claim says only values of one or two words each that stand in the text."""
-    said = claim.source.text[claim.start : claim.end]
-    values = [said[start:end] for start, end in bare_values(said)]
-    told = [claim.source.folded[claim.start + start : claim.start + end] for start, end in bare_values(said)]
-    return bool(values) and all(len(value.split()) <= 2 for value in values) and all(one in words.text.folded for one in told)
+def _values_told(claim: ClaimWords, words: _Sentence) -> int:
+    """How many values a claim is that says nothing beside them, each of one or two telling words that stand in the text."""
+    values = bare_values(claim.source.text[claim.start : claim.end])
+    for start, end in values:
+        told = claim.source.words_between(claim.start + start, claim.start + end)
+        stands = claim.source.folded[claim.start + start : claim.start + end] in words.text.folded
+        if not stands or int((claim.source.weight[told] > 0).sum()) > VALUE_WORDS:
+            return 0
+    return len(values)
 
 
 class _Sentence:
