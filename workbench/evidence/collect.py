@@ -186,8 +186,10 @@ def _tells_some(sample: Sample, seen: Observation, right: AnswerRight | None) ->
     points = [point for point in seen.points if point.side == "point"]
     partly = right is not None and right.reason == LEFT_OUT
     answer, reference = sample.answer or "", matcher(sample.reference or "")
-    if sample.expect_refusal or not may_decline(answer):
+    if sample.expect_refusal or not answer:
         return False
+    if not may_decline(answer):  # without a word that declines, however it is read ("The answer is: clay.")
+        return partly or any(point.start >= 0 for point in points)
     declined = refusal(answer, sample.refusal_phrases, sample.asked).spans
     if not declined:
         return False

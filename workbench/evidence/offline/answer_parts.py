@@ -62,7 +62,8 @@ def by_parts(question: str, said: str, reference: str, probability: float, told:
             return Parted(max(probability, sorted(map(told, parts))[-enough]))
         likely = [told(part) for part in parts]
         if sure and min(likely) < 0.5:
-            return Parted(min(probability, *likely), max(likely) >= 0.5)
+            pairs = zip(parts, likely, strict=True)
+            return Parted(min(probability, *likely), any(one >= 0.5 and _stands(question, said, part) for part, one in pairs))
         if _some_untold(question, said, parts, likely):
             return Parted(min(probability, PART_LEFT_OUT), True)
         if sure:
@@ -172,6 +173,11 @@ def _some_untold(question: str, said: str, parts: Sequence[str], likely: Sequenc
         return False
     told = sum(share == 1 or (share > 0 and one >= 0.5) for share, one in zip(shares, likely, strict=True))
     return 2 * told >= len(parts)
+
+
+def _stands(question: str, said: str, part: str) -> bool:
+    """Whether anything of a part stands in an answer: to say little of anything makes none of the parts."""
+    return any(row[AT["recall"]] > 0 or row[AT["squashed"]] > 0 for row in compared(question, said, [part])[0])
 
 
 def _shares(question: str, said: str, parts: Sequence[Reading], chosen: Sequence[slice]) -> list[float]:

@@ -25,7 +25,7 @@ from workbench.evidence.offline.alignment import ALIGNMENT, Alignment, align, al
 from workbench.evidence.offline.asked import points_asked
 from workbench.evidence.offline.belonging import of_another
 from workbench.evidence.offline.cells import CellVerdict, cell_verdict, tables_in
-from workbench.evidence.offline.claims import ClaimSpan, claims_of, is_code, joints
+from workbench.evidence.offline.claims import ClaimSpan, bare_values, claims_of, is_code, joints
 from workbench.evidence.offline.contradiction import Sign, contradictions
 from workbench.evidence.offline.excerpts import Excerpt, excerpt
 from workbench.evidence.offline.features import (
@@ -348,9 +348,9 @@ class Examination:
         alone = [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value] if end else []
         asked = Numbers((quantity, 0) for quantity in self.question.quantities)
         found: dict[int, tuple[int, Sign]] = {}
-        if points_asked(self.question.text) > 1:
-            return found  # which of the things that are asked the value answers is not known
         for number in alone:
+            if self._of_some_question(number):
+                continue
             rows = self.grid.rows[number]
             stated = [one for one in self.grid.stated if rows.start <= one.rows.start < rows.stop]
             values = [one.quantity for one in stated]
@@ -372,6 +372,10 @@ class Examination:
                 found[number] = text, Sign(probability, "number", values[0].text, other[1].text)
         return found
 
+    def _of_some_question(self, number: int) -> bool:
+        """Whether a claim is a bare value and several things are asked: which of them it answers is not known."""
+        return points_asked(self.question.text) > 1 and bool(bare_values(self.claim_text(number)))
+
     @cached_property
     def of_another(self) -> dict[int, tuple[int, Sign]]:
         """The claims of the answer of which the contexts have a value for something else in the same sentence: the context,
@@ -381,7 +385,7 @@ class Examination:
         for number in [n for n, span in enumerate(self.spans) if span.side == "answer" and not span.value] if end else []:
             cover = sentence_cover(self.grid, number)[:end]
             best = float(cover.max(initial=0.0))
-            if best < ABOUT or len(claim_negations(self.claims[number])):
+            if best < ABOUT or len(claim_negations(self.claims[number])) or self._of_some_question(number):
                 continue
             near = np.flatnonzero(cover >= best - AS_MUCH)[:SENTENCES].tolist()
             pairs = [of_another(self.claims[number], self.question, *self.grid.locate(sentence)) for sentence in near]
