@@ -287,14 +287,22 @@ def strongest(
         Whether another sentence of the text holds nearly all of the claim, and this one does not.
     """
     words = _Sentence(text, sentence, alone=alone)
-    value = _values_told(claim, words)
+    value, verbatim = _values_told(claim, words), not alone and _stands_in(claim, text)
     relation = relate(claim, text, sentence) if alone else relation
     signs = [
-        *(() if value > 1 else _numbers(claim, words, present if before is None else before, misplaced, excused)),
-        *(() if value else _names(claim, words, present)),
+        *(() if value > 1 or verbatim else _numbers(claim, words, present if before is None else before, misplaced, excused)),
+        *(() if value or verbatim else _names(claim, words, present)),
         *_related_signs(claim, words, present, relation, closer, value > 0 and not len(claim_negations(claim))),
     ]
     return max(signs, key=lambda sign: sign.probability, default=None)
+
+
+def _stands_in(claim: ClaimWords, text: Analysis) -> bool:
+    """Whether a text says a claim word for word; what it says elsewhere of other things is then no other value or name."""
+    said = claim.source.folded[claim.start : claim.end].strip(" .。!！,，;；")
+    at = text.folded.find(said) if said else -1
+    around = text.folded[max(at - 1, 0) : at] + text.folded[at + len(said) : at + len(said) + 1]
+    return at >= 0 and not any(c.isascii() and c.isalnum() for c in around)
 
 
 def _values_told(claim: ClaimWords, words: _Sentence) -> int:

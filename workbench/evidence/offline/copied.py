@@ -18,6 +18,7 @@ from workbench.data.text.words import stop_words
 from workbench.evidence.offline.answer_reading import listed
 from workbench.evidence.offline.grid import ClaimWords
 from workbench.evidence.offline.words import NAME, RAREST, Analysis, rarity, run_of
+from workbench.language import pattern
 
 #: Words (characters of Han script) that are the same, at least, and their share of the claim; of the replaced run at most.
 SAME, SAME_HAN, SHARE = 5, 8, 0.6
@@ -63,7 +64,7 @@ def replaced(claim: ClaimWords, text: Analysis, sentence: int) -> Replaced | Non
             found = _negations(claim, text, sentence, longer.text, longer.span(*span))
         else:
             said, told = mine.span(low, high), other.span(theirs_low, theirs_high)
-            found = _numbers(claim, text, sentence, said, told) or _names(claim, text, said, told)
+            found = _numbers(claim, text, sentence, said, told) or _names(claim, text, sentence, said, told)
         if found is not None:
             return found
     return None
@@ -130,6 +131,9 @@ def _numbers(
     others = [q for q in text.quantities[run_of(text.quantity_sentence, sentence)] if q.start < told[1] and q.end > told[0]]
     if not mine or len(mine) != len(others):
         return None
+    before = claim.source.folded[claim.start : said[0]].split()[-1:]
+    if not set(listed("wrapping", "either")).isdisjoint([*before, *claim.source.folded[slice(*said)].split()]):
+        return None  # in the 18th or 19th century
     counted = all(re.fullmatch(r"[\d.,]+", of.text[slice(*span)]) for of, span in ((claim.source, said), (text, told)))
     for one, other in zip(mine, others, strict=True):
         related = quantity_relation(one, other)
@@ -145,6 +149,9 @@ def _negations(
     """A word that denies and stands in one of the two alone; not one that only seems to."""
     if longer.folded[slice(*span)].strip() not in listed("polarity", "negates"):
         return None
+    mine = claim.source.negations[claim.source.sentence[claim.words]].max(initial=0)
+    if mine + text.negations[sentence] > 1:
+        return None  # something else is denied there
     around = longer.folded[max(0, span[0] - 3) : span[1] + 3]
     if any(entry in around for entry in listed("polarity", "harmless") if entry):
         return None
@@ -152,9 +159,13 @@ def _negations(
     return Replaced("negation", claim.source.text[claim.start : claim.end][:80], text.text[start:end][:80])
 
 
-def _names(claim: ClaimWords, text: Analysis, said: tuple[int, int], told: tuple[int, int]) -> Replaced | None:
-    """Two names in the same place that have nothing in common."""
+def _names(
+    claim: ClaimWords, text: Analysis, sentence: int, said: tuple[int, int], told: tuple[int, int]
+) -> Replaced | None:
+    """Two names in the same place that have nothing in common; not one that the sentence has beside the other."""
     mine, other = claim.source.text[slice(*said)], text.text[slice(*told)]
+    if claim.source.folded[slice(*said)] in text.folded[slice(*text.bounds[sentence].tolist())]:
+        return None
     if not _is_name(claim.source, said) or not _is_name(text, told) or _of_one(mine, other):
         return None
     return Replaced("name", mine, other)
@@ -165,11 +176,15 @@ def _is_name(text: Analysis, span: tuple[int, int]) -> bool:
     written = text.text[slice(*span)]
     if HAN_CHARACTER.search(written):
         return re.search(r"[·•]", written) is not None and _BREAKS.search(written) is None
+    if pattern("offline", "\\b(?:«pronoun»)").search(written.lower()):
+        return False
     words = text.words_between(*span)
     spelt = [text.text[a:b] for a, b in zip(text.starts[words].tolist(), text.ends[words].tolist(), strict=True)]
-    telling = [word for word in spelt if len(word) > 3 or word[:1].isupper()]
-    if not telling or not all(word[:1].isupper() for word in telling) or any(word.lower() in _no_names() for word in spelt):
+    telling = [word for word in spelt if word.lower() not in stop_words()]
+    if not telling or not all(word[:1].isupper() for word in telling) or any(word.lower() in _titles() for word in spelt):
         return False
+    if len(telling) < min(len(spelt), 2):
+        return False  # "the city" of a text without capitals, or "The City" that opens a sentence
     known = bool((text.kind[words] == NAME).any())
     return known or len(telling) > 1 or span[0] not in text.bounds[:, 0] or _named_elsewhere(text, telling[0])
 
@@ -182,9 +197,9 @@ def _named_elsewhere(text: Analysis, word: str) -> bool:
 
 
 @cache
-def _no_names() -> frozenset[str]:
-    """Words with a capital that are no name: titles, and function words."""
-    return stop_words() | {word.strip(".") for name in ("titles", "after") for word in listed("names", name)}
+def _titles() -> frozenset[str]:
+    """Titles, which stand beside a name with a capital and are none."""
+    return frozenset(word.strip(".") for name in ("titles", "after") for word in listed("names", name))
 
 
 def _of_one(mine: str, other: str) -> bool:
