@@ -68,6 +68,7 @@ def test_a_list_inside_a_statement_needs_all_of_its_things_where_they_are_asked_
     kept = [item for item in items if item != dropped]
     short = statement[language].format(y=1000 + 17 * seed, i=listed(kept, language))
     assert answer_right(ASKED[language], reference, reference).probability >= 0.5
+    assert answer_right(ASKED[language], f"{reference} {1000 + seed},500 m", reference).probability >= 0.5
     assert answer_right(ASKED[language], short, reference).reason == LEFT_OUT
     when = {"en": "When did the harbour market open?", "zh": "港口集市是哪一年开业的？"}[language]
     assert answer_right(when, short, reference).probability >= 0.5, "what is listed there is not asked for"

@@ -55,6 +55,8 @@ def by_parts(question: str, said: str, reference: str, probability: float, told:
     told
         The probability that the answer makes the point of a part.
     """
+    if probability >= 0.5 and read(said).holds_squashed(read(reference).squashed):
+        return Parted(probability)  # word for word
     parts, sure = things(question, reference)
     if len(parts) > 1:
         enough = enough_of(question)
@@ -290,7 +292,7 @@ def _drops_one(question: str, said: str, reference: str) -> bool:
         marks = [reference[one[1] : other[0]] for one, other in pairwise(items)]
         pieces = [reference[start:end].strip() for start, end in items]
         # The first reaches back to the beginning of its clause, the last to its end.
-        pieces[-1] = re.split("[,，]", pieces[-1])[0].strip()
+        pieces[-1] = re.split(r"[,，](?!\d)", pieces[-1])[0].strip()
         # In Chinese these marks join no clauses, and who asks for several things asks for the list.
         clause = _states(pieces[-1]) and not HAN_CHARACTER.search(pieces[-1]) and not asks_for_several(question)
         if clause or not all(map(_is_thing, pieces[1:-1])) or any(_leaves_a_choice(question, mark) for mark in marks):
