@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.evidence.frames import Evidence
+from workbench.evidence.offline.answers import LEFT_OUT
 from workbench.scoring.facts import Claims
 from workbench.scoring.groups.joint import expectation
 from workbench.scoring.groups.refusal import outcome
@@ -243,9 +244,22 @@ class CauseInputs:
 
     @cached_property
     def unmade_claims(self) -> Mask:
-        """Per reference claim: the answer does not make it, in samples without key points."""
-        free = ~self.view.has_points[self.view.reference.code]
-        return free & np.isin(self.view.reference_other, (NOT_MENTIONED, CONTRADICTED))
+        """Per reference claim: the answer does not make it, in samples without key points.
+
+        A wrong answer that leaves none plainly unmade does not make those of which it is unsure; one that tells a part and
+        not the rest does not make the claim that it comes least near to."""
+        reference, free = self.view.reference, ~self.view.has_points[self.view.reference.code]
+        unmade = free & np.isin(self.view.reference_other, (NOT_MENTIONED, CONTRADICTED))
+        wrong = self.judged_wrong & ~self.any_of(reference, unmade)
+        unsure = free & (self.view.reference_other == UNSURE) & wrong[reference.code]
+        partly = wrong & self.tells_a_part & ~self.any_of(reference, unsure)
+        furthest = -self.highest(reference, -reference.other_entail, free)
+        return unmade | unsure | (free & partly[reference.code] & (reference.other_entail <= furthest[reference.code]))
+
+    @cached_property
+    def tells_a_part(self) -> Mask:
+        """The answer tells one of the things that are asked and leaves out another."""
+        return np.array([reason == LEFT_OUT for reason in self.evidence.plain("text_right_reason")], dtype=bool)
 
     @cached_property
     def split_points(self) -> Mask:
@@ -311,10 +325,11 @@ class CauseInputs:
 
     @cached_property
     def makes_a_point(self) -> Mask:
-        """The answer makes at least one key point, or without key points one reference claim."""
+        """The answer makes at least one key point, or without key points one reference claim or a part of one."""
         reference = self.view.reference
         made = (self.view.reference_other == SUPPORTED) & ~self.view.has_points[reference.code]
-        return self.any_of(self.view.points, ~self.unmade_points) | self.any_of(reference, made)
+        partly = self.tells_a_part & ~self.view.has_points
+        return self.any_of(self.view.points, ~self.unmade_points) | self.any_of(reference, made) | partly
 
     @cached_property
     def grounded(self) -> Mask:
@@ -376,12 +391,19 @@ class CauseInputs:
         return (serious(self.view) & (verdicts == CONTRADICTED)) | through
 
     @cached_property
+    def dropped_claims(self) -> Mask:
+        """Per reference claim: not made, though the contexts say it; of an answer that tells a part of the point the contexts
+        need not say the whole of it in one place."""
+        verdicts, code = self.view.reference_verdicts, self.view.reference.code
+        said = (verdicts == SUPPORTED) & ~self.split_claims
+        return self.unmade_claims & (said | (self.tells_a_part[code] & (verdicts != CONTRADICTED)))
+
+    @cached_property
     def left_out(self) -> Mask:
         """A key point or reference claim stands in the contexts and not in the answer."""
         points = self.view.points
         there = self.unmade_points & (points.own_entail >= 0.5)
-        said = self.unmade_claims & (self.view.reference_verdicts == SUPPORTED) & ~self.split_claims
-        said &= self.judged_wrong[self.view.reference.code]
+        said = self.dropped_claims & self.judged_wrong[self.view.reference.code]
         return (
             (self.any_of(points, there) | self.any_of(self.view.reference, said)) & self.facts.answered & ~self.refused
         )

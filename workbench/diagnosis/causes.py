@@ -201,7 +201,7 @@ def _declining(c: CauseInputs) -> Floats:
 def _omission_confidence(c: CauseInputs) -> Floats:
     """1 for key points, which are compared as texts; else how sure it is that the contexts say it and the answer is wrong."""
     points, reference = c.view.points, c.view.reference
-    there = c.highest(reference, reference.entail, c.unmade_claims & (c.view.reference_verdicts == SUPPORTED))
+    there = c.highest(reference, reference.entail, c.dropped_claims)
     exact = c.any_of(points, c.unmade_points & (points.own_entail >= 0.5))
     return np.where(exact, 1.0, there * (1 - np.nan_to_num(c.facts.right)))
 
@@ -688,7 +688,7 @@ class Explainer:
             "held": np.isin(verdicts, (SUPPORTED, UNSURE)),
             "against_reference": (verdicts == SUPPORTED) & (view.answer_other == CONTRADICTED),
             "dropped_points": inputs.unmade_points & (view.points.own_entail >= 0.5),
-            "dropped_claims": inputs.unmade_claims & (view.reference_verdicts == SUPPORTED),
+            "dropped_claims": inputs.dropped_claims,
             "absent_points": view.points.entail < 0.5,
             "absent_claims": view.reference_verdicts == NOT_MENTIONED,
         }

@@ -13,7 +13,7 @@ import pandas as pd
 from workbench.data.schema import NESTED_FIELDS, Corpus, Sample, SampleSet, to_sample
 from workbench.data.text.citations import Citation
 from workbench.data.text.points import matcher
-from workbench.data.text.refusals import refuses
+from workbench.data.text.refusals import may_decline, refusal, refuses
 from workbench.data.text.sentences import sentences
 from workbench.errors import CancelledError
 from workbench.evidence.cache import Cache
@@ -22,10 +22,12 @@ from workbench.evidence.corpus_ranks import missed_column
 from workbench.evidence.frames import COLUMNS, Evidence, encode, frame_of, plain_columns
 from workbench.evidence.judge import Judge, SampleEvidence, failed
 from workbench.evidence.observe import ChunkIndex, Observation, observe, without_citations
-from workbench.evidence.offline.answers import AnswerRight, answer_right
+from workbench.evidence.offline.answers import LEFT_OUT, AnswerRight, answer_right
 from workbench.evidence.offline.relevance import ADDRESSING_ODDS
 from workbench.evidence.run import Examined, Progress, examine
 
+#: The most that an answer can seem to decline which makes a part of what is expected.
+TELLS_SOME = 0.3
 #: What a sample's evidence says when no judge was asked.
 NOT_ASKED = "no judge was asked; choose one to fill this in"
 
@@ -149,24 +151,56 @@ def _add_right(sample: Sample, seen: Observation, judged: SampleEvidence, right:
     """Whether the answer is right and what decided; verdicts of the offline judge that follow from it agree with it."""
     if judged.method.startswith("offline") and not math.isnan(judged.relevancy):
         judged.relevancy = _addressing(judged.relevancy, seen, right)
+    if _tells_some(sample, seen, right):
+        _not_declined(seen, judged, TELLS_SOME)
+        judged.relevancy = max(judged.relevancy, 1 - TELLS_SOME)  # it makes a point, NaN stays
     if right is None or right.reason == "no answer":
         return
     if not math.isnan(judged.answer_right):
         seen.facts["text_right"] = judged.answer_right
         return
     seen.facts |= {"text_right": right.probability, "text_right_reason": right.reason}
-    offline = judged.method.startswith("offline")
     claims = [claim for claim in judged.claims if claim.side == "reference"]
-    if len(claims) == 1 and offline:
+    if len(claims) == 1 and judged.method.startswith("offline"):
         claims[0].other_entail = right.probability
         claims[0].other_contradict = min(claims[0].other_contradict, 1 - right.probability)
     declining = sample.expect_refusal or right.reason == "declines alike" or refuses(sample.reference or "")
     if right.probability >= 0.5 and not declining:
         # Who makes the point of the reference has not declined, however short the answer is.
-        if offline:
-            judged.declines = min(judged.declines, 1 - right.probability)
-        if "text_declines" in seen.facts:
-            seen.facts["text_declines"] = min(seen.facts["text_declines"], 1 - right.probability)
+        _not_declined(seen, judged, 1 - right.probability)
+
+
+def _not_declined(seen: Observation, judged: SampleEvidence, declines: float) -> None:
+    """Bound the probability that an answer declines, as read from its texts."""
+    if judged.method.startswith("offline"):
+        judged.declines = min(judged.declines, declines)
+    if "text_declines" in seen.facts:
+        seen.facts["text_declines"] = min(seen.facts["text_declines"], declines)
+
+
+def _tells_some(sample: Sample, seen: Observation, right: AnswerRight | None) -> bool:
+    """Whether an answer that declines something makes a key point, or a part of the point of its reference, beside it; or its
+    reference says itself what seems to decline ("the origin is unknown, although …").
+
+    What the question says already is no point, nor is what stands in the words that decline."""
+    points = [point for point in seen.points if point.side == "point"]
+    partly = right is not None and right.reason == LEFT_OUT
+    answer, reference = sample.answer or "", matcher(sample.reference or "")
+    if sample.expect_refusal or not answer:
+        return False
+    if not may_decline(answer):  # without a word that declines, however it is read ("The answer is: clay.")
+        return partly or any(point.start >= 0 for point in points)
+    declined = refusal(answer, sample.refusal_phrases, sample.asked).spans
+    if not declined:
+        return False
+    if refusal(sample.reference or "").probability < 0.5 and all(reference.find(span.text) is not None for span in declined):
+        return True
+    asked = matcher(sample.asked)
+    made = (p for p in points if p.start >= 0 and not any(s.start <= p.start < s.end for s in declined))
+    if any(all(asked.find(option) is None for option in point.text.split(" | ")) for point in made):
+        return True
+    rest = "".join(" " if any(s.start <= at < s.end for s in declined) else c for at, c in enumerate(answer))
+    return partly and answer_right(sample.question, rest, sample.reference or "").reason == LEFT_OUT
 
 
 def _addressing(relevancy: float, seen: Observation, right: AnswerRight | None) -> float:

@@ -565,7 +565,10 @@ def may_decline(text: str) -> bool:
 @by_languages(maxsize=8)
 def _cue() -> re.Pattern[str]:
     cues = (own.table("answers").get("refusing", {}).get("cues", "") for own in languages())
-    return re.compile("|".join(re.escape(cue) for listed in cues for cue in listed.split("|") if cue) or "(?!)")
+    found = [cue for listed in cues for cue in listed.split("|") if cue]
+    # A word begins with it, but a contraction ends in it: there is no "no" in Fresno.
+    begins = [rf"(?<![a-z]){re.escape(cue)}" if re.fullmatch("[a-z]+", cue) else re.escape(cue) for cue in found]
+    return re.compile("|".join(begins) or "(?!)")
 
 
 def _left(cut: Cut, clauses: Sequence[Clause], models: Models) -> dict[int, float]:

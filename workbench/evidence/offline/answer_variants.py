@@ -12,6 +12,7 @@ from workbench.data.text.quantities import date_parts, same_quantity
 from workbench.data.text.words import normalise
 from workbench.evidence.offline.answer_reading import Reading, any_of, bounded, cleaned, is_han, listed, read
 from workbench.evidence.offline.answer_values import clause_starts, empty_characters
+from workbench.evidence.offline.claims import bare_values
 from workbench.language import pattern
 
 _BRACKETS = re.compile(r"\s*[（(\[][^（()）\[\]]*[)）\]]\s*")
@@ -211,6 +212,8 @@ def _value_alone(reference: str) -> tuple[str, ...]:
     if match is None:
         return ()
     value = reference[: match.start()].strip()
+    if match[0].strip() in (".", "。") and not bare_values(value):
+        return ()  # a statement, after which another one follows
     if not re.search(r"\w", value) or len(value) * (2 if is_han(value) else 1) > SHORT_VALUE:
         return ()
     return (value,)

@@ -16,22 +16,20 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.sentences import denied
 from workbench.data.text.words import content_words, normalise
-from workbench.evidence.offline.answer_features import AT, FEATURES, STATEMENT, compared, new_words
+from workbench.evidence.offline.answer_features import AT, FEATURES, STATEMENT, compared
+from workbench.evidence.offline.answer_parts import by_parts
 from workbench.evidence.offline.answer_reading import (
     Reading,
-    any_of,
     cleaned,
-    cut_clauses,
     declines_itself,
     is_han,
     is_negative,
@@ -39,21 +37,20 @@ from workbench.evidence.offline.answer_reading import (
     read,
 )
 from workbench.evidence.offline.answer_values import one_within
-from workbench.evidence.offline.answer_variants import asked_kind, is_beside, tells
-from workbench.evidence.offline.claims import bare_values
+from workbench.evidence.offline.answer_variants import asked_kind, tells
 from workbench.evidence.offline.grid import claim_words
 from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.words import NAME, analyse
 from workbench.language import languages, pattern
 
+#: What is said of an answer that tells one of the things that are asked and leaves out another.
+LEFT_OUT = "part left out"
 #: The last value says which weights count: a span is to be found, a statement to be told as a whole.
 SHAPES = ("span", "statement")
 #: The most that an answer without any number can reach where a number is asked for.
 UNCOUNTED = 0.1
 #: What is left where two parts of the reference have changed places, and the sentences of an answer that are looked at.
 EXCHANGED, _SENTENCES = 0.1, 10
-#: What is left where an answer leaves out a part of what was asked, and the recall from which a part is told.
-PART_LEFT_OUT, PART_TOLD = 0.3, 0.3
 
 #: The most that an answer can reach which gives another identifier than the reference.
 OTHER_IDENTIFIER = 0.2
@@ -70,9 +67,9 @@ class AnswerRight:
     ``probability`` in [0, 1]. ``alternative``: index of the alternative that fits best, −1 without any. ``reason``: what
     decided, one of ``makes the point``, ``declines alike``, ``answers where the reference declines``, ``declines``, ``other
     polarity``, ``denies``, ``other number``, ``other value`` (the number stands there for something else), ``opposite``,
-    ``other name``, ``other word``, ``part missing``, ``differs``, ``no answer``, ``no reference``. ``close_call``: the
-    probability lies in the band around one half that holds a tenth of the labelled pairs. ``features``: the values by
-    name, of the best alternative.
+    ``other name``, ``other word``, ``part missing``, ``part left out`` (one of several that are asked), ``differs``, ``no
+    answer``, ``no reference``. ``close_call``: the probability lies in the band around one half that holds a tenth of the
+    labelled pairs. ``features``: the values by name, of the best alternative.
     """
 
     probability: float
@@ -98,15 +95,18 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
     rows, owners = compared(question, said, [alternatives[i] for i in usable])
     model = coefficients(language_of(question, said))
     scores = model.probabilities(np.array(rows))
+    left_out = [False] * len(owners)
     for row, owner in enumerate(owners):
-        if rows[row][AT["squashed"]] < 1:
-            scores[row] = min([scores[row], *_of_items(question, said, alternatives[usable[owner]], model)])
-        if scores[row] >= 0.5 and _leaves_out(question, said, alternatives[usable[owner]]):
-            scores[row] = PART_LEFT_OUT
+        if rows[row][AT["squashed"]] >= 1 and scores[row] >= 0.5 and len(read(alternatives[usable[owner]]).words) < STATEMENT:
+            continue  # a name word for word, or by its initials
+        told = by_parts(
+            question, said, alternatives[usable[owner]], float(scores[row]), partial(_told, question, said, model)
+        )
+        scores[row], left_out[row] = told.probability, told.left_out
     if pattern("offline", "«count»").search(normalise(question)):
         # Who is asked how many and gives none of the numbers has not answered, however much else is the same.
-        told = np.array(rows)
-        missing = told[:, [AT["number_wanted"], AT["number_missing"]]].min(axis=1) - told[:, AT["number_near"]] == 1.0
+        table = np.array(rows)
+        missing = table[:, [AT["number_wanted"], AT["number_missing"]]].min(axis=1) - table[:, AT["number_near"]] == 1.0
         scores = np.where(missing, np.minimum(scores, UNCOUNTED), scores)
     for row, owner in enumerate(owners):
         if _lacks_value(question, said, alternatives[usable[owner]]):
@@ -127,15 +127,14 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
         for row, owner in enumerate(owners):
             reference = alternatives[usable[owner]]
             if not _denied(reference) and not declines_itself(reference) and not is_negative(plain(reference)):
-                told = model.probabilities(np.array(compared(question, inner, [reference])[0])).max()
-                scores[row] = min(scores[row], 1 - told)
+                denied_part = model.probabilities(np.array(compared(question, inner, [reference])[0])).max()
+                scores[row] = min(scores[row], 1 - denied_part)
     best = int(np.argmax(scores))
     probability = float(scores[best])
     low, high = close_band()
     values = dict(zip(FEATURES, rows[best], strict=True))
-    return AnswerRight(
-        probability, usable[owners[best]], _reason(values, probability), low <= probability <= high, values
-    )
+    reason = LEFT_OUT if probability < 0.5 and left_out[best] else _reason(values, probability)
+    return AnswerRight(probability, usable[owners[best]], reason, low <= probability <= high, values)
 
 
 def _other_identifier(asked: Reading, said: Reading, wanted: Reading) -> bool:
@@ -178,45 +177,11 @@ def _lacks_value(question: str, said: str, reference: str) -> bool:
     return not any(told.holds(word, word) for word in new)
 
 
-def _of_items(question: str, said: str, reference: str, model: Coefficients) -> list[float]:
-    """The probability of each value of a reference that lists several: all of them are needed.
-
-    Two that a comma parts may be one (a town and its country).
-    """
-    if any_of(("wrapping", "either")).search(reference.lower()):
-        return []  # one of them is enough
-    values = [reference[start:end] for start, end in bare_values(reference)]
-    joins = _joins()
-    if not values and all(map(bare_values, halves := joins.split(reference))):
-        values = halves if len(halves) == 2 else []
-    parts = [part.strip() for value in values for part in joins.split(value) if part.strip()]
-    named = [part for part in parts if not is_beside(part)]
-    parts = named if len(named) > 1 else parts
-    # Bare quantities, unless they are one together (1 hour and 30 minutes).
-    counted = 1 < len(parts) <= len(read(reference).numbers) and all(read(part).numbers for part in parts)
-    counted = counted and not any(new_words(read(""), read(part))[0] for part in parts)
-    plain_pair = len(parts) == 2 and not re.search(r"[,，;；、]", reference)
-    if not counted and plain_pair and (_two_names(parts) or any(n.value == 2 for n in read(question).numbers)):
-        counted = True
-    if not counted and (len(parts) < 2 or len(values) < 2 or (len(values) == 2 and not re.search("[;；、]", reference))):
-        return []
-    found = []
-    for part in parts:
-        rows = np.array(compared(question, said, [part])[0])
-        rows[:, AT["asked_other"]] = 0.0  # the other values stand there as well
-        found.append(float(model.probabilities(rows).max()))
-    return found
-
-
-def _leaves_out(question: str, said: str, reference: str) -> bool:
-    """Whether an answer leaves out what the reference says to one part of a question that asks for several things."""
-    asked = normalise(question)
-    if len(pattern("offline", "(?:«interrogative»)").findall(asked)) < 2:
-        return False
-    parts = [part for clause in cut_clauses(plain(reference)) for part in _joins().split(clause)]
-    rows = [compared(question, said, [part])[0][0] for part in parts if any(new_words(read(question), read(part)))]
-    told = [row[AT["number_missing"]] < 1 and row[AT["recall"]] >= PART_TOLD for row in rows]
-    return len(told) > 1 and not all(told) and any(told)
+def _told(question: str, said: str, model: Coefficients, part: str) -> float:
+    """The probability that an answer makes the point of a part of its reference."""
+    rows = np.array(compared(question, said, [part])[0])
+    rows[:, [AT["asked_other"], AT["refused"]]] = 0.0  # the other values stand there as well, or are declined
+    return float(model.probabilities(rows).max())
 
 
 def _exchanges(said: str, reference: str) -> bool:
@@ -228,22 +193,6 @@ def _exchanges(said: str, reference: str) -> bool:
     claim = claim_words(wanted, 0, len(reference))
     pairs = (relate(claim, told, at).exchanged for at in range(min(len(told.bounds), _SENTENCES)))
     return any(all(any(names[slice(*part)]) for part in pair) for pair in pairs if pair is not None)
-
-
-@cache
-def _joins() -> re.Pattern[str]:
-    return re.compile(any_of(("wrapping", "joins")).pattern + r"|(?<=\s)&(?=\s)")
-
-
-def _two_names(parts: Sequence[str]) -> bool:
-    """Whether two parts are names, of two to four Han characters or of two words and more: both are asked for.
-
-    The first may leave out the last word of the second (Ada and Carl Dane).
-    """
-    if all(len(part) in (2, 3, 4) and all(map(HAN_CHARACTER.match, part)) for part in parts):
-        return True
-    named = all(word[:1].isupper() for part in parts for word in part.split())
-    return named and len(read(parts[-1]).words) > 1
 
 
 #: What is said of an answer that fails, by the first value that holds; the bound is what the value must exceed.

@@ -23,7 +23,9 @@ from workbench.data.text.normalise import HAN, HAN_CHARACTER, unaccented
 from workbench.data.text.quantities import Entity, Quantity
 from workbench.data.text.quantities import relation as quantity_relation
 from workbench.evidence.offline.answer_reading import listed
+from workbench.evidence.offline.claims import bare_values
 from workbench.evidence.offline.comparisons import outnumbered
+from workbench.evidence.offline.copied import replaced
 from workbench.evidence.offline.features import (
     MANY_NUMBERS,
     claim_negations,
@@ -51,6 +53,10 @@ WHOLE, TELLING_WORDS = 0.7, 2
 SAME, DOUBTED = 0.9, 0.6
 #: The same for a number whose whole slot is the same, word for word: the rest of the claim may then be told elsewhere.
 REST_IN_PLACE = 0.35
+#: Telling words of a value that an answer may consist of.
+VALUE_WORDS = 2
+#: That another number or name stands in a sentence that is copied but for it.
+COPIED = 0.9
 #: That a list is longer than there are things.
 COUNTED = 0.85
 #: Words on each side that make the slot of a number or name.
@@ -123,6 +129,8 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             sign = strongest(
                 claim, text, at, told, before, relation=relation, misplaced=misplaced, excused=excused, closer=closer
             )
+            if sign is None and not (present[:, _beside(grid, int(sentence))].min(axis=0, initial=1.0) >= 1.0).any():
+                sign = _copied(claim, text, at, misplaced)
             # "It ends at 12:30" where it starts at 9:30 and takes three hours: the opposite has been reckoned with.
             reckoned = sign is not None and sign.kind == "antonym" and _reckons(grid, number, int(sentence))
             told_so = sign is not None and sign.kind == "negation" and _denied_alike(grid, number, int(sentence), cover)
@@ -150,6 +158,16 @@ def _denied_alike(grid: Grid, number: int, sentence: int, cover: NDArray[Any]) -
 def _reckons(grid: Grid, number: int, sentence: int) -> bool:
     """Whether a number of the claim is worked out from what a sentence gives."""
     return any(one.worked_out and one.sentences[sentence] for one in stated_in(grid, grid.rows[number]))
+
+
+def _copied(claim: ClaimWords, text: Analysis, at: int, misplaced: frozenset[Quantity]) -> Sign | None:
+    """The sign of a claim that copies a sentence but for one number or name; not where the text has that number, too."""
+    found = replaced(claim, text, at)
+    if found is not None and found.kind == "number":
+        mine = [q for q in quantities_of(claim) if q.text.strip() == found.claimed.strip()]
+        if any(q not in misplaced and not _is_untold(q, text.text, None) for q in mine):
+            return None
+    return None if found is None else Sign(COPIED, found.kind, found.claimed, found.found)
 
 
 def _beside(grid: Grid, sentence: int) -> slice:
@@ -296,12 +314,33 @@ def strongest(
         Whether another sentence of the text holds nearly all of the claim, and this one does not.
     """
     words = _Sentence(text, sentence, alone=alone)
+    value, verbatim = _values_told(claim, words), not alone and _stands_in(claim, text)
+    relation = relate(claim, text, sentence) if alone else relation
     signs = [
-        *_numbers(claim, words, present if before is None else before, misplaced, excused),
-        *_names(claim, words, present),
-        *_related_signs(claim, words, present, relate(claim, text, sentence) if alone else relation, closer),
+        *(() if value > 1 or verbatim else _numbers(claim, words, present if before is None else before, misplaced, excused)),
+        *(() if value or verbatim else _names(claim, words, present)),
+        *_related_signs(claim, words, present, relation, closer, value > 0 and not len(claim_negations(claim))),
     ]
     return max(signs, key=lambda sign: sign.probability, default=None)
+
+
+def _stands_in(claim: ClaimWords, text: Analysis) -> bool:
+    """Whether a text says a claim word for word; what it says elsewhere of other things is then no other value or name."""
+    said = claim.source.folded[claim.start : claim.end].strip(" .。!！,，;；")
+    at = text.folded.find(said) if said else -1
+    around = text.folded[max(at - 1, 0) : at] + text.folded[at + len(said) : at + len(said) + 1]
+    return at >= 0 and not any(c.isascii() and c.isalnum() for c in around)
+
+
+def _values_told(claim: ClaimWords, words: _Sentence) -> int:
+    """How many values a claim is that says nothing beside them, each of one or two telling words that stand in the text."""
+    values = bare_values(claim.source.text[claim.start : claim.end])
+    for start, end in values:
+        told = claim.source.words_between(claim.start + start, claim.start + end)
+        stands = claim.source.folded[claim.start + start : claim.start + end] in words.text.folded
+        if not stands or int((claim.source.weight[told] > 0).sum()) > VALUE_WORDS:
+            return 0
+    return len(values)
 
 
 class _Sentence:
@@ -509,13 +548,14 @@ def _joining() -> re.Pattern[str]:
 
 
 def _related_signs(
-    claim: ClaimWords, words: _Sentence, present: Any, relation: Relation | None, closer: bool
+    claim: ClaimWords, words: _Sentence, present: Any, relation: Relation | None, closer: bool, bare: bool = False
 ) -> Iterator[Sign]:
-    """The same said with another polarity, an opposite, another member, a stronger word, or two parts exchanged."""
+    """The same said with another polarity, an opposite, another member, a stronger word, or two parts exchanged; a ``bare``
+    value says of nothing that it is so."""
     if relation is None:
         return
     whole = _told_whole(relation, words.text)
-    clash = relation.clash or (relation.opposed if whole else None)
+    clash = None if bare else relation.clash or (relation.opposed if whole else None)
     if clash is not None:
         row = clash[0] - claim.words.start
         laid = np.array(present, dtype=np.float32)

@@ -24,16 +24,15 @@ from workbench.data.text.words import Span
 from workbench.evidence.offline import answer_reading
 from workbench.evidence.offline.alignment import ALIGNMENT, Alignment, align, alignment_features
 from workbench.evidence.offline.arithmetic import worked_out
+from workbench.evidence.offline.asked import points_asked
 from workbench.evidence.offline.belonging import of_another
 from workbench.evidence.offline.cells import CellVerdict, cell_verdict, tables_in
-from workbench.evidence.offline.claims import ClaimSpan, claims_of, is_code, joints
+from workbench.evidence.offline.claims import ClaimSpan, bare_values, claims_of, is_code, joints
 from workbench.evidence.offline.contradiction import Sign, contradictions
 from workbench.evidence.offline.excerpts import Excerpt, excerpt
 from workbench.evidence.offline.features import (
     LEXICAL,
     claim_negations,
-    codes_of,
-    holds_code,
     lexical_features,
     sentence_cover,
     stated_in,
@@ -41,6 +40,7 @@ from workbench.evidence.offline.features import (
 )
 from workbench.evidence.offline.granting import granted
 from workbench.evidence.offline.grid import ClaimWords, Grid, Windows, claim_words, windows
+from workbench.evidence.offline.in_parts import COMMON_SHARE, HELD, LINKING, PARTS, tell_in_parts
 from workbench.evidence.offline.lists import lists_in
 from workbench.evidence.offline.models import Coefficients
 from workbench.evidence.offline.relations import relate
@@ -48,7 +48,7 @@ from workbench.evidence.offline.settling import settles
 from workbench.evidence.offline.subjects import of_another_subject
 from workbench.evidence.offline.vectors import TextVectors, sentence_vectors, vectors_of
 from workbench.evidence.offline.versions import out_of_date
-from workbench.evidence.offline.words import DATES, FUNCTION, NAME, NUMBER, TERM, Analysis, Floats, Numbers, analyse
+from workbench.evidence.offline.words import DATES, FUNCTION, NUMBER, Analysis, Floats, Numbers, analyse
 from workbench.language import pattern
 
 # ------------------------------------------------------------------------------
@@ -80,9 +80,6 @@ UNTOUCHED = 0.3
 #: What is left of the support by a text that has a number or code of the claim nowhere. People call 1 to 14 % of such claims
 #: supported (CLAPnq, BEGIN, WiCE), however alike the rest is.
 UNTOLD = 0.2
-#: Support of a claim that the contexts tell in parts: all in one run but for words of the question, or in two runs; and how
-#: far a word must stand in a sentence for that.
-PARTS, PARTS_BROKEN, HELD = 0.7, 0.6, 0.6
 #: How much words, by rarity, count beside character grams in what answer and reference tell of each other's claims; the share
 #: of it that makes a claim, and how steeply that is so. Below the last a negation of one side alone is no chance.
 WORDS_TOLD, MADE, TOLD_STEEP, NOTHING_SEEN = 0.75, 0.45, 8.0, 0.2
@@ -99,12 +96,8 @@ OF_ANOTHER, ABOUT, AS_MUCH, SENTENCES = 0.8, 0.4, 0.1, 4
 SETTLED = 0.8
 #: How far what the sentence before says is said by the one that continues it.
 CONTINUES = 0.8
-#: Rarity of the words that such a claim may have beside, "year" or "ahead", and their share of its rarity.
-COMMON, COMMON_SHARE = 0.6, 0.12
 #: Rarity from which a word of the question that the answer lacks tells what was asked.
 KEY = 0.2
-#: Rarity from which a word that two contexts share links them.
-LINKING = 0.5
 #: Rarity from which a word tells which thing of a list is meant.
 LISTED = 0.4
 #: Letters and digits of a claim that can be said to stand in a text as it is.
@@ -379,6 +372,8 @@ class Examination:
         asked = Numbers((quantity, 0) for quantity in self.question.quantities)
         found: dict[int, tuple[int, Sign]] = {}
         for number in alone:
+            if self._of_some_question(number):
+                continue
             stated = list(stated_in(self.grid, self.grid.rows[number]))
             values = [one.quantity for one in stated]
             if not 1 <= len(values) <= 2 or any(map(asked.holding, values)) or any(one.worked_out for one in stated):
@@ -404,6 +399,10 @@ class Examination:
                 found[number] = text, Sign(probability, "number", values[0].text, other[1].text)
         return found
 
+    def _of_some_question(self, number: int) -> bool:
+        """Whether a claim is a bare value and several things are asked: which of them it answers is not known."""
+        return points_asked(self.question.text) > 1 and bool(bare_values(self.claim_text(number)))
+
     @cached_property
     def of_another(self) -> dict[int, tuple[int, Sign]]:
         """The claims of the answer that the contexts make of something else, in the same sentence or in another: the context,
@@ -414,7 +413,7 @@ class Examination:
             cover = sentence_cover(self.grid, number)[:end]
             best = float(cover.max(initial=0.0))
             reckoned = any(one.worked_out for one in stated_in(self.grid, self.grid.rows[number]))
-            if best < ABOUT or len(claim_negations(self.claims[number])) or reckoned:
+            if best < ABOUT or len(claim_negations(self.claims[number])) or reckoned or self._of_some_question(number):
                 continue
             text = int(self.grid.owners(int(np.argmax(cover))))
             if (subjects := of_another_subject(self.grid, number, text)) is not None:
@@ -484,7 +483,7 @@ class Examination:
             lacks = self._each_listed(number, entail[number])
             self._counted(number, entail[number])
             if not lacks:
-                self._in_parts(number, entail[number])
+                tell_in_parts(self, number, entail[number])
             if number in self.other_values:
                 among = slice(self.n_contexts + len(self.joints))
                 entail[number, among] = np.minimum(entail[number, among], UNSURE)
@@ -628,84 +627,6 @@ class Examination:
         if all(map(len, held)) and told and np.logical_or.reduce(told).all():
             for at in owners:
                 entail[at] = max(entail[at], PARTS)
-
-    def _in_parts(self, number: int, entail: Floats) -> None:
-        """Raise the support (in place) of a claim of the answer that no single sentence tells but the contexts together do.
-
-        Two documents put together, or the question repeated around a value: every content word stands in a context (but
-        for few that the question says, or common ones); those that it does not say follow one another as they do there,
-        with at most one break; no sign is against it.
-        """
-        claim, rows, end = self.claims[number], self.grid.rows[number], int(self.grid.offsets[self.n_contexts])
-        if self.spans[number].side != "answer" or not end or entail[: self.n_contexts + len(self.joints)].max() >= 0.5:
-            return
-        content = np.flatnonzero(self.grid.weight[rows] > 0)
-        held = self.grid.present[rows][content, :end] >= HELD
-        kind = self.grid.kind[rows][content]
-        places = (claim.words.start + content).tolist()
-        said = [claim.source.folded[claim.source.starts[at] : claim.source.ends[at]] for at in places]
-        # The segmenter may cut the words of an unspaced question another way.
-        glued = [len(word) > 1 and HAN_CHARACTER.match(word) is not None and word in self.question.folded for word in said]
-        asked = (np.isin(self.grid.ids[rows][content], self.question.ids) | np.array(glued, dtype=bool)) & (kind != NUMBER)
-        lacking = np.asarray(~held.any(axis=1), dtype=bool)
-        weight = self.grid.weight[rows][content]
-        common = lacking & ~asked & (kind == TERM) & (weight <= COMMON)
-        if weight[common].sum() <= COMMON_SHARE * weight.sum():
-            content, held, kind, asked, lacking = (x[~common] for x in (content, held, kind, asked, lacking))
-        # Values alone, one for each part of the question, need not stand together.
-        values = bool(len(content)) and bool(np.isin(kind, (NUMBER, NAME)).all())
-        foreign = lacking & (kind == NAME) & (self.grid.present[rows][content, :end].max(axis=1) < 0.4)
-        # Where all that is new is a name or a number, the question may be said in other words than the contexts.
-        spared = 0.5 if (~asked).any() and np.isin(kind[~asked], (NUMBER, NAME)).all() else 0.34
-        if (len(content) < 3 and not values) or lacking[~asked].any() or foreign.any() or lacking.sum() > spared * asked.sum():
-            return
-        texts = [text.folded for text in self.texts[: self.n_contexts]]
-        if any(not any(holds_code(text, code) for text in texts) for code in codes_of(claim)):
-            return
-        if any(number == claimed and at < self.n_contexts for claimed, at in self.signs):
-            return
-        fresh = held[~asked]
-        broken, throughout = (int((~(row[:-1] & row[1:]).any(axis=1)).sum()) for row in (fresh, held))
-        negated = len(claim_negations(claim))
-        if not len(fresh) or (not values and (broken > 1 or (broken and len(fresh) < 4 and throughout > 1))):
-            return
-        resting = np.flatnonzero(fresh.sum(axis=0) >= max(1.0, (0.0 if values else 0.4) * len(fresh)))
-        if negated and not self.grid.negations[resting].any():
-            return
-        owners = np.unique(self.grid.owners(resting))
-        rare = self.grid.weight[rows][content]
-        about = asked & ~lacking & ((kind == NAME) | (rare >= 0.9))
-        if not values and not (
-            self._joined(held[rare > LINKING], fresh, held[about], owners)
-            or self._each_asked(held[asked & (rare > LINKING)], fresh)
-        ):
-            return
-        entail[owners] = np.maximum(entail[owners], PARTS_BROKEN if broken else PARTS)
-
-    def _joined(self, held: Any, fresh: Any, named: Any, owners: Any) -> bool:
-        """Whether contexts that hold what is new hang together, and hold a name or rare word of the question where it has one:
-        two do that have a telling word of the claim in common (what one calls the maker the other places in a town)."""
-        of = self.grid.owners(np.arange(held.shape[1]))
-        words, new, names = (
-            np.stack([row[:, of == at].any(axis=1) for at in range(self.n_contexts)], axis=1) for row in (held, fresh, named)
-        )
-        for first in owners.tolist():
-            reached = np.arange(self.n_contexts) == first
-            for _ in range(2):
-                reached |= words[words[:, reached].any(axis=1)].any(axis=0)
-            if new[:, reached].any(axis=1).all() and (not len(names) or names[:, reached].any()):
-                return True
-        return False
-
-    def _each_asked(self, asked: Any, fresh: Any) -> bool:
-        """Whether each context that is needed for what is new holds a telling word of the question that no other one does:
-        the parts of a question, answered from one context each."""
-        of = self.grid.owners(np.arange(asked.shape[1]))
-        words, new = (
-            np.stack([row[:, of == at].any(axis=1) for at in range(self.n_contexts)], axis=1) for row in (asked, fresh)
-        )
-        own = words[words.sum(axis=1) == 1].any(axis=0)
-        return bool(own.any()) and bool(new[:, own].any(axis=1).all())
 
     def _at_most_unsure(self, number: int, entail: Floats) -> Floats:
         """The support of a claim that cannot be read: "No." alone says too little, code and formulas count only verbatim; what

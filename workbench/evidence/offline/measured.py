@@ -53,7 +53,7 @@ def _alike(one: Quantity, other: Quantity) -> bool:
 
 
 def _names(one: str, other: str) -> tuple[frozenset[int | str], frozenset[int | str]]:
-    """What tells two things apart: the words that only the one has, in Han script the whole of what stands before its particle."""
+    """What tells two things apart: the words that only the one has, in Han script all before its particle."""
     if HAN_CHARACTER.search(one + other):
         heads = [re.split(_of(), name)[0] if _of() else name for name in (one, other)]
         return frozenset(filter(None, heads[:1])), frozenset(filter(None, heads[1:]))
