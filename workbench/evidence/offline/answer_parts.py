@@ -29,6 +29,8 @@ from workbench.language import pattern
 PART_LEFT_OUT, PART_TOLD = 0.3, 0.3
 #: The least probability from which it is looked for what was dropped.
 UNDECIDED = 0.2
+#: The probability from which no single sentence has to decide.
+SURE = 0.9
 #: The probability of the value that is asked for, given alone where the reference gives no other.
 VALUE_TOLD = 0.8
 #: Words, or characters of Han script, of a thing that a word joins to another.
@@ -78,7 +80,7 @@ def by_parts(question: str, said: str, reference: str, probability: float, told:
         made = told(sentence)
         if made >= 0.5:
             return Parted(max(probability, made))
-        if _is_untold(question, said, sentence):
+        if probability < SURE and _is_untold(question, said, sentence):
             return Parted(min(probability, PART_LEFT_OUT), probability >= 0.5)
     dropped = probability >= UNDECIDED and (
         _without_value(question, said, reference) or _drops_one(question, said, reference)

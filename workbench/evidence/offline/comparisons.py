@@ -132,8 +132,10 @@ def turned_round(claim: str, sentence: str) -> bool:
     for ways in _ways():
         said = [(_content(m["start"]), _content(m["end"])) for m in ways[0].finditer(normalise(claim))]
         ends = [_content(m["end"]) for way in ways for m in way.finditer(normalise(sentence))] if said else []
+        there = _content(sentence) if said else frozenset()
         for start, end in said:
-            if any(start & other and not end & other for other in ends) and not any(end & other for other in ends):
+            # What moved on from where it had been moved to before has not turned round: the sentence must name both.
+            if any(start & other for other in ends) and not any(end & other for other in ends) and end & there:
                 return True
     return False
 

@@ -16,6 +16,8 @@ from workbench.language import pattern
 #: Rarity from which a word tells, and from which it names what a sentence is about; how far a sentence must hold a word, and
 #: the share of the claim, by rarity, that the sentence with what is said must hold.
 _TELLING, _OWN, _HELD, _MOST = 0.2, 0.35, 0.6, 0.4
+#: Rarity that one of the words must have that the sentence lacks.
+_RARE = 0.5
 #: The most sentences of a text, those of them nearest to the claim that are looked at, and words of a subject where no
 #: predicate is known.
 _SENTENCES, _NEAR, _WORDS = 60, 3, 3
@@ -57,13 +59,14 @@ def _of_another(grid: Grid, number: int, low: int, at: int, telling: Ints, held:
     pronoun = pattern("offline", "(?:«leaning»)").match(source.folded, claim.start) is not None
     whole = not pronoun and lacking == (first + telling[: len(lacking)]).tolist() and not _parts_a_name(source, lacking[-1])
     named = all(int(source.ids[word]) in asked or _han_in(source, word, question.folded) for word in lacking)
-    if any(source.kind[word] == NUMBER for word in lacking) or not (whole or named):
+    rare = max(float(source.weight[word]) for word in lacking)
+    if any(source.kind[word] == NUMBER for word in lacking) or rare < _RARE or not (whole or named):
         return None
     found, sentence = grid.locate(low + at)
     known = source.folded[claim.start : claim.end] + question.folded
     mine = {*source.ids[claim.words].tolist(), *asked}
     own = [word for word in _subject_of(found, sentence) if found.weight[word] > _OWN and int(found.ids[word]) not in mine]
-    own = [word for word in own if found.folded[_span(found, word)] not in known]
+    own = [word for word in own if found.folded[_span(found, word)] not in known and found.kind[word] != NUMBER]
     for other in np.flatnonzero(held[missing].all(axis=0)).tolist():
         text, there = grid.locate(low + other)
         subject = {int(text.ids[word]) for word in _subject_of(text, there)}
