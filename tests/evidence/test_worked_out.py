@@ -95,6 +95,23 @@ def test_without_a_context_nothing_is_counted(question, answer):
     assert ((entail >= 0) & (entail <= 1)).all()
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rates_shares_and_recipes(seed):
+    chance = random.Random(seed)
+    n, cents, percent, grams = chance.randint(2, 9), chance.randint(11, 95), chance.randint(2, 19), 50 * chance.randint(3, 9)
+
+    def made(claimed: str, given: str, told: str) -> bool:
+        return bool(worked_out(quantities(claimed)[0], quantities(given), quantities(told)))
+
+    assert made(f"€{n * cents / 100:.2f}", f"{n} days", f"{cents} cents a day")
+    assert not made(f"€{(n + 1) * cents / 100:.2f}", f"{n} days", f"{cents} cents a day")
+    assert made(f"{20 * percent}元", "2000元", f"金额的{percent}%")
+    assert not made(f"{20 * percent + 7}元", "2000元", f"金额的{percent}%")
+    assert made(f"{2 * grams} g", "eight people", f"{grams} g of flour. It serves 4.")
+    assert not made(f"{2 * grams + 10} g", "eight people", f"{grams} g of flour. It serves 4.")
+    assert made(f"{(n + 3) * 100}元", f"每月100元，{n}个月，三个月", f"每月租金100元，{n}个月押金和三个月租金")
+
+
 def test_without_anything_given_nothing_is_worked_out():
     told = quantities("$10, $20 and $30")
     assert worked_out(quantities("$30")[0], (), told) == ()

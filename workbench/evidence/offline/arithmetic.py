@@ -15,6 +15,7 @@ from itertools import combinations, permutations
 from dateutil.relativedelta import relativedelta
 
 from workbench.data.text.quantities import Quantity, date_parts
+from workbench.data.text.quantity_grammar import scale_of
 
 #: Numbers of each kind that are looked at.
 _MANY = 12
@@ -51,9 +52,12 @@ def worked_out(claimed: Quantity, given: Sequence[Quantity], told: Sequence[Quan
 
 
 def _sums(claimed: Quantity, given: Sequence[Quantity], told: Sequence[Quantity]) -> Iterator[tuple[Quantity, ...]]:
+    """Every way to make a number; those told are turned into its unit, so that 200 times 30 g make 6 kg."""
     plain = [q for q in given if q.value is not None and not date_parts(q)]
-    alike = [end for q in given if not date_parts(q) for end in _ends(q) if end.unit == claimed.unit]
+    alike = [same for q in given if not date_parts(q) for end in _ends(q) if (same := _in(end, claimed)) is not None]
     counts = [q for q in plain if _counts(q, claimed)]
+    theirs = [same for q in told if q.value is not None and (same := _in(q, claimed)) is not None]
+    yield from _rates(claimed, plain, theirs, told)
     for made in range(2, min(len(alike), 4) + 1):
         yield from (some for some in combinations(alike, made) if _is(sum(_value(q) for q in some), claimed))
     yield from (pair for pair in permutations(alike, 2) if _is(_value(pair[0]) - _value(pair[1]), claimed))
@@ -69,9 +73,49 @@ def _sums(claimed: Quantity, given: Sequence[Quantity], told: Sequence[Quantity]
         bare = [q for q in plain if q.unit is None and claimed.kind == "duration"]
         yield from ((a, b) for a in alike for b in bare for made in (_value(a) - _value(b), _value(a) + _value(b))
                     if _is(made, claimed))  # fmt: skip
-        theirs = [q for q in told if q.unit == claimed.unit and q.value is not None]
         yield from ((a, b) for a in alike for b in theirs if _is(abs(_value(a) - _value(b)), claimed))
         yield from ((b, n) for n in counts for b in theirs if _is(_value(b) * _value(n), claimed))
+
+
+def _rates(
+    claimed: Quantity, given: Sequence[Quantity], theirs: Sequence[Quantity], told: Sequence[Quantity]
+) -> Iterator[tuple[Quantity, ...]]:
+    """A rate by what it is for (20 cents a day, ten days), by a sum of counts (one month and three), a share of an amount, a
+    recipe for four made for eight; ``theirs`` are the numbers told in the unit of the claim."""
+    if claimed.unit is None:
+        return
+    for rate in (*theirs, *(same for q in given if (same := _in(q, claimed)) is not None)):
+        for count in given:
+            if rate.per is not None and count.unit == rate.per and _is(_value(rate) * _value(count), claimed):
+                yield rate, count
+        sizes = [q for q in given if q.unit != claimed.unit and (q.unit is None or q.kind == "duration") and _value(q) < _MANY]
+        yield from ((rate, a, b) for a, b in combinations(sizes, 2)
+                    if a.unit == b.unit and _is(_value(rate) * (_value(a) + _value(b)), claimed))  # fmt: skip
+    for share in (q for q in (*given, *told) if q.kind == "percent" and q.value is not None):
+        for amount in given:
+            same = _in(amount, claimed)
+            if same is not None and _is(_value(same) * _value(share) / 100, claimed):
+                yield amount, share
+    portions = [q for q in told if q.unit is None and q.kind == "number" and q.value is not None and 2 <= q.value <= _MANY]
+    for amount in theirs:
+        for wanted in (q for q in given if q.unit is None and q.kind == "number" and _value(q) <= _MOST_COUNTED):
+            for made in portions:
+                times = _value(wanted) / _value(made)
+                if times > 1 and times == int(times) and _is(_value(amount) * times, claimed):
+                    yield amount, wanted, made
+
+
+def _in(quantity: Quantity, claimed: Quantity) -> Quantity | None:
+    """A quantity in the unit of the claim, None where it has none in common; a hundred cents are one of any currency."""
+    if quantity.value is None or quantity.unit == claimed.unit:
+        return quantity if quantity.value is not None else None
+    if None in (quantity.unit, claimed.unit):
+        return None
+    scale = (0.01, 0.0) if quantity.unit == "cent" and claimed.kind == "money" else None
+    scale = scale or scale_of(str(quantity.unit), str(claimed.unit))
+    if scale is None or scale[1]:
+        return None
+    return replace(quantity, value=quantity.value * scale[0])
 
 
 def _ends(quantity: Quantity) -> tuple[Quantity, ...]:

@@ -134,6 +134,8 @@ def contradictions(grid: Grid, number: int) -> Iterator[tuple[int, Sign]]:
             # "It ends at 12:30" where it starts at 9:30 and takes three hours: the opposite has been reckoned with.
             reckoned = sign is not None and sign.kind == "antonym" and _reckons(grid, number, int(sentence))
             told_so = sign is not None and sign.kind == "negation" and _denied_alike(grid, number, int(sentence), cover)
+            # What another sentence tells in that order has not changed places.
+            told_so |= sign is not None and sign.kind == "exchange" and closer
             if sign is not None and not reckoned and not told_so:
                 yield int(sentence), sign
     said = claim.source.text[claim.start : claim.end]

@@ -678,7 +678,11 @@ class Examination:
         for number, span in enumerate(self.spans):
             if span.value:
                 value = self.claim_text(number)
+                lead, rest = answer_reading.polarity_lead(value)
                 for at, text in enumerate(self.texts):
+                    if lead and not rest and at < self.n_contexts:
+                        entail[number, at] = UNSURE  # of which text could a bare "No." be told?
+                        continue
                     stands = find_point(value, text.text) is not None
                     reckoned = not stands and at < self.n_contexts and self._works_out(value, at)
                     entail[number, at] = VALUE_FOUND if stands else PARTS if reckoned else VALUE_ABSENT

@@ -58,6 +58,8 @@ def _names(one: str, other: str) -> tuple[frozenset[int | str], frozenset[int | 
         heads = [re.split(_of(), name)[0] if _of() else name for name in (one, other)]
         return frozenset(filter(None, heads[:1])), frozenset(filter(None, heads[1:]))
     ids = [_content(one, _ends_empty(other)), _content(other, _ends_empty(one))]
+    if not (ids[0] - ids[1] and ids[1] - ids[0]):
+        ids = [frozenset(analyse(name).ids.tolist()) for name in (one, other)]  # plans called by a letter
     return frozenset(ids[0] - ids[1]), frozenset(ids[1] - ids[0])
 
 
