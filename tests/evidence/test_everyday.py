@@ -125,6 +125,9 @@ def test_what_is_said_of_one_thing_is_not_said_of_another(names, language):
 
 
 def test_sentences_that_hang_together_are_not_set_against_each_other():
+    depot = "At the Emden depot lorries are admitted from 06:30. Weighing costs EUR 15, and parking overnight EUR 38 a lorry."
+    said = "At the Emden depot parking overnight costs EUR 38 for each lorry."
+    assert verdict("What does parking cost at our newest depot?", said, depot) == "supported"
     context = "The X-ray room opens at nine. It can be used by all staff. The X-ray room is used for teaching."
     assert verdict("Who can use the X-ray room?", "The X-ray room can be used by all staff.", context) == "supported"
 

@@ -6,8 +6,11 @@ the boardroom, though both sentences together hold every word of it.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
+from workbench.evidence.offline.answer_values import clause_starts
 from workbench.evidence.offline.grid import Bools, Grid
 from workbench.evidence.offline.polarity import read
 from workbench.evidence.offline.words import FUNCTION, NUMBER, Analysis, Ints
@@ -65,7 +68,8 @@ def _of_another(grid: Grid, number: int, low: int, at: int, telling: Ints, held:
     found, sentence = grid.locate(low + at)
     known = source.folded[claim.start : claim.end] + question.folded
     mine = {*source.ids[claim.words].tolist(), *asked}
-    own = [word for word in _subject_of(found, sentence) if found.weight[word] > _OWN and int(found.ids[word]) not in mine]
+    own = _subject(found, *_clause_of(found, sentence, mine), sentence)
+    own = [word for word in own if found.weight[word] > _OWN and int(found.ids[word]) not in mine]
     own = [word for word in own if found.folded[_span(found, word)] not in known and found.kind[word] != NUMBER]
     for other in np.flatnonzero(held[missing].all(axis=0)).tolist():
         text, there = grid.locate(low + other)
@@ -103,6 +107,16 @@ def _span(text: Analysis, word: int) -> slice:
 def _subject_of(text: Analysis, sentence: int) -> list[int]:
     words = text.words_between(*text.bounds[sentence].tolist())
     return _subject(text, words.start, words.stop, sentence)
+
+
+def _clause_of(text: Analysis, sentence: int, claimed: set[int]) -> tuple[int, int]:
+    """The words of the clause of a sentence that says most of what is claimed: "weighing costs 15, and parking 38"."""
+    start, end = text.bounds[sentence].tolist()
+    cuts = [start, *(at for at in clause_starts(text.text) if start < at < end), end]
+    clauses = [text.words_between(low, high) for low, high in pairwise(cuts)]
+    told = [sum(float(text.weight[at]) for at in range(c.start, c.stop) if int(text.ids[at]) in claimed) for c in clauses]
+    best = clauses[told.index(max(told))]
+    return best.start, best.stop
 
 
 def _opening(text: Analysis, sentence: int) -> str:
