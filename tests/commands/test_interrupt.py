@@ -19,7 +19,7 @@ def test_an_interrupted_score_ends_at_once_and_goes_on_where_it_was(tmp_path: Pa
     rows = [
         {"sample_id": f"{at}", "question": f"When was house {at} built?", "answer": f"It was built in {1900 + at % 99}.",
          "contexts": [f"House {at} was built in {1900 + at % 97} by a firm from the north.", f"House {at} is tall."]}
-        for at in range(1000)
+        for at in range(2500)
     ]  # fmt: skip
     data, cache = tmp_path / "run.jsonl", Cache(tmp_path / "cache")
     data.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
@@ -35,4 +35,4 @@ def test_an_interrupted_score_ends_at_once_and_goes_on_where_it_was(tmp_path: Pa
     kept = cache.count(NAMESPACE)
     again = subprocess.run(command, stdout=subprocess.PIPE, check=True, **options)
     known = int(re.search(r"([\d,]+) known from before", again.stdout)[1].replace(",", ""))
-    assert 0 < kept == known < 1000
+    assert 0 < kept == known < 2500

@@ -153,7 +153,8 @@ def _add_right(sample: Sample, seen: Observation, judged: SampleEvidence, right:
         judged.relevancy = _addressing(judged.relevancy, seen, right)
     if _tells_some(sample, seen, right):
         _not_declined(seen, judged, TELLS_SOME)
-        judged.relevancy = max(judged.relevancy, 1 - TELLS_SOME)  # it makes a point, NaN stays
+        if judged.method.startswith("offline"):  # what a model says of it stands
+            judged.relevancy = max(judged.relevancy, 1 - TELLS_SOME)  # it makes a point, NaN stays
     if right is None or right.reason == "no answer":
         return
     if not math.isnan(judged.answer_right):

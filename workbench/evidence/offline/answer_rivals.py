@@ -128,7 +128,8 @@ def only_negated(
     asked: Reading, said: Reading, wanted: Reading, found: Found, numbers: Sequence[Quantity]
 ) -> bool:
     """Whether each place where the reference, its rarest new word or else its number stands is set aside (rather than)."""
-    if negations(wanted.folded):
+    # "What did they not have?": what is asked for is what is not so.
+    if negations(wanted.folded) or negations(asked.folded) or any_of(("contrast", "lacking")).search(asked.folded):
         return False
     literal = wanted.text.strip(" .。").lower()
     starts = [match.start() for match in re.finditer(re.escape(literal), said.text.lower())] if len(literal) > 1 else []
