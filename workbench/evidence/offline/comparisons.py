@@ -18,6 +18,9 @@ from workbench.data.text.words import normalise, stem
 from workbench.evidence.offline.lexicon import lexicon, tables
 from workbench.evidence.offline.words import FUNCTION, NUMBER, analyse, word_id
 
+#: Characters of a claim, or of a claim and a sentence, up to which they are read for what they compare: longer ones are no
+#: sentences, and patterns with several open ends take time that grows with the square of the length.
+LONGEST = 1000
 #: (greater, lesser, quality, whether strictly)
 Order = tuple[str, str, int, bool]
 
@@ -38,7 +41,7 @@ def comparatives(text: str, *, nouns: bool = False) -> tuple[Order, ...]:
     """The comparatives of a text; "less" and opposites are turned round, so that one quality is one direction. With ``nouns``
     also those of what two things have ("has a longer notice period than"), whose names then hold the verb, perhaps."""
     found: list[Order] = []
-    folded = normalise(text)
+    folded = normalise(text) if len(text) <= LONGEST else ""
     for more, level, noun, parts in _patterns():
         for pattern, strict in ((more, True), (level, False), *(((noun, True),) if nouns else ())):
             for match in pattern.finditer(folded):
@@ -109,7 +112,7 @@ def _marked(marks: re.Pattern[str], folded: str) -> list[frozenset[int]]:
 def other_cause(claim: str, question: str, sentence: str) -> tuple[str, str] | None:
     """(cause of the claim, of the sentence) where both give a cause of one thing, in the words of the claim or the question,
     and have no word of it in common; else None."""
-    for causes in _causes():
+    for causes in _causes() if len(claim) + len(sentence) <= LONGEST else ():
         mine, theirs = _cause(causes, normalise(claim)), _cause(causes, normalise(sentence))
         if mine is None or theirs is None:
             continue
@@ -129,7 +132,7 @@ def _cause(causes: Sequence[re.Pattern[str]], folded: str) -> re.Match[str] | No
 def turned_round(claim: str, sentence: str) -> bool:
     """Whether a claim tells of a way from where a sentence says that it leads to, and to somewhere else: from the archive to
     the drive, where things are moved to the archive."""
-    for ways in _ways():
+    for ways in _ways() if len(claim) + len(sentence) <= LONGEST else ():
         said = [(_content(m["start"]), _content(m["end"])) for m in ways[0].finditer(normalise(claim))]
         ends = [_content(m["end"]) for way in ways for m in way.finditer(normalise(sentence))] if said else []
         there = _content(sentence) if said else frozenset()
