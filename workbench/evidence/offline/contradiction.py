@@ -586,7 +586,7 @@ def _related_signs(
     if relation.stronger is not None:
         rest = _rest(claim, present, slice(0, 0))
         if rest >= REST["strength"]:
-            mine, other = (_shown(text, at) for text, at in zip((claim.source, words.text), relation.stronger, strict=True))
+            mine, other = (text.shown(at) for text, at in zip((claim.source, words.text), relation.stronger, strict=True))
             yield Sign(_level(rest, 0.5) - 0.05, "strength", mine, other)
     if relation.reversed_order:
         start, end = words.text.bounds[words.number].tolist()
@@ -609,7 +609,7 @@ def _told_whole(relation: Relation, text: Analysis) -> bool:
     if _covered(text, content, said) and sum(at in said and text.weight[at] > 0.4 for at in content) >= TELLING_WORDS:
         return True
     denial = relation.other.operators[0]
-    words = {at: _shown(text, at).lower() for at in denial.scope}
+    words = {at: text.shown(at).lower() for at in denial.scope}
     subject = [at for at in denial.scope if at < denial.at]
     rest = [at for at in denial.scope if at > denial.at and words[at] not in listed_words("light") | listed_words("itself")]
     named = any(at in said and text.weight[at] >= 0.6 for at in subject)
@@ -640,7 +640,7 @@ def _only_one(relation: Relation, words: _Sentence) -> tuple[str, str] | None:
             continue
         told = [not meant.isdisjoint(one) for one in named]
         new = [
-            bool(one) and said.isdisjoint(one) and not any(_shown(text, at).lower() in claimed for at in one) for one in named
+            bool(one) and said.isdisjoint(one) and not any(text.shown(at).lower() in claimed for at in one) for one in named
         ]
         if any(told) and any(new):
             mine, other = ends[told.index(True)], ends[new.index(True)]
@@ -668,15 +668,11 @@ def _other_word(
     slot = _same_slot(claim, mine, words, other)
     if slot < (0.99 if _word(claim, at) in words.scope else 0.5):
         return None
-    return Sign(_level(rest, slot) - 0.05, kind, _shown(claim.source, at), _shown(words.text, place))
+    return Sign(_level(rest, slot) - 0.05, kind, claim.source.shown(at), words.text.shown(place))
 
 
 def _entity(text: Analysis, at: int) -> Entity:
     return Entity(int(text.starts[at]), int(text.ends[at]), "", "")
-
-
-def _shown(text: Analysis, at: int) -> str:
-    return text.text[int(text.starts[at]) : int(text.ends[at])]
 
 
 def _part(text: Analysis, first: int, last: int) -> str:

@@ -61,7 +61,7 @@ def _named(claim: ClaimWords, question: Analysis, text: Analysis, sentence: int)
     for at in range(words.start, words.stop):
         if text.kind[at] == FUNCTION:
             continue
-        word = text.folded[int(text.starts[at]) : int(text.ends[at])]
+        word = text.word(at)
         weight = float(text.weight[at]) if text.kind[at] != NUMBER else _NUMBER * (int(text.ids[at]) in known)
         total += weight
         named += weight * (int(text.ids[at]) in known or (HAN_CHARACTER.match(word) is not None and word in written))

@@ -70,7 +70,7 @@ def _of_another(grid: Grid, number: int, low: int, at: int, telling: Ints, held:
     mine = {*source.ids[claim.words].tolist(), *asked}
     own = _subject(found, *_clause_of(found, sentence, mine), sentence)
     own = [word for word in own if found.weight[word] > _OWN and int(found.ids[word]) not in mine]
-    own = [word for word in own if found.folded[_span(found, word)] not in known and found.kind[word] != NUMBER]
+    own = [word for word in own if found.word(word) not in known and found.kind[word] != NUMBER]
     for other in np.flatnonzero(held[missing].all(axis=0)).tolist():
         text, there = grid.locate(low + other)
         subject = {int(text.ids[word]) for word in _subject_of(text, there)}
@@ -78,9 +78,9 @@ def _of_another(grid: Grid, number: int, low: int, at: int, telling: Ints, held:
         told = [int(source.ids[word]) in subject or _han_in(source, word, opening) for word in lacking]
         spoken = all(told) or (named and any(told))
         # What the other sentence names as well may be the kind that the thing is of.
-        alike = any(found.folded[_span(found, word)] in grid.sentence(low + other) for word in own)
+        alike = any(found.word(word) in grid.sentence(low + other) for word in own)
         if own and spoken and not alike and held[~missing, other].any():
-            return source.text[_span(source, lacking[0])], found.text[_span(found, own[0])]
+            return source.shown(lacking[0]), found.shown(own[0])
     return None
 
 
@@ -96,12 +96,8 @@ def _parts_a_name(text: Analysis, last: int) -> bool:
 
 def _han_in(text: Analysis, word: int, other: str) -> bool:
     """Whether a word in Han script, which may be cut in another way there, stands in another text."""
-    written = text.folded[_span(text, word)]
+    written = text.word(word)
     return not written.isascii() and written in other
-
-
-def _span(text: Analysis, word: int) -> slice:
-    return slice(int(text.starts[word]), int(text.ends[word]))
 
 
 def _subject_of(text: Analysis, sentence: int) -> list[int]:

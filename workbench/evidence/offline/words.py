@@ -292,6 +292,14 @@ class Analysis:
         """Offsets of word ``at``."""
         return int(self.starts[at]), int(self.ends[at])
 
+    def word(self, at: int) -> str:
+        """Word ``at``, folded."""
+        return self.folded[slice(*self.word_span(at))]
+
+    def shown(self, at: int) -> str:
+        """Word ``at`` as it is written."""
+        return self.text[slice(*self.word_span(at))]
+
     def words_between(self, start: int, end: int) -> slice:
         """The words that lie inside ``[start, end)`` as a slice of the word arrays."""
         return slice(int(np.searchsorted(self.starts, start)), int(np.searchsorted(self.ends, end, side="right")))
