@@ -23,11 +23,14 @@ from workbench.evidence.frames import COLUMNS, Evidence, encode, frame_of, plain
 from workbench.evidence.judge import Judge, SampleEvidence, failed
 from workbench.evidence.observe import ChunkIndex, Observation, observe, without_citations
 from workbench.evidence.offline.answers import LEFT_OUT, AnswerRight, answer_right
+from workbench.evidence.offline.reading import same
 from workbench.evidence.offline.relevance import ADDRESSING_ODDS
 from workbench.evidence.run import Examined, Progress, examine
 
 #: The most that an answer can seem to decline which makes a part of what is expected.
 TELLS_SOME = 0.3
+#: Reasons of what is no matter of saying the same.
+NOT_COMPARED = ("no answer", "declines", "declines alike", "answers where the reference declines")
 #: What a sample's evidence says when no judge was asked.
 NOT_ASKED = "no judge was asked; choose one to fill this in"
 
@@ -69,6 +72,7 @@ def collect(
         if cancelled is not None and cancelled():
             raise CancelledError("cancelled; what was judged is kept and will not be judged again")
         judged = examined.evidence[sample.sample_id]
+        right = _as_read(right, judged)
         # Refusals are read once: where a judge has said whether the answer declines, its words are not read again.
         unread = math.isnan(judged.declines) or math.isnan(judged.residual)
         try:
@@ -139,6 +143,16 @@ def _with_best_reference(
         there = (at for at, text in enumerate(alternatives) if any(c.find(text) for c in contexts))
         chosen = next(there, chosen)
     return replace(sample, reference=alternatives[chosen]), right, ""
+
+
+def _as_read(right: AnswerRight | None, judged: SampleEvidence) -> AnswerRight | None:
+    """What the texts show of an answer, with what a judge says that read answer and reference together."""
+    if right is None or math.isnan(judged.same) or right.reason in NOT_COMPARED:
+        return right
+    probability = same(right.probability, judged.same)
+    changed = (probability >= 0.5) != (right.probability >= 0.5)
+    reason = right.reason if not changed else "makes the point" if probability >= 0.5 else "differs"
+    return replace(right, probability=probability, reason=reason)
 
 
 def _likely_right(judged: SampleEvidence, right: AnswerRight | None) -> bool:

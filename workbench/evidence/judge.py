@@ -95,6 +95,8 @@ class SampleEvidence:
         Similarity of answer and reference as a percentile in [0, 1]; NaN when not computed.
     answer_right
         Probability that the answer makes the point of the reference; NaN: the texts are compared as for every judge.
+    same
+        Probability that answer and reference say the same, as read together, beside what their texts show; NaN = not read.
     conflicts
         Pairs of answer claims (indices into ``claims``) that contradict each other, with probability.
     missing
@@ -125,6 +127,7 @@ class SampleEvidence:
     relevancy: float = float("nan")
     answer_similarity: float = float("nan")
     answer_right: float = float("nan")
+    same: float = float("nan")
     conflicts: list[tuple[int, int, float]] = field(default_factory=list)
     missing: dict[str, tuple[str, str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

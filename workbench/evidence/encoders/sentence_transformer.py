@@ -165,6 +165,12 @@ class SentenceTransformerEncoder:
             raise EncoderError(f"encoder {self.name} has no token vectors: it is no transformer with a fast tokenizer")
         return self._run(texts, kind, want_tokens=True)
 
+    def inside(self) -> tuple[Any, Any]:
+        """The tokenizer and the transformer, for those that read with them in another way. ``EncoderError`` as above."""
+        if not self._plain:
+            raise EncoderError(f"encoder {self.name} has no layers to read with: it is no transformer with a fast tokenizer")
+        return self.model.tokenizer, self.model[0].auto_model
+
     def truncated(self, texts: Sequence[str], kind: Kind = "passage") -> np.ndarray:
         """Bool (n,): which texts are longer than the window, prompt included; none where there is no window to know."""
         if not self._fast:

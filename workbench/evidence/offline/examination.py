@@ -43,6 +43,7 @@ from workbench.evidence.offline.grid import ClaimWords, Grid, Windows, claim_wor
 from workbench.evidence.offline.in_parts import COMMON_SHARE, HELD, LINKING, PARTS, tell_in_parts
 from workbench.evidence.offline.lists import lists_in
 from workbench.evidence.offline.models import Coefficients
+from workbench.evidence.offline.reading import join
 from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.settling import settles
 from workbench.evidence.offline.subjects import of_another_subject
@@ -144,6 +145,10 @@ class Examination:
         self.passages, self.queries = passages, queries
         #: Whether the question and the whole reference are related to the texts like claims; training asks for that.
         self.relates_all = False
+        #: What a reader says of claims, by number; see :meth:`workbench.evidence.offline.reader.Reader.read`.
+        self.readings: Mapping[int, Floats] = {}
+        #: How likely the answer says the same as the reference, as read; NaN where that was not.
+        self.same = math.nan
         self.contexts = sample.contexts or ()
         self.joints = joints(self.contexts)
         answer, self.answer_capped = claims_of(sample.answer, "answer", declined)
@@ -469,7 +474,13 @@ class Examination:
 
     @cached_property
     def by_text(self) -> tuple[Floats, Floats]:
-        """(n, texts) entailment and contradiction."""
+        """(n, texts) entailment and contradiction, by words and numbers and as the reader has it where it is sure."""
+        entail, contradict = self.by_words
+        return join(self, entail, contradict) if self.readings else (entail, contradict)
+
+    @cached_property
+    def by_words(self) -> tuple[Floats, Floats]:
+        """(n, texts) entailment and contradiction, by words and numbers."""
         shape = (len(self.claims), len(self.texts))
         entail = np.zeros(shape, dtype=np.float32)
         if self.claims and len(self.windows):

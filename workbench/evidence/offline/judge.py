@@ -21,7 +21,7 @@ from workbench.evidence.cache import Cache
 from workbench.evidence.encoders.base import CachedEncoder, Encoder, encoder_identity
 from workbench.evidence.encoders.resolve import remembered
 from workbench.evidence.judge import MAX_CLAIMS, Claim, SampleEvidence
-from workbench.evidence.offline import relevance
+from workbench.evidence.offline import reader, reading, relevance
 from workbench.evidence.offline.claim_parts import claim_parts, serious_kinds, span_features, word_support
 from workbench.evidence.offline.claims import joints
 from workbench.evidence.offline.contradiction import conflicts
@@ -46,7 +46,7 @@ BATCH_CHARACTERS = 400_000
 #: Of a question, an answer or a reference so many characters are examined (contexts have no bound); it holds some 200 claims.
 MAX_CHARACTERS = 30_000
 #: Raised when a change of code changes verdicts.
-VERSION = "11"
+VERSION = "12"
 
 #: Support from which a claim stands in a context, with all its numbers.
 STATED = 0.6
@@ -94,7 +94,17 @@ class OfflineJudge:
         """Goes into cache keys: the code's version, the coefficients' version, the encoder."""
         encoder = "none" if self.encoder is None else encoder_identity(self.encoder)
         refusals = "" if self._refusals is None else f"-{self._refusals.version}"
-        return f"{self.method}/{VERSION}-{self.coefficients.version}{refusals}/{encoder}"
+        read = f"-{reader.version()}" if self._reads else ""
+        return f"{self.method}/{VERSION}-{self.coefficients.version}{refusals}{read}/{encoder}"
+
+    @property
+    def _reads(self) -> bool:
+        return self.coefficients.uses_tokens and reader.reads(self.encoder)
+
+    @cached_property
+    def _reader(self) -> reader.Reader | None:
+        """What reads claim and text together; None where words and vectors must do."""
+        return reader.load_reader(self.encoder) if self._reads else None
 
     @cached_property
     def _refusals(self) -> RefusalModel | None:
@@ -139,6 +149,7 @@ class OfflineJudge:
             while seen:
                 one = seen.pop(0)  # its matrices go when its evidence is there
                 one.read_pieces(pieces, wholes)
+                self._read(one)
                 yield self._evidence(one, declined.pop(0))
 
     def _vectors(self, batch: Sequence[Sample]) -> tuple[dict[str, TextVectors], dict[str, TextVectors]]:
@@ -156,6 +167,16 @@ class OfflineJudge:
         return pieces, self._store.as_retrieved([text for one in seen for text in one.long_contexts])
 
     # -- one sample ------------------------------------------------------------------------------------------
+
+    def _read(self, seen: Examination) -> None:
+        """Have the claims of the answer read with the contexts, and the answer with the reference."""
+        if self._reader is None:
+            return
+        pairs = reading.pairs(seen)
+        same = reading.with_reference(seen)
+        read = self._reader.read([*pairs.values(), *same])
+        seen.readings = dict(zip(pairs, read, strict=False))
+        seen.same = float(read[-1, 4]) if same else float("nan")
 
     def _evidence(self, seen: Examination, declined: Refusal) -> SampleEvidence:
         evidence = SampleEvidence(sample_id=seen.sample.sample_id, method=self.method)
@@ -263,6 +284,7 @@ class OfflineJudge:
             return
         evidence.relevancy = self._relevancy(seen)
         evidence.answer_similarity = self._answer_similarity(seen)
+        evidence.same = seen.same
         evidence.declines = declined.refusing
         evidence.residual = declined.left if declined.spans else 0.0
 
@@ -281,6 +303,8 @@ class OfflineJudge:
         pairs = "question_answer_han" if seen.question.han else "question_answer"
         features = relevance.relevancy_features(seen, float(self._excess(cosine, pairs)[0]))
         even = float(self.coefficients.models["relevancy"].probability(features[None], relevance.RELEVANCY)[0])
+        if seen.readings:
+            even = reading.addressing(even, max(float(read[3]) for read in seen.readings.values()))
         if relevance.told_elsewhere(seen):
             even = min(even, relevance.TOLD_ELSEWHERE)  # of another thing about the same subject
         elif relevance.says_yes_or_no(seen):
