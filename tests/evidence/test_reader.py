@@ -89,6 +89,85 @@ def test_sentences_of_others_are_told_apart_in_both_languages(reader, code):
     assert len(rows) == 160 and auroc(borne_out, read[:, 0].astype(float)) > 0.75
 
 
+class TestJoined:
+    """What the reader says counts where it is sure, and only of what words and numbers leave open."""
+
+    CONTEXT = "Staff may take the shuttle home after nine in the evening. Parking is paid by the visitor."
+    OPEN = "People who work late get a lift."
+
+    @pytest.fixture()
+    def says(self, monkeypatch):
+        """Let the reader say the same of everything; what it was asked is in the list."""
+        asked = []
+
+        def use(borne_out, left_open, denied, answers=0.5, same=0.5):
+            def read(self, pairs):
+                asked.extend(pairs)
+                return np.array([[borne_out, left_open, denied, answers, same]] * len(pairs), dtype=np.float32).reshape(-1, 5)
+
+            monkeypatch.setattr(reading_model.Reader, "read", read)
+            return asked
+
+        return use
+
+    def claim(self, answer, context=CONTEXT, tmp_path=None, question="How do people get home at night?"):
+        sample = {"question": question, "answer": answer, "contexts": [context]}
+        claims = wb.evaluate([sample], progress=False, cache_dir=tmp_path).claims()
+        return claims[claims["side"] == "answer"].iloc[0]
+
+    @pytest.mark.parametrize(
+        ("read", "verdict"),
+        [
+            ((0.9, 0.05, 0.05), {"supported"}),
+            ((0.02, 0.03, 0.95), {"contradicted"}),
+            ((0.1, 0.8, 0.1), {"unsure", "not_mentioned"}),
+        ],
+    )
+    def test_where_it_is_sure_it_decides(self, says, tmp_path, read, verdict):
+        says(*read)
+        assert self.claim(self.OPEN, tmp_path=tmp_path)["verdict"] in verdict
+
+    def test_where_it_is_not_sure_words_decide(self, says, tmp_path):
+        says(0.4, 0.3, 0.3)
+        unsure = self.claim(self.OPEN, tmp_path=tmp_path / "one")["support"]
+        says(0.5, 0.3, 0.2)
+        assert self.claim(self.OPEN, tmp_path=tmp_path / "two")["support"] == unsure
+
+    def test_of_a_number_written_otherwise_it_must_be_surer(self, says, tmp_path):
+        says(0.7, 0.2, 0.1)
+        told = {
+            hour: self.claim(f"A lift home is there from {hour} on.", tmp_path=tmp_path / hour)["support"]
+            for hour in ("nine", "21:00")
+        }
+        assert told["nine"] >= 0.6 > told["21:00"]
+
+    @pytest.mark.parametrize(
+        ("answer", "context"),
+        [
+            ("Staff may take the shuttle home after nine in the evening.", CONTEXT),
+            ("班车在晚上九点以后送员工回家。", CONTEXT),
+            ("The shuttle leaves at 8 pm.", "The shuttle leaves at 9 pm."),
+        ],
+        ids=["said already", "another script", "a sign against it"],
+    )
+    def test_what_need_not_be_read_is_not(self, says, tmp_path, answer, context):
+        asked = says(0.3, 0.3, 0.4)
+        self.claim(answer, context, tmp_path)
+        assert [pair for pair in asked if pair.claim == answer] == []
+
+    def test_an_answer_that_says_what_its_reference_says_makes_its_point(self, says, tmp_path):
+        sample = {
+            "question": "How do people get home at night?", "answer": "They are driven.", "contexts": [self.CONTEXT],
+            "reference": "After nine in the evening staff members may take the company shuttle home.",
+        }  # fmt: skip
+        right = []
+        for name, same in (("low", 0.05), ("high", 0.97)):
+            says(0.3, 0.4, 0.3, same=same)
+            scores = wb.evaluate([sample], progress=False, cache_dir=tmp_path / name).scores()
+            right.append(float(scores["end_to_end_correct"].iloc[0]))
+        assert right == [0.0, 1.0]
+
+
 def test_the_judge_names_the_reader_that_it_used():
     samples = [{"question": "Are gift cards refunded?", "answer": "No.", "contexts": ["Gift cards are not refunded."]}]
     result = wb.evaluate(samples, progress=False)

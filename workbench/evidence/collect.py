@@ -29,8 +29,8 @@ from workbench.evidence.run import Examined, Progress, examine
 
 #: The most that an answer can seem to decline which makes a part of what is expected.
 TELLS_SOME = 0.3
-#: Reasons of what is no matter of saying the same.
-NOT_COMPARED = ("no answer", "declines", "declines alike", "answers where the reference declines")
+#: Reasons of what is no matter of saying the same, or that words tell better.
+NOT_COMPARED = ("no answer", "declines", "declines alike", "answers where the reference declines", "part missing", LEFT_OUT)
 #: What a sample's evidence says when no judge was asked.
 NOT_ASKED = "no judge was asked; choose one to fill this in"
 

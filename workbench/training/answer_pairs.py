@@ -51,7 +51,8 @@ class _Asked:
 
 
 @cache
-def _forms(language: str) -> Mapping[str, list[str]]:
+def forms(language: str) -> Mapping[str, list[str]]:
+    """The forms of what is said in a language."""
     source = resources.files(__package__).joinpath("answers.toml").read_text(encoding="utf-8")
     return tomllib.loads(source)[language]
 
@@ -75,7 +76,7 @@ class Maker:
 
     def __init__(self, folder: Path, language: str, seed: int = 11) -> None:
         self.language = language
-        self.forms = _forms(language)
+        self.forms = forms(language)
         self.rows = _asked(folder, language)
         self.random = random.Random(seed)
         self.numeric = [row for row in self.rows if _kind(row.span) != "text"]
@@ -436,11 +437,11 @@ def _written_otherwise(span: str, language: str, rng: random.Random) -> str:
         day = re.fullmatch(r"(\d{4})年(\d{1,2})月(\d{1,2})日", span)
         if day and rng.random() < 0.5:
             return f"{day[1]}-{int(day[2]):02}-{int(day[3]):02}"
-        forms = _forms(CHINESE)["numerals"]
-        span = re.sub(r"(?<!\d)\d{4}(?=\s?年)", lambda year: "".join(forms[int(c)] for c in year[0]), span)
+        numerals = forms(CHINESE)["numerals"]
+        span = re.sub(r"(?<!\d)\d{4}(?=\s?年)", lambda year: "".join(numerals[int(c)] for c in year[0]), span)
         number = r"(?<![0-9A-Za-z.,:–-])\d{1,9}(?![0-9A-Za-z.,:%–-])"
-        return re.sub(number, lambda match: _in_han(int(match[0]), forms), span)
-    words = _forms("en")["numerals"]
+        return re.sub(number, lambda match: _in_han(int(match[0]), numerals), span)
+    words = forms("en")["numerals"]
     span = re.sub(r"(?<=\d),(?=\d{3})", "", span) if "," in span and rng.random() < 0.5 else span
     span = span.replace("%", " per cent")
     return re.sub(r"(?<![\w.,:–-])\d{1,2}(?![\w.,:%–-])", lambda m: words[int(m[0])] if int(m[0]) < len(words) else m[0], span)

@@ -15,6 +15,7 @@ import json
 import logging
 import math
 import random
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,6 +35,7 @@ from workbench.evidence.offline import reader
 from workbench.evidence.offline.reader import Pair
 from workbench.language import codes
 from workbench.training import answers, rows
+from workbench.training.answer_pairs import forms
 
 _log = logging.getLogger(__name__)
 Floats = NDArray[Any]
@@ -150,6 +152,34 @@ def families(seed: int = 6) -> Iterator[Row]:
                     yield Row(same, UNKNOWN, f"reference-{code}", group, right=label == BORNE_OUT)
 
 
+def copied(seed: int = 8) -> Iterator[Row]:
+    """Sentences of the passages of the families, as they are, two joined, halves exchanged or as an answer opens: borne out.
+
+    The sentences of the families that are borne out are in other words, and those that are not stay close to the passages:
+    alone they would teach that what repeats a passage is wrong.
+    """
+    chance = random.Random(seed)
+    for code in codes():
+        text = resources.files(__package__).joinpath(f"families.{code}.jsonl").read_text(encoding="utf-8")
+        wrapped = [form for form in forms(code)["statement"] if "{d}" not in form]
+        for family in map(json.loads, text.splitlines()):
+            passage, group = " ".join(family["contexts"]), f"family {family['contexts'][0][:200]}"
+            found = [s.text.strip() for context in family["contexts"] for s in sentences(context) if len(s.text) >= 8]
+            for claim in chance.sample(found, min(2, len(found))):
+                claim = claim.rstrip("。.")
+                halves = re.split("[,，]\\s*", claim)
+                way = chance.randrange(4)
+                if way == 1 and len(found) > 1:
+                    other = chance.choice(found).rstrip("。.")
+                    claim = chance.choice(forms(code)["both"]).replace("{x}", claim).replace("{y}", other)
+                elif way == 2 and len(halves) == 2:
+                    claim = ", ".join(reversed(halves))
+                elif way == 3:
+                    claim = chance.choice(wrapped).replace("{c}", claim)
+                question = family["question"] if chance.random() < 0.9 else ""
+                yield replace(_row(passage, question, claim, BORNE_OUT, f"copied-{code}", group), weight=FAMILY)
+
+
 def judged(folder: Path, n: int = 3500) -> Iterator[Row]:
     """Answers of EVOUNA that people judged, with one of their references; not those of the questions kept apart."""
     found = [pair for pair in answers.judged(folder) if answers.part_of(pair.question) % 5 != 4]
@@ -246,12 +276,13 @@ class Stage:
 
 def stages(folder: Path, seed: int = 0) -> Iterator[Stage]:
     """The pairs by phenomenon with real texts and changed ones; then families and questions with a part of those repeated, at
-    a falling rate, the second time with less of them."""
+    a falling rate, the second time with less of them. (The weights that are shipped met the copied sentences in 400 steps of
+    their own after that.)"""
     chance = random.Random(seed)
     by_phenomenon = _at_most([row for row in pairs_by_phenomenon(folder) if not row.apart], chance)
     real = [row for row in real_and_changed(folder) if not row.apart]
     yield Stage(by_phenomenon + real, 1.0, 7e-5, head=3e-4)
-    own = [row for row in (*families(), *asked(folder), *judged(folder)) if not row.apart]
+    own = [row for row in (*families(), *copied(), *asked(folder), *judged(folder)) if not row.apart]
     for share, of_real, epochs, rate, last in ((0.35, 1.0, 1.0, 5e-5, 0.5), (0.12, 0.5, 0.55, 3.5e-5, 0.02)):
         again = [row for row in by_phenomenon if chance.random() < share]
         again += [row for row in real if chance.random() < of_real]

@@ -24,13 +24,13 @@ Floats = NDArray[Any]
 
 #: Characters of a question that are needed to tell what is asked.
 ASKS = 4
-#: Support by words and numbers from which a claim need not be read.
-TOLD = 0.8
+#: Support by words and numbers from which a claim is not read: what stays close to a text the reader doubts too often.
+TOLD = 0.5
 #: Share of the words of a claim and of a sentence, by their rarity, from which one repeats the other.
 ALIKE = 0.75
-#: From these probabilities on the reader is sure that a claim is borne out, and that it is not; the second of each for a claim
-#: with a number which is not written so in any context or the question, of which it knows less.
-BORNE_OUT, NOT_BORNE_OUT = (0.6, 0.8), (0.7, 0.8)
+#: From these probabilities on the reader is sure that a claim is borne out; the second for one with a number which is not
+#: written so in any context or the question, of which it knows less. And that a claim is not borne out, if it has none such.
+BORNE_OUT, NOT_BORNE_OUT = (0.6, 0.8), 0.7
 #: From this one on a contradiction is named; and what is left of a claim that the contexts leave open.
 NAMED, UNSURE = 0.9, 0.45
 #: From this probability on, and up to what it leaves, the reader is sure whether a claim addresses the question.
@@ -95,11 +95,13 @@ def join(seen: Examination, entail: Floats, contradict: Floats) -> tuple[Floats,
         if borne_out >= BORNE_OUT[otherwise]:
             entail[number, best] = max(entail[number, best], (0.5 + borne_out) / 2)
             contradict[number, :end] = np.minimum(contradict[number, :end], 1.0 - borne_out)
-        elif denied >= NOT_BORNE_OUT[otherwise]:
+        elif otherwise:
+            continue
+        elif denied >= NOT_BORNE_OUT:
             entail[number, :end] = np.minimum(entail[number, :end], 1.0 - denied)
             if denied >= NAMED:
                 contradict[number, against] = max(contradict[number, against], denied)
-        elif left_open >= NOT_BORNE_OUT[otherwise]:
+        elif left_open >= NOT_BORNE_OUT:
             entail[number, :end] = np.minimum(entail[number, :end], UNSURE)
     return entail, contradict
 
@@ -137,4 +139,4 @@ def _as_written(seen: Examination, number: int) -> bool:
     places = range(claim.words.start, claim.words.stop)
     wanted = {claim.source.word(at) for at in places if claim.source.kind[at] == NUMBER}
     texts = (*seen.texts[: seen.n_contexts], seen.question)
-    return all(any(one in text.folded for text in texts) for one in wanted)
+    return wanted <= {text.word(at) for text in texts for at in np.flatnonzero(text.kind == NUMBER).tolist()}
