@@ -124,7 +124,7 @@ def _repeats(seen: Examination, number: int) -> bool:
     negations = len(claim_negations(claim))
     for at, text in enumerate(seen.texts[: seen.n_contexts]):
         for place, sentence in enumerate(seen.grid.read[at].tolist()):
-            here = text.sentence == sentence
+            here = slice(*np.searchsorted(text.sentence, [sentence, sentence + 1]).tolist())  # words are in order
             told = dict(zip(text.ids[here].tolist(), text.weight[here].tolist(), strict=True))
             shared = sum(weight for word, weight in weights.items() if word in told)
             union = sum(weights.values()) + sum(weight for word, weight in told.items() if word not in weights)
