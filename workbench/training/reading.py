@@ -3,8 +3,9 @@
 The layers of the embedded encoder are trained further, with text, question and claim in one window, on what people
 labelled (``nli``, ``wice``, ``begin_wow``, ``xquad``, ``clapnq``, ``evouna`` below ``FOLDER``) and on the families of
 ``families.en.jsonl`` and ``families.zh.jsonl``: passages, a question and sentences that could answer it, each supported by
-the passages, ruled out by them or neither, written for this purpose. First the pairs by phenomenon, then all of it. A fifth
-of each set is kept apart. Two cores with 16-bit matrix instructions take some ninety minutes.
+the passages, ruled out by them or neither, written for this purpose. Those with a ``form`` are balanced: as many right ones
+as wrong ones are near the words of the passages, and free of them. First the pairs by phenomenon, then all of it. A fifth of
+each set is kept apart. Two cores with 16-bit matrix instructions take some two and a half hours.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -72,15 +74,21 @@ class Row:
     @property
     def apart(self) -> bool:
         """Whether it is of the fifth that nothing is chosen by."""
-        return _share(f"apart {self.group}", rows.APART)
+        return share(f"apart {self.group}", rows.APART)
 
     @property
     def left(self) -> bool:
         """Whether it is left to choose on."""
-        return _share(f"blend {self.group}", LEFT)
+        return left(self.group)
 
 
-def _share(text: str, n: int) -> bool:
+def left(group: str) -> bool:
+    """Whether what must not be parted is left to choose on how words and reader count together."""
+    return share(f"blend {group}", LEFT)
+
+
+def share(text: str, n: int) -> bool:
+    """Whether a text is one of ``n``, the same in every run."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "little") % n == 0
 
 
@@ -132,52 +140,73 @@ def asked(folder: Path, seed: int = 5) -> Iterator[Row]:
             yield replace(wrong, answers=True)
 
 
-def families(seed: int = 6) -> Iterator[Row]:
-    """The sentences of the written families; parts of those that the passages bear out; each one and its reference."""
-    chance = random.Random(seed)
-    for code in codes():
-        text = resources.files(__package__).joinpath(f"families.{code}.jsonl").read_text(encoding="utf-8")
-        for family in map(json.loads, text.splitlines()):
-            passage, group = " ".join(family["contexts"]), f"family {family['contexts'][0][:200]}"
-            for claim in family["claims"]:
-                label, answering = _LABELS[claim["label"]], bool(claim["answers"])
-                question = family["question"] if chance.random() < 0.85 else ""
-                row = _row(passage, question, claim["text"], label, f"family-{code}", group)
-                yield replace(row, answers=answering if question else None, weight=FAMILY)
-                parts = claims(claim["text"]).spans if label == BORNE_OUT else ()
-                for part in parts if len(parts) > 1 else ():
-                    yield replace(row, pair=row.pair._replace(claim=part.text), source=f"part-{code}", weight=0.7)
-                if answering and label != OPEN and family.get("reference") and chance.random() < 0.6:
-                    same = Pair(family["reference"], family["question"], claim["text"])
-                    yield Row(same, UNKNOWN, f"reference-{code}", group, right=label == BORNE_OUT)
+def families(code: str, seed: int = 6) -> Iterator[Row]:
+    """The sentences of the families in one language; parts of those that the passages bear out; each one and its reference."""
+    chance = random.Random(f"{seed} {code}")
+    for family, group in by_hand(code):
+        passage = " ".join(family["contexts"])
+        for claim in family["claims"]:
+            label, answering = _LABELS[claim["label"]], bool(claim["answers"])
+            question = family["question"] if chance.random() < 0.85 else ""
+            source = f"{claim['form']}-{code}" if "form" in claim else f"family-{code}"
+            row = _row(passage, question, claim["text"], label, source, group)
+            yield replace(row, answers=answering if question else None, weight=FAMILY)
+            parts = claims(claim["text"]).spans if label == BORNE_OUT else ()
+            for part in parts if len(parts) > 1 else ():
+                yield replace(row, pair=row.pair._replace(claim=part.text), source=f"part-{code}", weight=0.7)
+            if answering and label != OPEN and family.get("reference") and chance.random() < 0.6:
+                same = Pair(family["reference"], family["question"], claim["text"])
+                yield Row(same, UNKNOWN, f"reference-{code}", group, right=label == BORNE_OUT)
 
 
-def copied(seed: int = 8) -> Iterator[Row]:
-    """Sentences of the passages of the families, as they are, two joined, halves exchanged or as an answer opens: borne out.
+def copied(code: str, seed: int = 8) -> Iterator[Row]:
+    """Sentences of the passages of the families in one language, as they are, two joined, halves exchanged or as an answer
+    opens: borne out.
 
-    The sentences of the families that are borne out are in other words, and those that are not stay close to the passages:
-    alone they would teach that what repeats a passage is wrong.
+    In families that are not balanced the sentences that are borne out are in other words, and those that are not stay close to
+    the passages: alone they would teach that what repeats a passage is wrong.
     """
+    chance = random.Random(f"{seed} {code}")
+    wrapped = [form for form in forms(code)["statement"] if "{d}" not in form]
+    for family, group in by_hand(code):
+        passage = " ".join(family["contexts"])
+        found = [s.text.strip() for context in family["contexts"] for s in sentences(context) if len(s.text) >= 8]
+        for claim in chance.sample(found, min(2, len(found))):
+            claim = claim.rstrip("。.")
+            halves = re.split("[,，]\\s*", claim)
+            way = chance.randrange(4)
+            if way == 1 and len(found) > 1:
+                other = chance.choice(found).rstrip("。.")
+                claim = chance.choice(forms(code)["both"]).replace("{x}", claim).replace("{y}", other)
+            elif way == 2 and len(halves) == 2:
+                claim = ", ".join(reversed(halves))
+            elif way == 3:
+                claim = chance.choice(wrapped).replace("{c}", claim)
+            question = family["question"] if chance.random() < 0.9 else ""
+            yield replace(_row(passage, question, claim, BORNE_OUT, f"copied-{code}", group), weight=FAMILY)
+
+
+def across(folder: Path, seed: int = 9) -> Iterator[Row]:
+    """Statements and answers of XQuAD over the same paragraph in the other language; apart where either is."""
+
+    def group(at: int) -> str:
+        names = [f"xquad-{code}{at}" for code in codes()]
+        return next((name for name in names if share(f"apart {name}", rows.APART)), names[0])
+
     chance = random.Random(seed)
-    for code in codes():
-        text = resources.files(__package__).joinpath(f"families.{code}.jsonl").read_text(encoding="utf-8")
-        wrapped = [form for form in forms(code)["statement"] if "{d}" not in form]
-        for family in map(json.loads, text.splitlines()):
-            passage, group = " ".join(family["contexts"]), f"family {family['contexts'][0][:200]}"
-            found = [s.text.strip() for context in family["contexts"] for s in sentences(context) if len(s.text) >= 8]
-            for claim in chance.sample(found, min(2, len(found))):
-                claim = claim.rstrip("。.")
-                halves = re.split("[,，]\\s*", claim)
-                way = chance.randrange(4)
-                if way == 1 and len(found) > 1:
-                    other = chance.choice(found).rstrip("。.")
-                    claim = chance.choice(forms(code)["both"]).replace("{x}", claim).replace("{y}", other)
-                elif way == 2 and len(halves) == 2:
-                    claim = ", ".join(reversed(halves))
-                elif way == 3:
-                    claim = chance.choice(wrapped).replace("{c}", claim)
-                question = family["question"] if chance.random() < 0.9 else ""
-                yield replace(_row(passage, question, claim, BORNE_OUT, f"copied-{code}", group), weight=FAMILY)
+    questions = {code: rows.xquad(folder, code) for code in codes()}
+    passages = {code: list(dict.fromkeys(one.passage for one in questions[code])) for code in codes()}
+    for mine, other in permutations(codes(), 2):
+        order = {text: at for at, text in enumerate(passages[mine])}
+        for e in (*rows.perturbed(folder, mine), *rows.perturbed_more(folder, mine)):
+            if (at := order.get(e.evidence)) is not None:
+                label = BORNE_OUT if e.supported else NOT_BORNE_OUT
+                yield _row(passages[other][at], "", e.claim, label, f"across-{mine}", group(at))
+        for one in questions[mine]:
+            at = order[one.passage]
+            for said in [one.answer] * (chance.random() < 0.5) + list(one.sentences[:1]) * (chance.random() < 0.3):
+                row = _row(passages[other][at], one.question, said, BORNE_OUT, f"across-{mine}", group(at))
+                yield replace(row, answers=True)
 
 
 def judged(folder: Path, n: int = 3500) -> Iterator[Row]:
@@ -187,6 +216,13 @@ def judged(folder: Path, n: int = 3500) -> Iterator[Row]:
         reference = pair.references[answers.typical(pair.references)]
         row = Row(Pair(reference, pair.question, pair.answer), UNKNOWN, "evouna-en", pair.question)
         yield replace(row, right=pair.right)
+
+
+def by_hand(code: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """The written families of one language, and of each the name by which parts are made."""
+    text = resources.files(__package__).joinpath(f"families.{code}.jsonl").read_text(encoding="utf-8")
+    for family in map(json.loads, text.splitlines()):
+        yield family, f"family {family['contexts'][0][:200]}"
 
 
 def _row(text: str, question: str, claim: str, label: int, source: str, group: str) -> Row:
@@ -275,18 +311,31 @@ class Stage:
 
 
 def stages(folder: Path, seed: int = 0) -> Iterator[Stage]:
-    """The pairs by phenomenon with real texts and changed ones; then families and questions with a part of those repeated, at
-    a falling rate, the second time with less of them. (The weights that are shipped met the copied sentences in 400 steps of
-    their own after that.)"""
+    """The pairs by phenomenon with real texts and changed ones; families and questions with a part of those repeated, at a
+    falling rate, the second time with less of them; again the real ones, with texts in the other language; at last the
+    families that are balanced, beside some of all others."""
     chance = random.Random(seed)
+
+    def part(found: Iterable[Row], of: float) -> list[Row]:
+        return [row for row in found if chance.random() < of]
+
     by_phenomenon = _at_most([row for row in pairs_by_phenomenon(folder) if not row.apart], chance)
     real = [row for row in real_and_changed(folder) if not row.apart]
     yield Stage(by_phenomenon + real, 1.0, 7e-5, head=3e-4)
-    own = [row for row in (*families(), *copied(), *asked(folder), *judged(folder)) if not row.apart]
-    for share, of_real, epochs, rate, last in ((0.35, 1.0, 1.0, 5e-5, 0.5), (0.12, 0.5, 0.55, 3.5e-5, 0.02)):
-        again = [row for row in by_phenomenon if chance.random() < share]
-        again += [row for row in real if chance.random() < of_real]
-        yield Stage(own + [row for row in again if not row.left], epochs, rate, last)
+    by_phenomenon, real = ([row for row in some if not row.left] for some in (by_phenomenon, real))
+    written = [row for code in codes() for row in families(code) if not row.apart]
+    balanced = [row for row in written if row.source.startswith(("near", "free"))]
+    old = [row for row in written if not row.source.startswith(("near", "free"))]
+    repeated = [row for code in codes() for row in copied(code) if not row.apart]
+    questions = [row for row in (*asked(folder), *judged(folder)) if not row.apart]
+    own = [*old, *repeated, *questions]
+    yield Stage(own + part(by_phenomenon, 0.35) + real, 1.0, 5e-5, 0.5)
+    yield Stage(own + part(by_phenomenon, 0.12) + part(real, 0.5), 0.55, 3.5e-5)
+    other = [row for row in across(folder) if not row.apart]
+    some = part(by_phenomenon, 0.37) + part(real, 0.57) + part(other, 0.66)
+    yield Stage(some + part(repeated, 0.23) + part(old, 0.12) + part(questions, 0.11), 1.0, 4e-5, 0.5)
+    some = part(old, 0.25) + part(repeated, 0.25) + part(questions, 0.25)
+    yield Stage(balanced + some + part(by_phenomenon, 0.25) + part(real, 0.5), 1.0, 5e-5)
 
 
 def _at_most(found: list[Row], chance: random.Random) -> list[Row]:
@@ -428,8 +477,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number, stage in enumerate(stages(options.data)):
         train(net, stage, seed=number)
     options.out.write_bytes(written(net))
-    made = (pairs_by_phenomenon, real_and_changed, asked, judged)
-    held_out = [row for make in made for row in make(options.data) if row.apart] + [row for row in families() if row.apart]
+    made = (pairs_by_phenomenon, real_and_changed, asked, judged, across)
+    held_out = [row for make in made for row in make(options.data) if row.apart]
+    held_out += [row for code in codes() for row in families(code) if row.apart]
     for source, figures in report(net, held_out).items():
         _log.info("%-24s %s", source, "  ".join(f"{name} {value:.3f}" for name, value in figures.items()))
     return 0

@@ -14,10 +14,10 @@ from itertools import pairwise
 
 from workbench.data.text.normalise import HAN_CHARACTER
 from workbench.data.text.quantities import same_quantity
-from workbench.evidence.offline.answer_features import AT, compared, new_words
+from workbench.evidence.offline.answer_features import AT, STATEMENT, compared, new_words
 from workbench.evidence.offline.answer_reading import Reading, any_of, cut_clauses, listed, plain, read
 from workbench.evidence.offline.answer_values import says
-from workbench.evidence.offline.answer_variants import is_beside
+from workbench.evidence.offline.answer_variants import asked_kind, is_beside, tells
 from workbench.evidence.offline.asked import asks_for_several, asks_for_things, enough_of, points_asked
 from workbench.evidence.offline.claims import bare_values
 from workbench.evidence.offline.lists import lists_in
@@ -269,7 +269,31 @@ def _is_untold(question: str, said: str, sentence: str) -> bool:
     )
 
 
-# ---------------------------------------------------------------- what is left out
+# ---------------------------------------------------------------- the value that is asked for
+
+
+def lacks_value(question: str, said: str, reference: str) -> bool:
+    """Whether a long reference tells the time or the name that a question asks for, and the answer tells none.
+
+    A name in Han script may be one that the segmentation does not know: what the answer shares with the sentences that
+    tell it counts as well.
+    """
+    kind, asked, told = asked_kind(question), read(question), read(said)
+    whole = read(reference)
+    long = len(whole.words) + len(whole.numbers) >= STATEMENT or len(whole.statements) > 1
+    if not kind or not long or not tells(kind, reference, asked):
+        return False
+    if tells(kind, said, asked) or (kind != "time" and told.length <= 3):
+        return False
+    if kind == "time":
+        found = pattern("offline", "«tells_time»").finditer(told.folded)
+        return all(match[0] in asked.folded for match in found)
+    sentences = [reference[start:end] for start, end in whole.statements]
+    tell = [read(sentence) for sentence in sentences if tells(kind, sentence, asked)]
+    rest = read(" ".join(sentence for sentence in sentences if not tells(kind, sentence, asked)))
+    new = (word for part in tell for word, root in zip(part.words, part.stems, strict=True)
+           if not asked.holds(word, root) and not rest.holds(word, root))  # fmt: skip
+    return not any(told.holds(word, word) for word in new)
 
 
 def _without_value(question: str, said: str, reference: str) -> bool:
@@ -280,6 +304,9 @@ def _without_value(question: str, said: str, reference: str) -> bool:
     rows = compared(question, said, [reference])[0]
     missing = all(row[AT["number_wanted"]] and row[AT["number_missing"]] == 1 for row in rows)
     return missing and all(any(same_quantity(number, one) for one in asked.numbers) for number in answer.numbers)
+
+
+# ---------------------------------------------------------------- what is left out
 
 
 def _leaves_out(question: str, said: str, reference: str) -> bool:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from workbench.data.text.sentences import denied
 from workbench.data.text.words import content_words, normalise
 from workbench.evidence.offline.answer_features import AT, FEATURES, STATEMENT, compared
-from workbench.evidence.offline.answer_parts import by_parts
+from workbench.evidence.offline.answer_parts import by_parts, lacks_value
 from workbench.evidence.offline.answer_reading import (
     Reading,
     cleaned,
@@ -37,7 +37,6 @@ from workbench.evidence.offline.answer_reading import (
     read,
 )
 from workbench.evidence.offline.answer_values import one_within
-from workbench.evidence.offline.answer_variants import asked_kind, tells
 from workbench.evidence.offline.grid import claim_words
 from workbench.evidence.offline.relations import relate
 from workbench.evidence.offline.words import NAME, analyse
@@ -109,7 +108,7 @@ def answer_right(question: str, answer: str | None, references: str | Sequence[s
         missing = table[:, [AT["number_wanted"], AT["number_missing"]]].min(axis=1) - table[:, AT["number_near"]] == 1.0
         scores = np.where(missing, np.minimum(scores, UNCOUNTED), scores)
     for row, owner in enumerate(owners):
-        if _lacks_value(question, said, alternatives[usable[owner]]):
+        if lacks_value(question, said, alternatives[usable[owner]]):
             scores[row] = min(scores[row], UNCOUNTED)
         within = one_within(read(question), read(said), read(alternatives[usable[owner]]))
         scores[row] = scores[row] if within is None else WITHIN if within else 1 - WITHIN
@@ -151,30 +150,6 @@ def _denied(text: str) -> str | None:
     start, end = read(text).statements[0]
     found = denied(text.lower(), start, end)
     return None if found is None else text[slice(*found)]
-
-
-def _lacks_value(question: str, said: str, reference: str) -> bool:
-    """Whether a long reference tells the time or the name that a question asks for, and the answer tells none.
-
-    A name in Han script may be one that the segmentation does not know: what the answer shares with the sentences that
-    tell it counts as well.
-    """
-    kind, asked, told = asked_kind(question), read(question), read(said)
-    wanted = read(reference)
-    long = len(wanted.words) + len(wanted.numbers) >= STATEMENT or len(wanted.statements) > 1
-    if not kind or not long or not tells(kind, reference, asked):
-        return False
-    if tells(kind, said, asked) or (kind != "time" and told.length <= 3):
-        return False
-    if kind == "time":
-        found = pattern("offline", "«tells_time»").finditer(told.folded)
-        return all(match[0] in asked.folded for match in found)
-    sentences = [reference[start:end] for start, end in wanted.statements]
-    tell = [read(sentence) for sentence in sentences if tells(kind, sentence, asked)]
-    rest = read(" ".join(sentence for sentence in sentences if not tells(kind, sentence, asked)))
-    new = (word for part in tell for word, root in zip(part.words, part.stems, strict=True)
-           if not asked.holds(word, root) and not rest.holds(word, root))  # fmt: skip
-    return not any(told.holds(word, word) for word in new)
 
 
 def _told(question: str, said: str, model: Coefficients, part: str) -> float:

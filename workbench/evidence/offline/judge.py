@@ -46,7 +46,7 @@ BATCH_CHARACTERS = 400_000
 #: Of a question, an answer or a reference so many characters are examined (contexts have no bound); it holds some 200 claims.
 MAX_CHARACTERS = 30_000
 #: Raised when a change of code changes verdicts.
-VERSION = "12"
+VERSION = "13"
 
 #: Support from which a claim stands in a context, with all its numbers.
 STATED = 0.6
@@ -65,6 +65,9 @@ class OfflineJudge:
         Where vectors of texts are kept between runs for encoders without token vectors; None = in memory only. Those
         with token vectors have a file of their own in the folder of all caches.
     """
+
+    #: Whether claims are read as well that words and numbers tell better; training asks for that.
+    reads_near = False
 
     def __init__(self, encoder: str | Encoder | None = "auto", cache: Cache | None = None) -> None:
         self._wanted, self._cache = encoder, cache
@@ -172,10 +175,13 @@ class OfflineJudge:
         """Have the claims of the answer read with the contexts, and the answer with the reference."""
         if self._reader is None:
             return
-        pairs = reading.pairs(seen)
-        same = reading.with_reference(seen)
-        read = self._reader.read([*pairs.values(), *same])
+        pairs = reading.pairs(seen, self.reads_near)
+        whole, same = reading.whole(seen, pairs), reading.with_reference(seen)
+        read = self._reader.read([*pairs.values(), *whole, *same])
         seen.readings = dict(zip(pairs, read, strict=False))
+        if whole:
+            within = read[len(pairs)]
+            seen.readings = {number: reading.both(alone, within) for number, alone in seen.readings.items()}
         seen.same = float(read[-1, 4]) if same else float("nan")
 
     def _evidence(self, seen: Examination, declined: Refusal) -> SampleEvidence:

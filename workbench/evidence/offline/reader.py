@@ -6,7 +6,7 @@ likely the text bears the claim out, leaves it open or denies it, and whether th
 of numbers, units and dates is little: those are compared by meaning elsewhere.
 
 ``coefficients/reader_e5.safetensors`` holds what training changed of the encoder's layers, as 8-bit numbers with one scale a
-row, and the two layers that follow them. Written by ``python -m workbench.training.reader``.
+row, and the two layers that follow them. Written by ``python -m workbench.training.reading``.
 """
 
 from __future__ import annotations

@@ -1,11 +1,16 @@
-"""What of a sample is read together, and where what the reader says counts beside what words and numbers tell.
+"""What of a sample is read together, and how much it counts beside what words and numbers tell.
 
-It counts where it is sure. On claims of human-labelled sets the two together are better than either; on answers in free
-wording, where words tell nothing, most that is told is the reader's.
+A logistic regression weighs both: on claims that stay close to a text words tell more, in free wording they tell nothing. What
+words bear out, the reader can make unsure but no more; and a number that no text tells it cannot make supported.
 """
 
 from __future__ import annotations
 
+import math
+import tomllib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +18,9 @@ from numpy.typing import NDArray
 
 from workbench.evidence.offline.answer_features import STATEMENT
 from workbench.evidence.offline.answer_reading import read
-from workbench.evidence.offline.features import claim_negations
+from workbench.evidence.offline.claims import is_code
+from workbench.evidence.offline.features import sentence_cover, untold
+from workbench.evidence.offline.models import Logistic
 from workbench.evidence.offline.reader import CLAIM_TOKENS, TEXT_TOKENS, Pair, fitting, tokens
 from workbench.evidence.offline.words import NUMBER, is_han
 
@@ -22,17 +29,24 @@ if TYPE_CHECKING:
 
 Floats = NDArray[Any]
 
+#: Where the weights of :func:`joined` stand.
+FILE = "joined.toml"
 #: Characters of a question that are needed to tell what is asked.
 ASKS = 4
-#: Support by words and numbers from which a claim is not read: what stays close to a text the reader doubts too often.
-TOLD = 0.5
-#: Share of the words of a claim and of a sentence, by their rarity, from which one repeats the other.
-ALIKE = 0.75
-#: From these probabilities on the reader is sure that a claim is borne out; the second for one with a number which is not
-#: written so in any context or the question, of which it knows less. And that a claim is not borne out, if it has none such.
-BORNE_OUT, NOT_BORNE_OUT = (0.6, 0.8), 0.7
-#: From this one on a contradiction is named; and what is left of a claim that the contexts leave open.
-NAMED, UNSURE = 0.9, 0.45
+#: Support by words and numbers, and share of a claim's words in one sentence, from which together a claim is not read: what
+#: stays so close to a text words and numbers tell better than the reader.
+TOLD, NEAR = 0.5, 0.8
+#: What words, numbers and the reader tell of a claim: the log-odds that it is borne out by either (the second also times
+#: whether there is a question), whether there is a question, whether a number of it is written so in no context nor in the
+#: question, and the share of its words in one sentence, by itself and times the first.
+FEATURES = ("words", "read", "asked_read", "asked", "rewritten", "near", "near_words")
+#: Log-odds are bound to this, which is a probability of .99.
+MOST = 4.6
+#: From this probability on a claim that words do not bear out either is said to be denied.
+NAMED = 0.9
+#: Support by words from which the reader can make a claim unsure, but no more, and what is then left at least; and the most of
+#: a claim with a number or code that no context tells, unsure as well: it knows little of how things are written.
+HALF_TOLD, DOUBTED, UNTOLD = 0.4, 0.25, 0.45
 #: From this probability on, and up to what it leaves, the reader is sure whether a claim addresses the question.
 ADDRESSED = 0.85
 #: The same of whether an answer says what its reference says.
@@ -41,27 +55,46 @@ SAME = 0.9
 OF_QUESTION = 0.5
 
 
-def pairs(seen: Examination) -> dict[int, Pair]:
-    """By number, the claims of the answer that are read, each with what all contexts together tell about it: not what words
-    and numbers tell already, what repeats a sentence or is told in another script, nor what a narrow sign speaks against."""
+def pairs(seen: Examination, near: bool = False) -> dict[int, Pair]:
+    """By number, the claims of the answer that are read, each with what all contexts together tell about it: not what is told
+    in another script, nor what a narrow sign speaks against or a rule settles, nor code or a bare yes or no; what stays close
+    to a text only where ``near``."""
     end = seen.n_contexts + len(seen.joints)
-    if not end:
+    if not end or seen.answered:
         return {}
-    question = seen.question.text if len(seen.question.text) >= ASKS else ""
     borne_out = seen.by_words[0][:, :end]
-    known = {number for number, at in seen.signs if at < end} | set(np.flatnonzero(borne_out.max(axis=1) >= TOLD).tolist())
+    known = {number for number, at in seen.signs if at < end}
+    known |= {number for number, told_by in seen.settled.items() if any(bears_out for bears_out, _ in told_by.values())}
+    known |= {number for number, told_by in seen.cells.items() if told_by}
     found = {}
     for number, span in enumerate(seen.spans):
-        alike = seen.texts[int(np.argmax(borne_out[number]))].han == is_han(seen.claim_text(number))
-        if span.side == "answer" and number not in known and alike and not _repeats(seen, number):
-            found[number] = Pair(told(seen, number), question, seen.claim_text(number))
+        best = int(np.argmax(borne_out[number]))
+        alike = seen.texts[best].han == is_han(seen.claim_text(number))
+        close = borne_out[number, best] >= TOLD and _near(seen, number) >= NEAR
+        plain = number not in known and alike and not is_code(seen.claim_text(number))
+        if span.side == "answer" and plain and (near or not close):
+            found[number] = Pair(told(seen, [number]), _asked(seen), seen.claim_text(number))
     return found
 
 
-def told(seen: Examination, number: int) -> str:
-    """The sentences of the contexts that tell most about a claim and the question, in order; all of them where they fit."""
+def whole(seen: Examination, read: Iterable[int]) -> list[Pair]:
+    """The answer as one claim, where some of its several claims are read and it is short enough: who reads a sentence alone
+    does not know whom or what it goes on about."""
+    numbers = [number for number, span in enumerate(seen.spans) if span.side == "answer"]
+    answer = seen.answer.text.strip() if seen.answer is not None else ""
+    if len(numbers) < 2 or not any(True for _ in read) or tokens(answer) > CLAIM_TOKENS:
+        return []
+    return [Pair(told(seen, numbers), _asked(seen), answer)]
+
+
+def _asked(seen: Examination) -> str:
+    return seen.question.text if len(seen.question.text) >= ASKS else ""
+
+
+def told(seen: Examination, numbers: Sequence[int]) -> str:
+    """The sentences of the contexts that tell most about claims and the question, in order; all of them where they fit."""
     end = int(seen.grid.offsets[seen.n_contexts])
-    near = seen.sentence_scores(number)[:end]
+    near = np.max([seen.sentence_scores(number)[:end] for number in numbers], axis=0)
     if seen.rows[len(seen.claims)].n_words:
         near = near + OF_QUESTION * seen.sentence_scores(len(seen.claims))[:end]
     return fitting([_sentence(seen, at) for at in range(end)], near.tolist())
@@ -86,24 +119,50 @@ def _sentence(seen: Examination, at: int) -> str:
 # ---------------------------------------------------------------- joined
 
 
+def features(seen: Examination, number: int, read: Floats) -> tuple[float, ...]:
+    """:data:`FEATURES` of a claim; ``read``: what the reader says of it."""
+    words, said = _log_odds(seen.by_words[0][number, : seen.n_contexts + len(seen.joints)].max()), _log_odds(read[0])
+    asked, near = float(bool(_asked(seen))), _near(seen, number)
+    return words, said, asked * said, asked, float(not _as_written(seen, number)), near, near * words
+
+
+@cache
+def joined() -> Logistic:
+    """How words and reader count together, as written by :mod:`workbench.training.joining`."""
+    text = resources.files(__package__).joinpath("coefficients", FILE).read_text(encoding="utf-8")
+    return Logistic.from_table(tomllib.loads(text)["models"]["joined"])
+
+
 def join(seen: Examination, entail: Floats, contradict: Floats) -> tuple[Floats, Floats]:
-    """(n, texts) each: how far each text bears out and denies each claim, with the reader's word where it is sure."""
+    """(n, texts) each: how far each text bears out and denies each claim, by words and reader together."""
     entail, contradict, end = entail.copy(), contradict.copy(), seen.n_contexts + len(seen.joints)
-    for number, (borne_out, left_open, denied, *_) in seen.readings.items():
-        otherwise = not _as_written(seen, number)
+    numbers = list(seen.readings)
+    table = np.array([features(seen, number, seen.readings[number]) for number in numbers])
+    for number, supported in zip(numbers, joined().probability(table, FEATURES).tolist(), strict=True):
         best, against = int(np.argmax(entail[number, :end])), int(np.argmax(contradict[number, :end]))
-        if borne_out >= BORNE_OUT[otherwise]:
-            entail[number, best] = max(entail[number, best], (0.5 + borne_out) / 2)
-            contradict[number, :end] = np.minimum(contradict[number, :end], 1.0 - borne_out)
-        elif otherwise:
-            continue
-        elif denied >= NOT_BORNE_OUT:
-            entail[number, :end] = np.minimum(entail[number, :end], 1.0 - denied)
-            if denied >= NAMED:
-                contradict[number, against] = max(contradict[number, against], denied)
-        elif left_open >= NOT_BORNE_OUT:
-            entail[number, :end] = np.minimum(entail[number, :end], UNSURE)
+        words, denied = float(entail[number, best]), float(seen.readings[number][2])
+        if words >= HALF_TOLD:
+            supported = max(supported, DOUBTED)
+        elif untold(seen.grid, number, seen.question)[:end].all():
+            supported = min(supported, UNTOLD)
+        entail[number, :end] = np.minimum(entail[number, :end], supported)
+        entail[number, best] = supported
+        contradict[number, :end] = np.minimum(contradict[number, :end], 1.0 - supported)
+        if denied >= NAMED and supported < 0.5 and words < HALF_TOLD:
+            contradict[number, against] = max(contradict[number, against], denied)
     return entail, contradict
+
+
+def both(alone: Floats, within: Floats) -> Floats:
+    """What the reader says of a claim, read ``alone`` and with the answer it stands ``within``: of the first three the
+    geometric mean; whether it addresses the question the whole answer tells."""
+    told = np.sqrt(np.maximum(alone[:3] * within[:3], 1e-12))
+    return np.concatenate([told / told.sum(), within[3:]])
+
+
+def _log_odds(probability: float) -> float:
+    odds = math.log(max(probability, 1e-6) / max(1.0 - probability, 1e-6))
+    return min(max(odds, -MOST), MOST)
 
 
 def addressing(even: float, told: float) -> float:
@@ -117,20 +176,10 @@ def same(rules: float, told: float) -> float:
     return max(rules, (0.5 + told) / 2) if told >= SAME else min(rules, 1.0 - SAME) if told <= 1.0 - SAME else rules
 
 
-def _repeats(seen: Examination, number: int) -> bool:
-    """Whether a claim has nearly the words of one sentence of the contexts, and no more, and as many negations."""
-    claim = seen.claims[number]
-    weights = dict(zip(claim.source.ids[claim.words].tolist(), claim.source.weight[claim.words].tolist(), strict=True))
-    negations = len(claim_negations(claim))
-    for at, text in enumerate(seen.texts[: seen.n_contexts]):
-        for place, sentence in enumerate(seen.grid.read[at].tolist()):
-            here = slice(*np.searchsorted(text.sentence, [sentence, sentence + 1]).tolist())  # words are in order
-            told = dict(zip(text.ids[here].tolist(), text.weight[here].tolist(), strict=True))
-            shared = sum(weight for word, weight in weights.items() if word in told)
-            union = sum(weights.values()) + sum(weight for word, weight in told.items() if word not in weights)
-            if shared >= ALIKE * union > 0 and seen.grid.negations[int(seen.grid.offsets[at]) + place] == negations:
-                return True
-    return False
+def _near(seen: Examination, number: int) -> float:
+    """The largest share of a claim's words, by rarity, that one sentence of the contexts has."""
+    cover = sentence_cover(seen.grid, number)[: int(seen.grid.offsets[seen.n_contexts])]
+    return float(cover.max(initial=0.0))
 
 
 def _as_written(seen: Examination, number: int) -> bool:
