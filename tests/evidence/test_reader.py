@@ -16,7 +16,7 @@ from workbench.diagnosis.statistics import auroc
 from workbench.evidence.encoders.resolve import resolve_encoder
 from workbench.evidence.offline import reader as reading_model
 from workbench.evidence.offline.reader import Pair, fitting, load_reader
-from workbench.evidence.offline.reading import FEATURES, both, joined
+from workbench.evidence.offline.reading import FEATURES, both, joined, version
 from workbench.training import joining, reading
 
 
@@ -173,7 +173,7 @@ class TestJoined:
 def test_the_judge_names_the_reader_that_it_used():
     samples = [{"question": "Are gift cards refunded?", "answer": "No.", "contexts": ["Gift cards are not refunded."]}]
     result = wb.evaluate(samples, progress=False)
-    assert reading_model.version() in result.manifest["judge"]
+    assert version() in result.manifest["judge"] and version().startswith(reading_model.version())
 
 
 class TestTogether:

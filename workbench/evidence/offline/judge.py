@@ -97,7 +97,7 @@ class OfflineJudge:
         """Goes into cache keys: the code's version, the coefficients' version, the encoder."""
         encoder = "none" if self.encoder is None else encoder_identity(self.encoder)
         refusals = "" if self._refusals is None else f"-{self._refusals.version}"
-        read = f"-{reader.version()}" if self._reads else ""
+        read = f"-{reading.version()}" if self._reads else ""
         return f"{self.method}/{VERSION}-{self.coefficients.version}{refusals}{read}/{encoder}"
 
     @property

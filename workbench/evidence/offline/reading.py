@@ -6,6 +6,7 @@ words bear out, the reader can make unsure but no more; and a number that no tex
 
 from __future__ import annotations
 
+import hashlib
 import math
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.evidence.offline import reader
 from workbench.evidence.offline.answer_features import STATEMENT
 from workbench.evidence.offline.answer_reading import read
 from workbench.evidence.offline.claims import is_code
@@ -129,8 +131,17 @@ def features(seen: Examination, number: int, read: Floats) -> tuple[float, ...]:
 @cache
 def joined() -> Logistic:
     """How words and reader count together, as written by :mod:`workbench.training.joining`."""
-    text = resources.files(__package__).joinpath("coefficients", FILE).read_text(encoding="utf-8")
-    return Logistic.from_table(tomllib.loads(text)["models"]["joined"])
+    return Logistic.from_table(tomllib.loads(_file())["models"]["joined"])
+
+
+@cache
+def version() -> str:
+    """Changes whenever the reader does, or how it counts."""
+    return f"{reader.version()}.{hashlib.sha256(_file().encode()).hexdigest()[:4]}"
+
+
+def _file() -> str:
+    return resources.files(__package__).joinpath("coefficients", FILE).read_text(encoding="utf-8")
 
 
 def join(seen: Examination, entail: Floats, contradict: Floats) -> tuple[Floats, Floats]:
