@@ -110,7 +110,7 @@ def test_on_average_no_more_are_wrong_than_asked_for(rate) -> None:
 def test_fitting_says_what_was_refused_and_why(fitted) -> None:
     summary = fitted.summary()
     assert summary.loc["answer_right", ["used", "reason", "n", "n_wrong"]].tolist() == [False, "not_better", 32, 14]
-    assert summary.loc["verdict", ["used", "reason", "n", "n_wrong"]].tolist() == [True, "", 36, 16]
+    assert summary.loc["verdict", ["used", "reason", "n", "n_wrong"]].tolist() == [False, "not_better", 36, 16]
     assert summary.loc["refusal", "reason"] == "few 22" and summary.loc["relevance", "reason"] == "no_labels"
     with speaking("en"):
         assert any("22 labels; it takes 30" in line for line in fitted.words())

@@ -69,7 +69,7 @@ def test_coefficients_are_a_few_kilobytes_of_readable_text():
     files = [
         f for f in resources.files("workbench.evidence.offline").joinpath("coefficients").iterdir() if f.name.endswith("toml")
     ]
-    assert {f.name for f in files} == {"e5.toml", "lexical.toml"}
+    assert {f.name for f in files} == {"e5.toml", "joined.toml", "lexical.toml"}
     assert all(len(f.read_bytes()) < 12_000 for f in files)
 
 

@@ -31,7 +31,7 @@ def hallucinated_claims(evaluation: Any) -> pd.DataFrame:
     Examples
     --------
     >>> wb.hallucinated_claims(wb.load_evaluation("evaluations/baseline"))["verdict"].iloc[0]
-    'not_mentioned'
+    'contradicted'
     """
     claims = evaluation.claims()
     chosen = claims[(claims["side"] == "answer") & claims["verdict"].isin(VERDICTS)].copy()
