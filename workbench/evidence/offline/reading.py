@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -79,12 +79,12 @@ def pairs(seen: Examination, near: bool = False) -> dict[int, Pair]:
     return found
 
 
-def whole(seen: Examination, read: Iterable[int]) -> list[Pair]:
+def whole(seen: Examination, read: Collection[int]) -> list[Pair]:
     """The answer as one claim, where some of its several claims are read and it is short enough: who reads a sentence alone
     does not know whom or what it goes on about."""
     numbers = [number for number, span in enumerate(seen.spans) if span.side == "answer"]
     answer = seen.answer.text.strip() if seen.answer is not None else ""
-    if len(numbers) < 2 or not any(True for _ in read) or tokens(answer) > CLAIM_TOKENS:
+    if len(numbers) < 2 or not read or tokens(answer) > CLAIM_TOKENS:
         return []
     return [Pair(told(seen, numbers), _asked(seen), answer)]
 
