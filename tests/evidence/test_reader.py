@@ -138,6 +138,11 @@ class TestJoined:
             supports.append(self.claim(self.OPEN, tmp_path=tmp_path / str(borne_out))["support"])
         assert supports == sorted(supports) and supports[-1] - supports[0] > 0.4
 
+    @pytest.mark.parametrize(("borne_out", "verdict"), [(0.75, "not_mentioned"), (0.97, "unsure")])
+    def test_a_number_that_no_text_tells_is_unsure_at_most(self, says, tmp_path, borne_out, verdict):
+        says(borne_out, (1 - borne_out) / 2, (1 - borne_out) / 2)
+        assert self.claim("A further 58 sites joined in 2031.", tmp_path=tmp_path)["verdict"] == verdict
+
     def test_of_an_answer_with_several_claims_the_whole_is_read_as_well(self, says, tmp_path):
         asked = says(0.5, 0.3, 0.2)
         self.claim(f"{self.OPEN} Nobody has to walk.", tmp_path=tmp_path)
