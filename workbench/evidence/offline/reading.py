@@ -49,8 +49,8 @@ NAMED = 0.9
 #: Support by words from which the reader can make a claim unsure, but no more, and what is then left at least; and the most of
 #: a claim with a number or code that no context tells, unsure as well: it knows little of how things are written.
 HALF_TOLD, DOUBTED, UNTOLD = 0.4, 0.25, 0.45
-#: The reader's probability from which such a claim is unsure; up to it the words count alone: invented details have numbers.
-SURE = 0.8
+#: The reader's probability from which such a claim is unsure, and the most of it up to there: invented details have numbers.
+SURE, INVENTED = 0.8, 0.19
 #: From this probability on, and up to what it leaves, the reader is sure whether a claim addresses the question.
 ADDRESSED = 0.85
 #: The same of whether an answer says what its reference says.
@@ -157,7 +157,7 @@ def join(seen: Examination, entail: Floats, contradict: Floats) -> tuple[Floats,
         if words >= HALF_TOLD:
             supported = max(supported, DOUBTED)
         elif untold(seen.grid, number, seen.question)[:end].all():
-            supported = min(supported, UNTOLD if said >= SURE else words)
+            supported = min(supported, UNTOLD if said >= SURE else max(words, INVENTED))
         entail[number, :end] = np.minimum(entail[number, :end], supported)
         entail[number, best] = supported
         contradict[number, :end] = np.minimum(contradict[number, :end], 1.0 - supported)
